@@ -1,0 +1,108 @@
+//! A private limit per port, first come first served: any queue may take all of it.
+//!
+//! TCN, section 6.2 (300 KB a port); MQ-ECN's and TCN's simulators and kernel module work this way.
+//! A packet is dropped if the bytes held by all queues of its port, and its own, would exceed the
+//! limit. Nothing is pushed out.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use tidegate_units::{Bytes, ConfigError};
+
+use super::{Buffer, Charge, Request};
+use crate::DropReason;
+
+/// Per-port limits of equal size.
+#[derive(Clone, Debug)]
+pub struct PerPort {
+    /// Bytes held by each port, never more than `limit`.
+    held: Box<[u32]>,
+    limit: u32,
+}
+
+impl PerPort {
+    /// A buffer for `ports` ports that hold up to `limit` bytes each.
+    pub fn new(ports: u16, limit: Bytes) -> Result<Self, ConfigError> {
+        if ports == 0 {
+            return Err(ConfigError::out_of_range("ports", ports, "1 to 65535"));
+        }
+        let limit = super::limit("limit", limit)?;
+        Ok(Self {
+            held: vec![0; usize::from(ports)].into(),
+            limit,
+        })
+    }
+}
+
+impl Buffer for PerPort {
+    #[inline]
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        let held = self
+            .held
+            .get_mut(request.port.index())
+            .ok_or(DropReason::PortFull)?;
+        if request.len > self.limit - *held {
+            return Err(DropReason::PortFull);
+        }
+        *held += request.len;
+        Ok(Charge::new(request.len, u32::from(request.port.0)))
+    }
+
+    #[inline]
+    fn release(&mut self, charge: Charge) {
+        if let Some(held) = self.held.get_mut(charge.account() as usize) {
+            *held -= charge.bytes();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use tidegate_units::{PortId, QueueId};
+
+    use super::*;
+
+    fn request(port: u16, len: u32) -> Request {
+        Request {
+            port: PortId(port),
+            queue: QueueId(0),
+            ingress: 0,
+            len,
+        }
+    }
+
+    #[test]
+    fn a_packet_fits_up_to_the_limit_and_not_a_byte_beyond() {
+        let mut buffer = PerPort::new(2, Bytes(3000)).unwrap();
+        let first = buffer.admit(request(0, 1500)).unwrap();
+        assert_eq!(buffer.admit(request(0, 1501)), Err(DropReason::PortFull));
+        let second = buffer.admit(request(0, 1500)).unwrap();
+        assert_eq!(buffer.admit(request(0, 1)), Err(DropReason::PortFull));
+        let other = buffer.admit(request(1, 3000)).unwrap();
+        for charge in [first, second, other] {
+            buffer.release(charge);
+        }
+        assert_eq!(*buffer.held, [0, 0]);
+    }
+
+    #[test]
+    fn the_extremes_are_errors_or_drops() {
+        assert_eq!(
+            PerPort::new(0, Bytes(1)).unwrap_err().to_string(),
+            "ports = 0 is out of range; allowed: 1 to 65535"
+        );
+        assert_eq!(
+            PerPort::new(1, Bytes(1 << 32)).unwrap_err().to_string(),
+            "limit = 4GiB is out of range; allowed: 1B to 4.294967295GB"
+        );
+        let mut buffer = PerPort::new(1, Bytes(u64::from(u32::MAX))).unwrap();
+        let _held = buffer.admit(request(0, u32::MAX)).unwrap();
+        assert_eq!(
+            buffer.admit(request(0, u32::MAX)),
+            Err(DropReason::PortFull)
+        );
+        assert_eq!(buffer.admit(request(9, 1)), Err(DropReason::PortFull));
+    }
+}

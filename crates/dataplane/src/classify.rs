@@ -1,0 +1,1 @@
+//! From a packet's header to its queue.

@@ -1,0 +1,23 @@
+//! No marking: the buffer's limit is the only signal (drop tail).
+
+use tidegate_units::{ConfigError, settings};
+
+use super::{Marker, Site};
+
+settings! {
+    /// Drop tail has no parameters.
+    pub struct Config {}
+}
+
+/// Never marks.
+#[derive(Clone, Debug)]
+pub struct DropTail;
+
+impl DropTail {
+    /// A scheme that never marks.
+    pub const fn new(_: &Config, _: &Site) -> Result<Self, ConfigError> {
+        Ok(Self)
+    }
+}
+
+impl Marker for DropTail {}

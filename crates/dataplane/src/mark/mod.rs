@@ -1,0 +1,329 @@
+//! Marking schemes: which packets are marked.
+//!
+//! A scheme decides and never touches a packet. The port applies the decision: only ECN-capable
+//! packets are marked, and what happens to the others is the port's setting.
+//!
+//! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
+
+pub mod drop_tail;
+mod or;
+mod ramp;
+pub mod tcn;
+
+pub use drop_tail::DropTail;
+pub use or::Or;
+pub use tcn::Tcn;
+
+use alloc::boxed::Box;
+
+use tidegate_units::{ConfigError, Field, QueueId, Rate, Settings, Span, Time};
+
+use crate::sched::{Round, Turn};
+use crate::{Pkt, Rule};
+
+/// What a scheme sees when it decides.
+///
+/// All byte and packet counts exclude the packet in hand, at enqueue and at dequeue alike. A scheme
+/// that needs the inclusive reading adds `pkt.len` and says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cx {
+    /// The time of the arrival, or of the start of the transmission.
+    pub now: Time,
+    /// The packet's queue.
+    pub queue: QueueId,
+    /// Bytes in that queue.
+    pub queue_bytes: u32,
+    /// Packets in that queue.
+    pub queue_packets: u32,
+    /// Bytes in all queues of the port.
+    pub port_bytes: u32,
+    /// Packets in all queues of the port.
+    pub port_packets: u32,
+    /// Bytes in the shared pool that the queue draws from; zero if there is none.
+    pub pool_bytes: u32,
+    /// The packet itself.
+    pub pkt: Pkt,
+}
+
+/// A scheme's decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Leave the packet as it is.
+    Pass,
+    /// Set CE, because of this rule.
+    Mark(Rule),
+}
+
+impl Verdict {
+    /// A mark by `rule` if `condition` holds.
+    #[inline]
+    pub const fn mark_if(condition: bool, rule: Rule) -> Self {
+        if condition {
+            Self::Mark(rule)
+        } else {
+            Self::Pass
+        }
+    }
+
+    /// The first of two decisions that is a mark.
+    #[inline]
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        match self {
+            Self::Pass => other,
+            mark @ Self::Mark(_) => mark,
+        }
+    }
+}
+
+/// The lengths of a port's queues, for schemes that choose the queue.
+pub trait Queues {
+    /// Number of queues.
+    fn count(&self) -> u8;
+    /// Bytes in `queue`.
+    fn bytes(&self, queue: QueueId) -> u32;
+    /// Packets in `queue`.
+    fn packets(&self, queue: QueueId) -> u32;
+}
+
+/// Where a scheme is put: what it may need to know of its port when it is made.
+pub struct Site<'a> {
+    /// The port's link speed.
+    pub rate: Rate,
+    /// Number of queues.
+    pub queues: u8,
+    /// Each queue's part in the scheduler's rounds, or `None` for a queue served otherwise.
+    pub round: &'a dyn Fn(QueueId) -> Option<Round>,
+    /// The name of the scheduler, for error messages.
+    pub scheduler: &'static str,
+    /// The seed of the run.
+    pub seed: u64,
+    /// A number that no other port of the run has: the random stream's place.
+    pub place: u64,
+}
+
+/// Decides which packets of one port are marked.
+pub trait Marker {
+    /// Names the queue of an arriving packet, before it is admitted. `proposed` is the
+    /// classifier's choice; only schemes that map flows to queues answer otherwise.
+    #[inline]
+    fn assign(
+        &mut self,
+        _pkt: &Pkt,
+        proposed: QueueId,
+        _queues: &impl Queues,
+        _now: Time,
+    ) -> QueueId {
+        proposed
+    }
+
+    /// Decides on an arriving packet: after it was admitted, before it is queued.
+    #[inline]
+    fn on_enqueue(&mut self, _cx: &Cx) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// Called once the packet is in its queue; it has not been dropped.
+    #[inline]
+    fn on_queued(&mut self, _cx: &Cx) {}
+
+    /// Decides on a departing packet, which waited for `sojourn`: after it left its queue and its
+    /// bytes were released.
+    #[inline]
+    fn on_dequeue(&mut self, _cx: &Cx, _sojourn: Span) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A queue's turn began or ended. Called between the decisions of the packets around it.
+    #[inline]
+    fn on_turn(&mut self, _turn: &Turn) {}
+
+    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    fn threshold(&self, _queue: QueueId) -> Option<u32> {
+        None
+    }
+
+    /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
+    fn capacity(&self, _queue: QueueId) -> Option<Rate> {
+        None
+    }
+}
+
+/// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
+/// and the names by which both are known in files and on the command line.
+macro_rules! schemes {
+    ($($name:literal => $variant:ident($module:ident),)*) => {
+        /// Any scheme, chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyMarker {
+            /// Two schemes at once.
+            Or(Box<Or<Self, Self>>),
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::$variant),
+            )*
+        }
+
+        /// The parameters of any scheme.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Config {
+            /// Two schemes at once.
+            Or(Box<(Self, Self)>),
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Config),
+            )*
+        }
+
+        impl Config {
+            /// The names of all schemes.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default parameters of the scheme called `name`, or `None` if there is none.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The scheme's name; a pair has the name `or`.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Self::Or(_) => "or",
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The scheme's fields. A pair has none of its own.
+            pub fn fields(&self) -> &'static [Field] {
+                match self {
+                    Self::Or(_) => &[],
+                    $(Self::$variant(_) => $module::Config::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    Self::Or(_) => {
+                        let field = alloc::string::String::from(field);
+                        Err(ConfigError::UnknownField { field, known: &[] })
+                    }
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
+                match self {
+                    Self::Or(_) => None,
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            /// Makes the scheme for a port, or says which parameter cannot be used there.
+            pub fn build(&self, site: &Site) -> Result<AnyMarker, ConfigError> {
+                Ok(match self {
+                    Self::Or(pair) => {
+                        let first = pair.0.build(site)?;
+                        // Its own random stream, so that the two schemes draw independently.
+                        let second = pair.1.build(&Site { seed: !site.seed, ..*site })?;
+                        AnyMarker::Or(Box::new(Or { first, second }))
+                    }
+                    $(Self::$variant(config) => {
+                        AnyMarker::$variant($module::$variant::new(config, site)?)
+                    })*
+                })
+            }
+        }
+
+        /// Calls the same method of whichever scheme it is.
+        macro_rules! forward {
+            ($self:ident, $scheme:ident => $call:expr) => {
+                match $self {
+                    AnyMarker::Or($scheme) => $call,
+                    $(AnyMarker::$variant($scheme) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+schemes! {
+    "none" => DropTail(drop_tail),
+    "tcn" => Tcn(tcn),
+}
+
+impl Marker for AnyMarker {
+    #[inline]
+    fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
+        forward!(self, scheme => scheme.assign(pkt, proposed, queues, now))
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        forward!(self, scheme => scheme.on_enqueue(cx))
+    }
+
+    #[inline]
+    fn on_queued(&mut self, cx: &Cx) {
+        forward!(self, scheme => scheme.on_queued(cx));
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        forward!(self, scheme => scheme.on_dequeue(cx, sojourn))
+    }
+
+    #[inline]
+    fn on_turn(&mut self, turn: &Turn) {
+        forward!(self, scheme => scheme.on_turn(turn));
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        forward!(self, scheme => scheme.threshold(queue))
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        forward!(self, scheme => scheme.capacity(queue))
+    }
+}
+
+/// What the schemes' own tests start from.
+#[cfg(test)]
+mod testing {
+    use tidegate_units::Ecn;
+
+    use super::*;
+
+    /// A 10 Gb/s port with `queues` queues and no rounds.
+    pub(super) fn site(queues: u8) -> Site<'static> {
+        Site {
+            rate: Rate::from_gbps(10),
+            queues,
+            round: &|_| None,
+            scheduler: "fifo",
+            seed: 1,
+            place: 0,
+        }
+    }
+
+    /// A 1500-byte ECN-capable packet at an empty port.
+    pub(super) fn cx() -> Cx {
+        Cx {
+            now: Time::from_secs(1),
+            queue: QueueId(0),
+            queue_bytes: 0,
+            queue_packets: 0,
+            port_bytes: 0,
+            port_packets: 0,
+            pool_bytes: 0,
+            pkt: Pkt {
+                len: 1500,
+                ecn: Ecn::Ect0,
+                ..Pkt::default()
+            },
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! The pipeline that a packet takes through an egress port.
+//!
+//! Arrival: the scheme may choose the queue, the buffer admits or drops, the scheme decides on a
+//! mark, the packet waits. Departure: the scheduler picks a queue, the packet leaves it, its bytes
+//! are released, the scheme decides again.
+//!
+//! A port owns neither packet bytes nor clock nor wire. It can be driven in two ways:
+//!
+//! - *at the present moment*: the host calls [`Port::dequeue`] whenever its wire is free;
+//! - *lazily*: the host calls [`Port::depart`] with the time up to which it wants to know, and gets
+//!   the departures that have happened since, one by one, each with its own past time.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use tidegate_units::{ByteTime, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices};
+
+use crate::buffer::{Buffer, Request};
+use crate::mark::{Cx, Marker, Queues, Verdict};
+use crate::sched::{Pick, Scheduler};
+use crate::store::{Entry, List, Store};
+use crate::{DropReason, Pkt, PortStats, QueueStats};
+
+choices! {
+    /// What happens to a packet that should be marked but is not ECN-capable.
+    pub enum NonEct {
+        /// It passes unmarked, as in all five papers.
+        Pass = "pass",
+        /// It is dropped instead, as RFC 3168, section 7 asks of a router.
+        Drop = "drop",
+    }
+}
+
+/// What a port is told when it is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortConfig {
+    /// Its number in the switch, by which the buffer knows it.
+    pub id: PortId,
+    /// The speed of its wire.
+    pub rate: Rate,
+    /// What happens to packets that should be marked and cannot be.
+    pub non_ect: NonEct,
+}
+
+impl Default for PortConfig {
+    /// Port 0 at 10 Gb/s, passing what is not ECN-capable.
+    fn default() -> Self {
+        Self {
+            id: PortId(0),
+            rate: Rate::from_gbps(10),
+            non_ect: NonEct::Pass,
+        }
+    }
+}
+
+/// What became of an accepted packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// The queue it waits in.
+    pub queue: QueueId,
+    /// Its codepoint now: CE if it was marked on arrival.
+    pub ecn: Ecn,
+}
+
+/// A packet that left its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// When it left: the start of its transmission.
+    pub at: Time,
+    /// How long it waited.
+    pub sojourn: Span,
+    /// The host's packet, in the host's hands again.
+    pub id: PktId,
+    /// The flow it belongs to.
+    pub flow: FlowId,
+    /// Its length.
+    pub len: u32,
+    /// The queue it waited in.
+    pub queue: QueueId,
+    /// Its codepoint now: CE if it was marked here or before.
+    pub ecn: Ecn,
+    /// Whether to send it.
+    pub fate: Fate,
+}
+
+/// What the host is to do with a departed packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Drop it: the wire stays free and the next packet may leave at the same time.
+    Drop(DropReason),
+    /// Put it on the wire.
+    Send,
+}
+
+/// An egress port.
+#[derive(Debug)]
+pub struct Port<M, S> {
+    marker: M,
+    scheduler: S,
+    queues: Box<[Queue]>,
+    exceptions: Box<[Exceptions]>,
+    store: Store,
+    bytes: u32,
+    packets: u32,
+    /// When the last packet that [`Port::depart`] sent will be off the wire.
+    busy_until: Time,
+    /// When the port last went from empty to holding a packet.
+    backlogged_since: Time,
+    wire: ByteTime,
+    id: PortId,
+    non_ect: NonEct,
+    stats: PortStats,
+}
+
+/// A queue: the list of its packets and its counters. Departures are not counted: they are what
+/// was enqueued and is not held.
+///
+/// The order of the fields keeps counters that change together apart: side by side, the compiler
+/// joins them into vector instructions, which cost three times as many as plain additions.
+#[derive(Debug)]
+#[repr(C)]
+struct Queue {
+    enqueued_bytes: u64,
+    bytes: u32,
+    list: List,
+    packets: u32,
+    enqueued_packets: u64,
+}
+
+/// The counters of a queue that most packets do not touch.
+#[derive(Clone, Debug, Default)]
+struct Exceptions {
+    marked_packets: u64,
+    dropped_packets: u64,
+}
+
+impl<M: Marker, S: Scheduler> Port<M, S> {
+    /// An empty port with as many queues as `scheduler` serves.
+    pub fn new(config: &PortConfig, marker: M, scheduler: S) -> Self {
+        let queue = |_| Queue {
+            list: List::EMPTY,
+            bytes: 0,
+            packets: 0,
+            enqueued_bytes: 0,
+            enqueued_packets: 0,
+        };
+        Self {
+            queues: (0..scheduler.queues()).map(queue).collect(),
+            exceptions: vec![Exceptions::default(); usize::from(scheduler.queues())].into(),
+            marker,
+            scheduler,
+            store: Store::new(),
+            bytes: 0,
+            packets: 0,
+            busy_until: Time::ZERO,
+            backlogged_since: Time::ZERO,
+            wire: ByteTime::new(config.rate),
+            id: config.id,
+            non_ect: config.non_ect,
+            stats: PortStats::default(),
+        }
+    }
+
+    /// Offers a packet for `queue`. On `Err` the host still owns `id` and frees it.
+    ///
+    /// A host that drives the port lazily first takes the departures up to `now`.
+    #[inline]
+    pub fn enqueue(
+        &mut self,
+        id: PktId,
+        mut pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut impl Buffer,
+    ) -> Result<Accepted, DropReason> {
+        let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
+        let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
+            self.stats.drops[DropReason::UnknownQueue as usize] += 1;
+            return Err(DropReason::UnknownQueue);
+        };
+        let cx = Cx {
+            now,
+            queue: id_of_queue,
+            queue_bytes: queue.bytes,
+            queue_packets: queue.packets,
+            port_bytes: self.bytes,
+            port_packets: self.packets,
+            pool_bytes: buffer.pool_bytes(self.id, id_of_queue),
+            pkt,
+        };
+        let request = Request {
+            port: self.id,
+            queue: id_of_queue,
+            ingress: pkt.ingress,
+            len: pkt.len,
+        };
+        // No buffer holds more than 2^32 bytes for a port, but a stranger's might.
+        let Some(port_bytes) = self.bytes.checked_add(pkt.len) else {
+            return Err(self.reject(id_of_queue, DropReason::PortFull));
+        };
+        let charge = match buffer.admit(request) {
+            Ok(charge) => charge,
+            Err(reason) => return Err(self.reject(id_of_queue, reason)),
+        };
+        if let Verdict::Mark(rule) = self.marker.on_enqueue(&cx) {
+            match mark(pkt.ecn, self.non_ect) {
+                Marking::AlreadyDone | Marking::Impossible => {}
+                Marking::Drop => {
+                    buffer.release(charge);
+                    return Err(self.reject(id_of_queue, DropReason::NotCapable));
+                }
+                Marking::Mark => {
+                    pkt.ecn = Ecn::Ce;
+                    self.stats.marks[rule as usize] += 1;
+                    self.exceptions[id_of_queue.index()].marked_packets += 1;
+                }
+            }
+        }
+        self.marker.on_queued(&cx);
+
+        if self.packets == 0 {
+            self.backlogged_since = now;
+        }
+        self.bytes = port_bytes;
+        self.packets += 1;
+        queue.bytes += pkt.len;
+        queue.packets += 1;
+        queue.enqueued_bytes += u64::from(pkt.len);
+        queue.enqueued_packets += 1;
+
+        let slot = self.store.insert(id, &pkt, id_of_queue, now, charge);
+        if self.scheduler.is_ranked(id_of_queue) {
+            self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
+        } else {
+            let lane = if S::MERGES { QueueId(0) } else { id_of_queue };
+            let list = if S::MERGES {
+                &mut self.queues[0].list
+            } else {
+                &mut queue.list
+            };
+            if self.store.push(list, slot) {
+                let marker = &mut self.marker;
+                self.scheduler
+                    .on_active(lane, pkt.len, now, |turn| marker.on_turn(turn));
+            }
+        }
+        Ok(Accepted {
+            queue: id_of_queue,
+            ecn: pkt.ecn,
+        })
+    }
+
+    /// Takes the next packet at the present moment `now`, or `None` if the port is empty.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, buffer: &mut impl Buffer) -> Option<Departure> {
+        if self.packets == 0 {
+            return None;
+        }
+        let Self {
+            marker,
+            scheduler,
+            queues,
+            store,
+            ..
+        } = self;
+        let Pick { queue: lane, slot } = scheduler.pick(now, |turn| marker.on_turn(turn));
+        let list = &mut queues[lane.index()].list;
+        let entry = match slot {
+            Some(slot) => store.take(slot),
+            None => store.pop(list),
+        };
+        let len = entry.charge.bytes();
+        let next = store.head_len(*list);
+        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
+
+        let Entry {
+            arrival,
+            id,
+            flow,
+            charge,
+            mut ecn,
+            ..
+        } = entry;
+        let id_of_queue = if S::MERGES { entry.queue } else { lane };
+        let queue = &mut queues[id_of_queue.index()];
+        self.bytes -= len;
+        self.packets -= 1;
+        queue.bytes -= len;
+        queue.packets -= 1;
+        buffer.release(charge);
+
+        let cx = Cx {
+            now,
+            queue: id_of_queue,
+            queue_bytes: queue.bytes,
+            queue_packets: queue.packets,
+            port_bytes: self.bytes,
+            port_packets: self.packets,
+            pool_bytes: buffer.pool_bytes(self.id, id_of_queue),
+            pkt: Pkt {
+                len,
+                flow,
+                ecn,
+                ..Pkt::default()
+            },
+        };
+        let sojourn = now - arrival;
+        let mut fate = Fate::Send;
+        if let Verdict::Mark(rule) = marker.on_dequeue(&cx, sojourn) {
+            match mark(ecn, self.non_ect) {
+                Marking::AlreadyDone | Marking::Impossible => {}
+                Marking::Drop => {
+                    fate = Fate::Drop(self.reject(id_of_queue, DropReason::NotCapable));
+                }
+                Marking::Mark => {
+                    ecn = Ecn::Ce;
+                    self.stats.marks[rule as usize] += 1;
+                    self.exceptions[id_of_queue.index()].marked_packets += 1;
+                }
+            }
+        }
+        Some(Departure {
+            at: now,
+            sojourn,
+            id,
+            flow,
+            len,
+            queue: id_of_queue,
+            ecn,
+            fate,
+        })
+    }
+
+    /// Takes the next departure that starts no later than `until` on a wire of the port's rate, or
+    /// `None` if there is none. Call it until it returns `None`.
+    #[inline]
+    pub fn depart(&mut self, until: Time, buffer: &mut impl Buffer) -> Option<Departure> {
+        let start = self.next_start().filter(|&start| start <= until)?;
+        let departure = self.dequeue(start, buffer)?;
+        if departure.fate == Fate::Send {
+            self.busy_until = start + self.wire.span(departure.len);
+        }
+        Some(departure)
+    }
+
+    /// When the next departure would start, or `None` if the port is empty.
+    #[inline]
+    pub fn next_start(&self) -> Option<Time> {
+        (self.packets > 0).then(|| self.busy_until.max(self.backlogged_since))
+    }
+
+    /// Bytes waiting in all queues.
+    #[inline]
+    pub const fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    /// Packets waiting in all queues.
+    #[inline]
+    pub const fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Number of queues.
+    pub fn queues(&self) -> u8 {
+        self.scheduler.queues()
+    }
+
+    /// The counters of `queue`, or `None` if there is no such queue.
+    pub fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
+        let exceptions = self.exceptions.get(queue.index())?;
+        let queue = self.queues.get(queue.index())?;
+        Some(QueueStats {
+            enqueued_packets: queue.enqueued_packets,
+            enqueued_bytes: queue.enqueued_bytes,
+            dequeued_packets: queue.enqueued_packets - u64::from(queue.packets),
+            dequeued_bytes: queue.enqueued_bytes - u64::from(queue.bytes),
+            marked_packets: exceptions.marked_packets,
+            dropped_packets: exceptions.dropped_packets,
+            held_packets: queue.packets,
+            held_bytes: queue.bytes,
+        })
+    }
+
+    /// The port's marks and drops by reason.
+    pub const fn stats(&self) -> &PortStats {
+        &self.stats
+    }
+
+    /// The scheme, for its thresholds and estimates.
+    pub const fn marker(&self) -> &M {
+        &self.marker
+    }
+
+    /// The scheme, to change its parameters while packets wait.
+    pub const fn marker_mut(&mut self) -> &mut M {
+        &mut self.marker
+    }
+
+    /// The scheduler.
+    pub const fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+
+    #[cold]
+    fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
+        self.exceptions[queue.index()].dropped_packets += 1;
+        self.stats.drops[reason as usize] += 1;
+        reason
+    }
+}
+
+/// What a mark does to a packet.
+enum Marking {
+    /// The packet carries CE from before: nothing to do and nothing to count.
+    AlreadyDone,
+    Drop,
+    Impossible,
+    Mark,
+}
+
+/// The ECN rule: only ECN-capable packets are marked, and each at most once.
+#[inline]
+fn mark(ecn: Ecn, non_ect: NonEct) -> Marking {
+    match (ecn, non_ect) {
+        (Ecn::Ect0 | Ecn::Ect1, _) => Marking::Mark,
+        (Ecn::Ce, _) => Marking::AlreadyDone,
+        (Ecn::NotEct, NonEct::Pass) => Marking::Impossible,
+        (Ecn::NotEct, NonEct::Drop) => Marking::Drop,
+    }
+}
+
+/// The queues as a scheme sees them.
+struct Lengths<'a>(&'a [Queue]);
+
+impl Queues for Lengths<'_> {
+    fn count(&self) -> u8 {
+        // As many as the scheduler's, which are at most 128.
+        self.0.len() as u8
+    }
+
+    #[inline]
+    fn bytes(&self, queue: QueueId) -> u32 {
+        self.0.get(queue.index()).map_or(0, |queue| queue.bytes)
+    }
+
+    #[inline]
+    fn packets(&self, queue: QueueId) -> u32 {
+        self.0.get(queue.index()).map_or(0, |queue| queue.packets)
+    }
+}

@@ -1,0 +1,204 @@
+//! DWRR: deficit weighted round robin (Shreedhar and Varghese, SIGCOMM 1995).
+//!
+//! Active queues stand in a list. The one in front sends while its head packet fits its deficit,
+//! then gets a quantum and goes to the back. A queue that becomes active joins at the back with a
+//! full quantum; one that empties leaves and loses what was left of its deficit.
+//!
+//! As in TCN's simulator and kernel module and in ECN♯'s simulator. MQ-ECN's simulator lets a queue
+//! join with nothing and grants the quantum when its turn begins: at any moment a waiting queue has
+//! one quantum less there, and the order of service and the ends of turns are the same.
+//!
+//! Differs from the authors' code: with quanta far smaller than a packet, the rounds after the first
+//! one without a packet are taken in one step. The order of service is the same.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use tidegate_units::{ConfigError, QueueId, Time, settings};
+
+use super::{Pick, Round, Scheduler, Turn, TurnEvent};
+
+settings! {
+    /// Parameters of DWRR.
+    pub struct Config {
+        /// Bytes each queue may send per round, one value per queue. The papers use one full
+        /// packet: 1500 bytes in TCN's simulations; figure 2 of TCN has 18000.
+        pub quanta: Vec<u32> = alloc::vec![1500],
+    }
+}
+
+/// Deficit weighted round robin.
+#[derive(Clone, Debug)]
+pub struct Dwrr {
+    queues: Box<[State]>,
+    /// The list of active queues; `front` and `back` mean nothing while `active` is zero.
+    front: QueueId,
+    back: QueueId,
+    active: u8,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    quantum: u32,
+    /// Bytes the queue may still send in this turn, or in its next one.
+    deficit: u32,
+    /// Bytes of the first packet.
+    head: u32,
+    /// The active queue behind this one.
+    next: QueueId,
+}
+
+impl Dwrr {
+    /// A scheduler for as many queues as there are quanta.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        super::queue_count("quanta", config.quanta.len())?;
+        if config.quanta.contains(&0) {
+            return Err(ConfigError::out_of_range(
+                "quanta",
+                0,
+                "1 byte or more per queue",
+            ));
+        }
+        let state = |&quantum| State {
+            quantum,
+            deficit: 0,
+            head: 0,
+            next: QueueId(0),
+        };
+        Ok(Self {
+            queues: config.quanta.iter().map(state).collect(),
+            front: QueueId(0),
+            back: QueueId(0),
+            active: 0,
+        })
+    }
+
+    /// Grants every active queue the quanta of all rounds but the last before one of them can send.
+    #[cold]
+    fn skip_rounds(&mut self) {
+        let mut fewest = u32::MAX;
+        let mut queue = self.front;
+        for _ in 0..self.active {
+            let state = &self.queues[queue.index()];
+            let missing = state.head.saturating_sub(state.deficit);
+            fewest = fewest.min(missing.div_ceil(state.quantum));
+            queue = state.next;
+        }
+        for _ in 0..self.active {
+            let state = &mut self.queues[queue.index()];
+            let granted = state.quantum.saturating_mul(fewest.saturating_sub(1));
+            state.deficit = state.deficit.saturating_add(granted);
+            queue = state.next;
+        }
+    }
+}
+
+impl Scheduler for Dwrr {
+    #[inline]
+    fn queues(&self) -> u8 {
+        // At most 128, checked when it was made.
+        self.queues.len() as u8
+    }
+
+    #[inline]
+    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+        let state = &mut self.queues[queue.index()];
+        state.deficit = state.quantum;
+        state.head = len;
+        if self.active == 0 {
+            self.front = queue;
+        } else {
+            self.queues[self.back.index()].next = queue;
+        }
+        // The list is a ring, so that sending the front to the back only moves its ends.
+        self.queues[queue.index()].next = self.front;
+        self.back = queue;
+        self.active += 1;
+        turn(&Turn {
+            queue,
+            now,
+            event: TurnEvent::Joined,
+        });
+    }
+
+    #[inline]
+    fn pick(&mut self, now: Time, mut turn: impl FnMut(&Turn)) -> Pick {
+        let mut passed = 0;
+        loop {
+            let queue = self.front;
+            let state = &mut self.queues[queue.index()];
+            if let Some(left) = state.deficit.checked_sub(state.head) {
+                state.deficit = left;
+                return Pick::head(queue);
+            }
+            state.deficit = state.deficit.saturating_add(state.quantum);
+            self.back = queue;
+            self.front = state.next;
+            turn(&Turn {
+                queue,
+                now,
+                event: TurnEvent::Ended,
+            });
+            passed += 1;
+            if passed == self.active {
+                self.skip_rounds();
+            }
+        }
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        let state = &mut self.queues[queue.index()];
+        if let Some(next) = next {
+            state.head = next;
+        } else {
+            self.front = state.next;
+            self.queues[self.back.index()].next = self.front;
+            self.active -= 1;
+            turn(&Turn {
+                queue,
+                now,
+                event: TurnEvent::Emptied { len },
+            });
+        }
+    }
+
+    fn round(&self, queue: QueueId) -> Option<Round> {
+        self.queues.get(queue.index()).map(|state| Round {
+            group: 0,
+            quantum: state.quantum,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    use super::*;
+
+    #[test]
+    fn quanta_are_checked() {
+        let error = |quanta| Dwrr::new(&Config { quanta }).unwrap_err().to_string();
+        assert_eq!(
+            error(vec![1500, 0]),
+            "quanta = 0 is out of range; allowed: 1 byte or more per queue"
+        );
+        assert_eq!(
+            error(vec![]),
+            "quanta = 0 queues is out of range; allowed: 1 to 128 queues"
+        );
+        assert_eq!(
+            error(vec![1; 129]),
+            "quanta = 129 queues is out of range; allowed: 1 to 128 queues"
+        );
+    }
+}

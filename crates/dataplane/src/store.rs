@@ -1,0 +1,215 @@
+//! The packets waiting at a port: one arena, linked into one list per queue.
+//!
+//! A port with many queues needs memory for the packets it holds, not for the longest that each
+//! queue ever was, and a packet can be taken from any place. Slots are reused last in, first out,
+//! so a port that holds few packets touches few cache lines. The arena grows and never shrinks:
+//! no allocation once the port has seen its longest backlog.
+
+use alloc::vec::Vec;
+
+use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
+
+use crate::Pkt;
+use crate::buffer::Charge;
+
+/// The place of a waiting packet in its port's store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub(crate) u32);
+
+impl Slot {
+    /// No slot: the end of a list.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// A waiting packet.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) arrival: Time,
+    pub(crate) id: PktId,
+    pub(crate) flow: FlowId,
+    /// What the buffer charged for it; its length is the packet's.
+    pub(crate) charge: Charge,
+    /// The packet behind it in the same list, or the next free slot.
+    next: Slot,
+    pub(crate) ecn: Ecn,
+    /// The queue it counts for. Schedulers that merge queues keep one list for several.
+    pub(crate) queue: QueueId,
+}
+
+/// The ends of one list. While `head` is none the list is empty and `tail` means nothing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct List {
+    head: Slot,
+    tail: Slot,
+}
+
+impl List {
+    pub(crate) const EMPTY: Self = Self {
+        head: Slot::NONE,
+        tail: Slot::NONE,
+    };
+
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.head == Slot::NONE
+    }
+}
+
+/// The arena.
+#[derive(Debug)]
+pub(crate) struct Store {
+    entries: Vec<Entry>,
+    free: Slot,
+}
+
+impl Store {
+    pub(crate) const fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            free: Slot::NONE,
+        }
+    }
+
+    /// Puts a packet into a free slot, in no list.
+    #[inline]
+    pub(crate) fn insert(
+        &mut self,
+        id: PktId,
+        pkt: &Pkt,
+        queue: QueueId,
+        arrival: Time,
+        charge: Charge,
+    ) -> Slot {
+        let slot = self.free;
+        let Some(place) = self.entries.get_mut(slot.0 as usize) else {
+            return self.grow(id, pkt, queue, arrival, charge);
+        };
+        self.free = place.next;
+        *place = Entry {
+            arrival,
+            id,
+            flow: pkt.flow,
+            charge,
+            next: Slot::NONE,
+            ecn: pkt.ecn,
+            queue,
+        };
+        slot
+    }
+
+    /// Adds a slot and puts the packet there.
+    #[cold]
+    #[inline(never)]
+    fn grow(
+        &mut self,
+        id: PktId,
+        pkt: &Pkt,
+        queue: QueueId,
+        arrival: Time,
+        charge: Charge,
+    ) -> Slot {
+        let slot = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
+        let next = Slot::NONE;
+        self.entries.push(Entry {
+            arrival,
+            id,
+            flow: pkt.flow,
+            charge,
+            next,
+            ecn: pkt.ecn,
+            queue,
+        });
+        Slot(slot)
+    }
+
+    /// Appends a slot to a list. Returns whether the list was empty.
+    #[inline]
+    pub(crate) fn push(&mut self, list: &mut List, slot: Slot) -> bool {
+        let was_empty = list.is_empty();
+        if was_empty {
+            list.head = slot;
+        } else {
+            self.entries[list.tail.0 as usize].next = slot;
+        }
+        list.tail = slot;
+        was_empty
+    }
+
+    /// Takes the first packet of a list that is not empty.
+    #[inline]
+    pub(crate) fn pop(&mut self, list: &mut List) -> Entry {
+        let slot = list.head;
+        let place = &mut self.entries[slot.0 as usize];
+        list.head = place.next;
+        vacate(place, &mut self.free, slot)
+    }
+
+    /// Takes a packet that is in no list.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: Slot) -> Entry {
+        let place = &mut self.entries[slot.0 as usize];
+        vacate(place, &mut self.free, slot)
+    }
+
+    /// Length of the first packet of a list, or `None` if the list is empty.
+    #[inline]
+    pub(crate) fn head_len(&self, list: List) -> Option<u32> {
+        self.entries
+            .get(list.head.0 as usize)
+            .map(|entry| entry.charge.bytes())
+    }
+}
+
+/// Moves a packet out and links its slot into the free list.
+#[inline]
+fn vacate(place: &mut Entry, free: &mut Slot, slot: Slot) -> Entry {
+    let entry = Entry {
+        charge: place.charge.take(),
+        ..*place
+    };
+    place.next = *free;
+    *free = slot;
+    entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn insert(store: &mut Store, id: u32) -> Slot {
+        let pkt = Pkt {
+            len: id,
+            ..Pkt::default()
+        };
+        store.insert(PktId(id), &pkt, QueueId(0), Time::ZERO, Charge::new(id, 0))
+    }
+
+    #[test]
+    fn lists_are_first_in_first_out_and_slots_are_reused() {
+        let mut store = Store::new();
+        let mut list = List::EMPTY;
+        for id in 1..=3 {
+            let slot = insert(&mut store, id);
+            store.push(&mut list, slot);
+        }
+        assert_eq!(store.head_len(list), Some(1));
+        let ids = core::array::from_fn(|_| store.pop(&mut list).id.0);
+        assert_eq!(ids, [1, 2, 3]);
+        assert_eq!((list.is_empty(), store.head_len(list)), (true, None));
+        let slots = core::array::from_fn(|_| insert(&mut store, 9).0);
+        assert_eq!(slots, [2, 1, 0, 3], "last in, first out, then a new one");
+    }
+
+    #[test]
+    fn a_packet_outside_the_lists_is_taken_by_its_slot() {
+        let mut store = Store::new();
+        let (first, second) = (insert(&mut store, 1), insert(&mut store, 2));
+        assert_eq!(store.take(second).id, PktId(2));
+        assert_eq!(store.take(first).charge.take().bytes(), 1);
+    }
+
+    #[test]
+    fn an_entry_is_half_a_cache_line() {
+        assert_eq!(size_of::<Entry>(), 32);
+    }
+}

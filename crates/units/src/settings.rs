@@ -1,0 +1,400 @@
+//! Settings: a struct of parameters declared once, with its defaults and where they come from.
+//!
+//! [`settings!`](crate::settings) turns the declaration into the struct, its `Default`, and a table
+//! of fields that can be listed, set and read by name. Scenario files, command-line overrides,
+//! golden vectors and the reference pages all go through that table, so that no list of parameters
+//! is written twice.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::{self, Display, Formatter};
+use core::str::FromStr;
+
+use crate::{Bytes, ParseError, Rate, Ratio, Size, Span};
+
+/// A value that a setting can hold: it has a text form.
+pub trait Setting: Sized {
+    /// Reads the value from its text form.
+    fn read(text: &str) -> Result<Self, ParseError>;
+    /// The text form, which [`read`](Self::read) reads back as the same value.
+    fn write(&self) -> String;
+}
+
+/// One field of a settings struct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name in files and on the command line, words joined by `_`.
+    pub name: &'static str,
+    /// What it does and where its default comes from.
+    pub doc: &'static str,
+}
+
+/// A struct of named settings with defaults.
+pub trait Settings: Default {
+    /// All fields, in order of declaration.
+    const FIELDS: &'static [Field];
+
+    /// Sets one field from text. `-` and `_` in the name are the same.
+    fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError>;
+
+    /// The text form of one field, or `None` if there is no such field.
+    fn value(&self, field: &str) -> Option<String>;
+}
+
+/// A configuration that cannot be used: which field, what it was, and what would work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The value was read but lies outside what the field allows.
+    OutOfRange {
+        /// The field's name.
+        field: &'static str,
+        /// The value in text form.
+        value: String,
+        /// The allowed range, in words or numbers.
+        allowed: String,
+    },
+    /// There is no field of this name.
+    UnknownField {
+        /// The name that was given.
+        field: String,
+        /// The fields there are.
+        known: &'static [Field],
+    },
+    /// The value is not of the field's kind.
+    Unreadable {
+        /// The field's name.
+        field: &'static str,
+        /// What is wrong with the text.
+        error: ParseError,
+    },
+}
+
+impl ConfigError {
+    /// `value` of `field` is outside `allowed`.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "call sites read better without borrows"
+    )]
+    pub fn out_of_range(field: &'static str, value: impl ToString, allowed: impl ToString) -> Self {
+        Self::OutOfRange {
+            field,
+            value: value.to_string(),
+            allowed: allowed.to_string(),
+        }
+    }
+}
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfRange {
+                field,
+                value,
+                allowed,
+            } => {
+                write!(f, "{field} = {value} is out of range; allowed: {allowed}")
+            }
+            Self::UnknownField { field, known } => {
+                write!(f, "there is no setting `{field}`; known: ")?;
+                for (i, field) in known.iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { "" } else { ", " }, field.name)?;
+                }
+                Ok(())
+            }
+            Self::Unreadable { field, error } => write!(f, "{field}: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+macro_rules! setting_by_text {
+    ($($kind:ty),*) => {$(
+        impl Setting for $kind {
+            fn read(text: &str) -> Result<Self, ParseError> {
+                text.parse()
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+setting_by_text!(Bytes, Rate, Ratio, Size, Span);
+
+macro_rules! setting_by_number {
+    ($($kind:ty),*) => {$(
+        impl Setting for $kind {
+            fn read(text: &str) -> Result<Self, ParseError> {
+                let accepted = concat!("a whole number up to the largest ", stringify!($kind));
+                Self::from_str(text.trim()).map_err(|_| ParseError::not_a_number(text, accepted))
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+setting_by_number!(u8, u16, u32, u64);
+
+impl Setting for bool {
+    fn read(text: &str) -> Result<Self, ParseError> {
+        match text.trim() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(ParseError::not_a_choice(text, "true or false")),
+        }
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A list, one value per queue or port: `1500, 3000`. The empty text is the empty list.
+impl<T: Setting> Setting for Vec<T> {
+    fn read(text: &str) -> Result<Self, ParseError> {
+        if text.trim().is_empty() {
+            return Ok(Self::new());
+        }
+        text.split(',').map(|item| T::read(item.trim())).collect()
+    }
+
+    fn write(&self) -> String {
+        let items: Vec<String> = self.iter().map(Setting::write).collect();
+        items.join(", ")
+    }
+}
+
+/// A value that may be left out: the word `none` stands for its absence.
+impl<T: Setting> Setting for Option<T> {
+    fn read(text: &str) -> Result<Self, ParseError> {
+        if text.trim() == "none" {
+            Ok(None)
+        } else {
+            T::read(text).map(Some)
+        }
+    }
+
+    fn write(&self) -> String {
+        self.as_ref()
+            .map_or_else(|| "none".to_string(), Setting::write)
+    }
+}
+
+/// Declares a settings struct: documented fields, each with its default.
+///
+/// ```
+/// use tidegate_units::{Settings, Span, settings};
+///
+/// settings! {
+///     /// Parameters of a scheme.
+///     pub struct Config {
+///         /// Mark strictly above this sojourn time.
+///         pub threshold: Span = Span::from_us(78),
+///     }
+/// }
+///
+/// let mut config = Config::default();
+/// config.set("threshold", "100.8us").unwrap();
+/// assert_eq!(config.threshold, Span::from_ns(100_800));
+/// assert_eq!(Config::FIELDS[0].name, "threshold");
+/// ```
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$struct_doc:meta])*
+        pub struct $name:ident {
+            $($(#[doc = $doc:literal])* pub $field:ident: $kind:ty = $default:expr,)*
+        }
+    ) => {
+        $(#[$struct_doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[doc = $doc])* pub $field: $kind,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        impl $crate::Settings for $name {
+            const FIELDS: &'static [$crate::Field] = &[
+                $($crate::Field { name: stringify!($field), doc: concat!($($doc),*) },)*
+            ];
+
+            fn set(&mut self, field: &str, text: &str) -> Result<(), $crate::ConfigError> {
+                let known = |name: &str| {
+                    name.len() == field.len()
+                        && name.bytes().zip(field.bytes())
+                            .all(|(a, b)| a == b || (a == b'_' && b == b'-'))
+                };
+                $(if known(stringify!($field)) {
+                    self.$field = $crate::Setting::read(text).map_err(|error| {
+                        $crate::ConfigError::Unreadable { field: stringify!($field), error }
+                    })?;
+                    return Ok(());
+                })*
+                Err($crate::ConfigError::UnknownField {
+                    field: $crate::__private::ToString::to_string(field),
+                    known: Self::FIELDS,
+                })
+            }
+
+            fn value(&self, field: &str) -> Option<$crate::__private::String> {
+                $(if field == stringify!($field) {
+                    return Some($crate::Setting::write(&self.$field));
+                })*
+                None
+            }
+        }
+    };
+}
+
+/// Declares an enum of named choices: a published variant with the word that selects it.
+///
+/// ```
+/// use tidegate_units::{Setting, choices};
+///
+/// choices! {
+///     /// How a length is compared with a threshold.
+///     pub enum Compare {
+///         /// Strictly above.
+///         Above = "above",
+///         /// At the threshold too.
+///         AtLeast = "at-least",
+///     }
+/// }
+///
+/// assert_eq!(Compare::read("at-least"), Ok(Compare::AtLeast));
+/// assert_eq!(Compare::NAMES, ["above", "at-least"]);
+/// ```
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$enum_doc:meta])*
+        pub enum $name:ident {
+            $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+        }
+    ) => {
+        $(#[$enum_doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// The words that select the variants, in order of declaration.
+            pub const NAMES: &'static [&'static str] = &[$($word),*];
+        }
+
+        impl $crate::Setting for $name {
+            fn read(text: &str) -> Result<Self, $crate::ParseError> {
+                match text.trim() {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err($crate::ParseError::not_a_choice(
+                        text,
+                        concat!("" $(, $word, "; ")*).trim_end_matches("; "),
+                    )),
+                }
+            }
+
+            fn write(&self) -> $crate::__private::String {
+                $crate::__private::ToString::to_string(match self {
+                    $(Self::$variant => $word,)*
+                })
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "the macros declare public items")]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    choices! {
+        /// A choice.
+        pub enum Side {
+            /// In.
+            Enqueue = "enqueue",
+            /// Out.
+            Dequeue = "dequeue",
+        }
+    }
+
+    settings! {
+        /// Some settings.
+        pub struct Sample {
+            /// First line,
+            /// second line.
+            pub min_threshold: Size = Size::Packets(65),
+            /// A list.
+            pub quanta: Vec<u32> = vec![1500],
+            /// A choice.
+            pub side: Side = Side::Enqueue,
+            /// Left out.
+            pub limit: Option<Bytes> = None,
+            /// A switch.
+            pub gentle: bool = false,
+        }
+    }
+
+    #[test]
+    fn every_field_can_be_set_and_read_by_name() {
+        let mut sample = Sample::default();
+        let values = [
+            ("min_threshold", "300KB"),
+            ("quanta", "1500, 3000"),
+            ("side", "dequeue"),
+            ("limit", "1MiB"),
+            ("gentle", "true"),
+        ];
+        for (field, text) in values {
+            sample.set(field, text).unwrap();
+            assert_eq!(sample.value(field).as_deref(), Some(text));
+        }
+        assert_eq!(sample.quanta, [1500, 3000]);
+        assert_eq!(sample.side, Side::Dequeue);
+        sample.set("limit", "none").unwrap();
+        assert_eq!(sample.limit, None);
+        sample.set("min-threshold", "1pkt").unwrap();
+        assert_eq!(sample.min_threshold, Size::Packets(1));
+        sample.set("quanta", "").unwrap();
+        assert!(sample.quanta.is_empty());
+        assert_eq!(sample.value("min-threshold"), None);
+        assert_eq!(Side::NAMES, ["enqueue", "dequeue"]);
+        assert_eq!(Sample::FIELDS[0].doc, " First line, second line.");
+    }
+
+    #[test]
+    fn errors_name_the_field_the_value_and_what_is_accepted() {
+        let mut sample = Sample::default();
+        let mut error = |field, text| sample.set(field, text).unwrap_err().to_string();
+        assert_eq!(
+            error("threshold", "1B"),
+            "there is no setting `threshold`; \
+             known: min_threshold, quanta, side, limit, gentle"
+        );
+        assert_eq!(
+            error("side", "both"),
+            "side: `both` is not one of the choices; accepted: enqueue; dequeue"
+        );
+        assert!(error("quanta", "1500,x").starts_with("quanta: `x` is not a number"));
+        assert!(error("gentle", "yes").contains("true or false"));
+        assert!(error("limit", "12").starts_with("limit: `12` has an unknown unit"));
+        assert_eq!(
+            ConfigError::out_of_range("alpha", 0, "above 0").to_string(),
+            "alpha = 0 is out of range; allowed: above 0"
+        );
+    }
+}
