@@ -5,13 +5,17 @@
 //!
 //! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
 
+pub mod diff_ecn;
 pub mod drop_tail;
 mod or;
+pub mod per_flow_tcn;
 mod ramp;
 pub mod tcn;
 
+pub use diff_ecn::DiffEcn;
 pub use drop_tail::DropTail;
 pub use or::Or;
+pub use per_flow_tcn::PerFlowTcn;
 pub use tcn::Tcn;
 
 use alloc::boxed::Box;
@@ -251,7 +255,9 @@ macro_rules! schemes {
 }
 
 schemes! {
+    "diff-ecn" => DiffEcn(diff_ecn),
     "none" => DropTail(drop_tail),
+    "per-flow-tcn" => PerFlowTcn(per_flow_tcn),
     "tcn" => Tcn(tcn),
 }
 
