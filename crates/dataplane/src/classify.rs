@@ -75,9 +75,8 @@ impl DscpMap {
         };
         let mut known = [None; DSCPS];
         for entry in &config.queues {
-            let error = |allowed: String| {
-                Err(ConfigError::out_of_range("queues", entry.write(), allowed))
-            };
+            let error =
+                |allowed: String| Err(ConfigError::out_of_range("queues", entry.write(), allowed));
             if entry.queue.0 > last {
                 return error(format!("a queue of the port, 0 to {last}"));
             }
@@ -156,21 +155,28 @@ mod tests {
     #[test]
     fn the_ecn_bits_do_not_matter() {
         let map = DscpMap::new(&Config::default(), 64).unwrap();
-        assert_eq!([0xB8, 0xB9, 0xBA, 0xBB, 0xBC].map(|f| map.queue(f).0), [46, 46, 46, 46, 47]);
+        assert_eq!(
+            [0xB8, 0xB9, 0xBA, 0xBB, 0xBC].map(|f| map.queue(f).0),
+            [46, 46, 46, 46, 47]
+        );
         assert_eq!(map.queue(0xFF), QueueId(63));
     }
 
     #[test]
     fn impossible_maps_are_named() {
         let error = |text, queues| {
-            DscpMap::new(&config(text, Unknown::First), queues).unwrap_err().to_string()
+            DscpMap::new(&config(text, Unknown::First), queues)
+                .unwrap_err()
+                .to_string()
         };
-        let refused = |value, allowed| {
-            ConfigError::out_of_range("queues", value, allowed).to_string()
-        };
+        let refused =
+            |value, allowed| ConfigError::out_of_range("queues", value, allowed).to_string();
         assert_eq!(error("", 0), refused("0", "1 to 128 queues"));
         assert_eq!(error("", 129), refused("129", "1 to 128 queues"));
-        assert_eq!(error("0:4", 4), refused("0:4", "a queue of the port, 0 to 3"));
+        assert_eq!(
+            error("0:4", 4),
+            refused("0:4", "a queue of the port, 0 to 3")
+        );
         assert_eq!(error("64:0", 4), refused("64:0", "a DSCP from 0 to 63"));
         assert_eq!(error("1:0, 1:2", 4), refused("1:2", "each DSCP once"));
         assert!(DscpMap::new(&config("63:3", Unknown::First), 4).is_ok());
@@ -178,10 +184,19 @@ mod tests {
 
     #[test]
     fn an_entry_is_two_numbers_and_a_colon() {
-        assert_eq!(Entry::read(" 46 : 7 "), Ok(Entry { dscp: 46, queue: QueueId(7) }));
+        assert_eq!(
+            Entry::read(" 46 : 7 "),
+            Ok(Entry {
+                dscp: 46,
+                queue: QueueId(7)
+            })
+        );
         for text in ["46", "46:", ":0", "46:0:1", "256:0", "0:256", "ef:0"] {
             let error = Entry::read(text).unwrap_err().to_string();
-            assert!(error.contains("a DSCP and its queue, such as 46:0"), "{error}");
+            assert!(
+                error.contains("a DSCP and its queue, such as 46:0"),
+                "{error}"
+            );
         }
     }
 }

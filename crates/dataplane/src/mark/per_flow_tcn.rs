@@ -101,3 +101,107 @@ impl Marker for PerFlowTcn {
         Verdict::mark_if(sojourn > self.threshold, Rule::Sojourn)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use tidegate_units::FlowId;
+
+    use super::*;
+    use crate::mark::testing::{cx, site};
+
+    /// Queues of these lengths in bytes.
+    struct Lengths([u32; 3]);
+
+    impl Queues for Lengths {
+        fn count(&self) -> u8 {
+            3
+        }
+
+        fn bytes(&self, queue: QueueId) -> u32 {
+            self.0[queue.index()]
+        }
+
+        fn packets(&self, queue: QueueId) -> u32 {
+            u32::from(self.bytes(queue) > 0)
+        }
+    }
+
+    fn cx_of(flow: u32) -> Cx {
+        let mut cx = cx();
+        cx.pkt.flow = FlowId(flow);
+        cx
+    }
+
+    #[test]
+    fn a_packet_is_marked_strictly_above_the_threshold() {
+        for (threshold, us) in [(Some(Span::from_us(30)), 30_000), (None, 32_300)] {
+            let config = Config {
+                threshold,
+                ..Config::default()
+            };
+            let mut scheme = PerFlowTcn::new(&config, &site(2)).unwrap();
+            for (ns, expected) in [(us - 1, false), (us, false), (us + 1, true)] {
+                let verdict = scheme.on_dequeue(&cx(), Span::from_ns(ns));
+                assert_eq!(verdict, Verdict::mark_if(expected, Rule::Sojourn), "{ns}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_are_mapped_as_by_diff_ecn() {
+        for tables in [Tables::Exact, Tables::Hardware] {
+            let config = Config {
+                tables,
+                pass_limit: Size::Packets(1),
+                ..Config::default()
+            };
+            let mut scheme = PerFlowTcn::new(&config, &site(3)).unwrap();
+            let mut arrive = |flow, lengths| {
+                let mut cx = cx_of(flow);
+                cx.queue = scheme.assign(&cx.pkt, QueueId(9), &Lengths(lengths), cx.now);
+                scheme.on_queued(&cx);
+                cx.queue.0
+            };
+            let queues = vec![
+                arrive(1, [0, 0, 0]),
+                arrive(1, [0, 1500, 0]),
+                arrive(2, [0, 3000, 0]),
+                arrive(3, [0, 3000, 1500]),
+                arrive(3, [1500, 3000, 1500]),
+                arrive(3, [1500, 3000, 3000]),
+            ];
+            assert_eq!(queues, [1, 1, 2, 0, 2, 2]);
+            // Flow 1 leaves queue 1 empty, and the next flow takes it.
+            for queue_packets in [1, 0] {
+                let leaving = Cx {
+                    queue: QueueId(1),
+                    queue_packets,
+                    ..cx_of(1)
+                };
+                scheme.on_dequeue(&leaving, Span::ZERO);
+            }
+            let lengths = Lengths([1500, 0, 4500]);
+            let next = scheme.assign(&cx_of(4).pkt, QueueId(9), &lengths, Time::ZERO);
+            assert_eq!(next, QueueId(1));
+        }
+    }
+
+    #[test]
+    fn the_mapping_is_checked() {
+        let config = Config {
+            priority_queue: 2,
+            ..Config::default()
+        };
+        assert!(PerFlowTcn::new(&config, &site(3)).is_ok());
+        let error = PerFlowTcn::new(&config, &site(2)).unwrap_err();
+        assert!(matches!(
+            error,
+            ConfigError::OutOfRange {
+                field: "priority_queue",
+                ..
+            }
+        ));
+    }
+}

@@ -1,7 +1,7 @@
 //! The fixed hash of the hardware tables.
 
 /// Mixes 32 bits so that each result bit depends on all of them; no two numbers mix to the same
-/// (the finaliser of MurmurHash3 by Appleby, in the public domain).
+/// (the finaliser of `MurmurHash3` by Appleby, in the public domain).
 #[inline]
 pub(super) const fn mix(mut x: u32) -> u32 {
     x ^= x >> 16;

@@ -209,9 +209,9 @@ fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
     let allowed = alloc::format!("one cell ({}) to {}", config.cell, Bytes(largest));
     let in_range = |bytes: &u64| (cell..=largest).contains(bytes);
     let whole = match config.threshold {
-        Some(size) => Some(size.in_bytes(config.mtu))
+        Some(given) => Some(given.in_bytes(config.mtu))
             .filter(in_range)
-            .ok_or_else(|| ConfigError::out_of_range("threshold", size, allowed))?,
+            .ok_or_else(|| ConfigError::out_of_range("threshold", given, allowed))?,
         None => Some(site.rate.bytes_in(rtts(config.lambda, config.rtt)))
             .filter(in_range)
             .ok_or_else(|| {

@@ -12,6 +12,11 @@
 //! A flow's packets leave in order: those in the high-priority queue go before any other, and a flow
 //! never returns to it. This needs a scheduler that serves that queue strictly first.
 //!
+//! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets.
+//! Where a flow is forgotten with its last packet, probing therefore succeeds only for a flow that
+//! is new again, and the limit holds for one backlog. A flow that stays below the link's speed is
+//! bounded only where entries outlive their packets: hardware tables with the idle release.
+//!
 //! A choice becomes the flow's queue when a packet is queued there, not before: one that the buffer
 //! refuses changes nothing. On the chip the map is written ahead of the traffic manager.
 
