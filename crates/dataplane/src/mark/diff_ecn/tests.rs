@@ -315,7 +315,7 @@ fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
         let mut rng = Rng::new(5, place);
         let mut model = BTreeMap::<u32, VecDeque<PktId>>::new();
         for step in 0..40_000 {
-            rig.now = rig.now + Span::from_ns(100);
+            rig.now += Span::from_ns(100);
             let arrivals = if step / 500 % 2 == 0 { 5 } else { 3 };
             if rng.next_u32() % 8 < arrivals {
                 let flow = rng.next_u32() % 9;
@@ -346,7 +346,7 @@ fn with_a_queue_for_each_flow_both_tables_map_alike() {
     let mut rigs = [exact, hardware].map(|config| Rig::new(8, 100_000, &config));
     let mut rng = Rng::new(6, 0);
     for _ in 0..20_000 {
-        let arrives = rng.next_u32() % 2 == 0;
+        let arrives = rng.next_u32().is_multiple_of(2);
         let (flow, len) = (rng.next_u32() % 7, 64 + rng.next_u32() % 1437);
         let [a, b] = rigs.each_mut().map(|rig| {
             if arrives {
@@ -374,7 +374,7 @@ fn after_an_idle_period_a_flow_is_new_and_before_it_shares_a_taken_queue() {
         assert_eq!(rig.take(), 1);
         // Queue 1 is empty, so flow 2 is given it.
         assert_eq!(rig.queue([2]), [1]);
-        rig.now = rig.now + idle;
+        rig.now += idle;
         rig.queue([1])
     };
     // The period is 1.5 × 190 µs.
@@ -529,7 +529,7 @@ fn the_hardware_count_sets_the_threshold() {
         rig.take();
         assert_eq!(rig.flows(), flows);
     }
-    rig.now = rig.now + Span::from_ps(285_000_001);
+    rig.now += Span::from_ps(285_000_001);
     rig.queue([0]);
     rig.take();
     assert_eq!((rig.flows(), threshold(&rig)), (2, 20_400));
