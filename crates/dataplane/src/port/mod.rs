@@ -449,3 +449,6 @@ impl Queues for Lengths<'_> {
         self.0.get(queue.index()).map_or(0, |queue| queue.packets)
     }
 }
+
+#[cfg(test)]
+mod tests;
