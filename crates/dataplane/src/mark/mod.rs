@@ -5,13 +5,26 @@
 //!
 //! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
 
+pub mod bcc;
 pub mod drop_tail;
+pub mod ideal_red;
 mod or;
+pub mod pool_red;
+pub mod port_red;
+pub mod queue_red;
 mod ramp;
+pub mod rate_red;
+pub mod red;
 pub mod tcn;
 
+pub use bcc::Bcc;
 pub use drop_tail::DropTail;
+pub use ideal_red::IdealRed;
 pub use or::Or;
+pub use pool_red::PoolRed;
+pub use port_red::PortRed;
+pub use queue_red::QueueRed;
+pub use rate_red::RateRed;
 pub use tcn::Tcn;
 
 use alloc::boxed::Box;
@@ -251,7 +264,13 @@ macro_rules! schemes {
 }
 
 schemes! {
+    "bcc" => Bcc(bcc),
+    "ideal-red" => IdealRed(ideal_red),
     "none" => DropTail(drop_tail),
+    "pool-red" => PoolRed(pool_red),
+    "port-red" => PortRed(port_red),
+    "queue-red" => QueueRed(queue_red),
+    "rate-red" => RateRed(rate_red),
     "tcn" => Tcn(tcn),
 }
 
