@@ -86,7 +86,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The thresholds of `config` on a link of `rate`: as given, or derived as in sections 4.3 and
-    /// 4.4. What is not whole is rounded towards earlier marks, by less than two bytes.
+    /// 4.4. Products are rounded down to a byte, and B_R / α up.
     pub fn derive(config: &Config, rate: Rate) -> Result<Self, ConfigError> {
         let packet = config.mean_packet;
         if packet == 0 {
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_alpha_counts_and_what_is_not_whole_marks_earlier() {
+    fn the_smallest_alpha_counts_and_its_part_is_rounded_up() {
         let alpha = |alpha| Config {
             alpha,
             ..Config::default()

@@ -48,3 +48,44 @@ impl Marker for PoolRed {
         self.0.on_dequeue(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::{cx, site};
+
+    #[test]
+    fn a_packet_is_marked_for_the_pool_that_it_would_join() {
+        let mut red = PoolRed::new(&Config::default(), &site(1)).unwrap();
+        let mut verdict = |pool_bytes| {
+            let queue_bytes = u32::MAX;
+            red.on_enqueue(&Cx {
+                pool_bytes,
+                queue_bytes,
+                port_bytes: u32::MAX,
+                ..cx()
+            })
+        };
+        // 2 727 608 bytes with this packet's 1500.
+        assert_eq!(verdict(2_726_108), Verdict::Pass);
+        assert_eq!(verdict(2_726_109), Verdict::Mark(Rule::PoolLength));
+    }
+
+    #[test]
+    fn departures_are_an_option() {
+        let config = Config {
+            threshold: Size::Bytes(Bytes(3_000)),
+            min_threshold: Some(Size::Bytes(Bytes(1_000))),
+            max_probability: tidegate_units::Ratio::ZERO,
+            decide: crate::mark::red::Point::Dequeue,
+            ..Config::default()
+        };
+        let mut red = PoolRed::new(&config, &site(1)).unwrap();
+        let mut verdict = |pool_bytes| red.on_dequeue(&Cx { pool_bytes, ..cx() }, Span::ZERO);
+        assert_eq!(
+            [verdict(1_500), verdict(1_501)],
+            [Verdict::Pass, Verdict::Mark(Rule::PoolLength)]
+        );
+    }
+}

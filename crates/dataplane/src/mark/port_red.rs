@@ -47,3 +47,52 @@ impl Marker for PortRed {
         self.0.on_dequeue(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::{cx, site};
+
+    #[test]
+    fn any_queue_is_marked_for_the_length_of_all() {
+        let mut red = PortRed::new(&Config::default(), &site(8)).unwrap();
+        let mut verdict = |queue, port_bytes| {
+            let queue = tidegate_units::QueueId(queue);
+            red.on_enqueue(&Cx {
+                queue,
+                port_bytes,
+                ..cx()
+            })
+        };
+        // 65 packets of 1500 bytes are 97 500, this one included.
+        assert_eq!(verdict(7, 96_000), Verdict::Pass);
+        assert_eq!(verdict(7, 96_001), Verdict::Mark(Rule::PortLength));
+        assert_eq!(verdict(0, 96_001), Verdict::Mark(Rule::PortLength));
+    }
+
+    #[test]
+    fn departures_and_packets_are_options() {
+        let config = Config {
+            threshold: Size::Packets(2),
+            min_threshold: Some(Size::Packets(2)),
+            unit: crate::mark::red::Unit::Packets,
+            decide: crate::mark::red::Point::Dequeue,
+            ..Config::default()
+        };
+        let mut red = PortRed::new(&config, &site(1)).unwrap();
+        let mut verdict = |port_packets| {
+            red.on_dequeue(
+                &Cx {
+                    port_packets,
+                    ..cx()
+                },
+                Span::ZERO,
+            )
+        };
+        assert_eq!(
+            [verdict(1), verdict(2)],
+            [Verdict::Pass, Verdict::Mark(Rule::PortLength)]
+        );
+    }
+}

@@ -59,3 +59,88 @@ impl Marker for QueueRed {
         self.0.threshold(queue.index())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use tidegate_units::Bytes;
+
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::{cx, site};
+
+    fn made(config: &Config) -> QueueRed {
+        QueueRed::new(config, &site(2)).unwrap()
+    }
+
+    #[test]
+    fn a_queue_is_marked_for_its_own_length_only() {
+        let mut red = made(&Config::default());
+        let mut verdict = |queue_bytes| {
+            red.on_enqueue(&Cx {
+                queue_bytes,
+                port_bytes: u32::MAX,
+                pool_bytes: u32::MAX,
+                ..cx()
+            })
+        };
+        // 65 packets of 1500 bytes are 97 500, this one included.
+        assert_eq!(verdict(96_000), Verdict::Pass);
+        assert_eq!(verdict(96_001), Verdict::Mark(Rule::QueueLength));
+        assert_eq!(red.threshold(QueueId(1)), Some(97_500));
+    }
+
+    #[test]
+    fn each_queue_can_have_its_own_thresholds() {
+        let size = |bytes| Size::Bytes(Bytes(bytes));
+        let config = Config {
+            threshold: vec![size(3_000), size(6_000)],
+            min_threshold: vec![size(3_000), size(0)],
+            max_probability: tidegate_units::Ratio::ZERO,
+            decide: red::Point::Dequeue,
+            ..Config::default()
+        };
+        let mut red = made(&config);
+        let mut marked = |queue, queue_bytes| {
+            let cx = Cx {
+                queue: QueueId(queue),
+                queue_bytes,
+                ..cx()
+            };
+            red.on_dequeue(&cx, Span::ZERO) != Verdict::Pass
+        };
+        assert_eq!([marked(0, 1_500), marked(0, 1_501)], [false, true]);
+        assert_eq!([marked(1, 4_500), marked(1, 4_501)], [false, true]);
+    }
+
+    #[test]
+    fn lists_of_the_wrong_length_are_named() {
+        let error = |config: Config| match QueueRed::new(&config, &site(2)) {
+            Err(ConfigError::OutOfRange { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
+        let three = vec![Size::Packets(1); 3];
+        assert_eq!(
+            error(Config {
+                threshold: three.clone(),
+                ..Config::default()
+            }),
+            "threshold"
+        );
+        assert_eq!(
+            error(Config {
+                threshold: vec![],
+                ..Config::default()
+            }),
+            "threshold"
+        );
+        assert_eq!(
+            error(Config {
+                min_threshold: three,
+                ..Config::default()
+            }),
+            "min_threshold"
+        );
+    }
+}
