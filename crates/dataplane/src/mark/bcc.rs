@@ -2,9 +2,9 @@
 //! probability when the shared buffer pool runs full.
 //!
 //! Bai et al., "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
-//! APNet 2017, section 4. Two marks, or-ed: per-port RED as in current practice, and RED on the
-//! occupancy of the pool, which keeps what the dynamic threshold leaves to a port above the B_R bytes
-//! that its transport needs for full throughput without loss.
+//! `APNet` 2017, section 4. Two marks, or-ed: per-port RED as in current practice, and RED on the
+//! occupancy of the pool, which keeps what the dynamic threshold leaves to a port above the `B_R`
+//! bytes that its transport needs for full throughput without loss.
 //!
 //! As in the authors' simulator: both decide at departure; the port's length includes the departing
 //! packet and marks strictly above the threshold; the pool's excludes it, marks at `K_max` too, and
@@ -86,7 +86,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// The thresholds of `config` on a link of `rate`: as given, or derived as in sections 4.3 and
-    /// 4.4. Products are rounded down to a byte, and B_R / α up.
+    /// 4.4. Products are rounded down to a byte, and `B_R` / α up.
     pub fn derive(config: &Config, rate: Rate) -> Result<Self, ConfigError> {
         let packet = config.mean_packet;
         if packet == 0 {
@@ -200,7 +200,7 @@ impl Bcc {
             pool_min,
             ..
         } = Parameters::derive(config, site.rate)?;
-        let size = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
+        let in_bytes = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
         let law = Law {
             max_probability: config.max_probability,
             decide: Point::Dequeue,
@@ -214,12 +214,12 @@ impl Bcc {
             short_queue: ShortQueue::Mark,
         };
         let step = Thresholds {
-            high: size(port),
+            high: in_bytes(port),
             low: None,
         };
         let rise = Thresholds {
-            high: size(pool_max),
-            low: Some(size(pool_min)),
+            high: in_bytes(pool_max),
+            low: Some(in_bytes(pool_min)),
         };
         let pool_law = Law {
             reading: Reading::Exclusive,
@@ -245,6 +245,8 @@ impl Marker for Bcc {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+
+    use tidegate_units::Settings;
 
     use super::*;
     use crate::Rule;
@@ -362,119 +364,46 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_named() {
-        let error = |config: Config| match Bcc::new(
-            &config,
-            &Site {
+        let error = |settings: &[(&'static str, &str)]| {
+            let mut config = Config::default();
+            for (field, text) in settings {
+                config.set(field, text).unwrap();
+            }
+            let link = Site {
                 rate: LINK,
                 ..site(1)
-            },
-        ) {
-            Err(ConfigError::OutOfRange { field, .. }) => field,
-            other => panic!("{other:?}"),
+            };
+            match Bcc::new(&config, &link) {
+                Ok(_) => None,
+                Err(ConfigError::OutOfRange { field, .. }) => Some(field),
+                Err(other) => panic!("{other}"),
+            }
         };
-        let default = Config::default;
-        let size = |bytes| Some(Size::Bytes(Bytes(bytes)));
-        assert_eq!(
-            error(Config {
-                alpha: vec![],
-                ..default()
-            }),
-            "alpha"
-        );
-        let alpha = vec![Ratio::ONE, Ratio::ZERO];
-        assert_eq!(error(Config { alpha, ..default() }), "alpha");
-        assert_eq!(
-            error(Config {
-                ports: 0,
-                ..default()
-            }),
-            "ports"
-        );
-        assert_eq!(
-            error(Config {
-                mean_packet: 0,
-                ..default()
-            }),
-            "mean_packet"
-        );
-        assert_eq!(
-            error(Config {
-                max_probability: Ratio::whole(2),
-                ..default()
-            }),
-            "max_probability"
-        );
-        assert_eq!(
-            error(Config {
-                shared_buffer: Bytes(397_999),
-                ..default()
-            }),
-            "shared_buffer"
-        );
-        assert_eq!(
-            error(Config {
-                shared_buffer: Bytes(1 << 40),
-                ..default()
-            }),
-            "shared_buffer"
-        );
-        assert_eq!(
-            error(Config {
-                headroom: Span::from_us(27),
-                ..default()
-            }),
-            "headroom"
-        );
-        assert_eq!(
-            error(Config {
-                headroom: Span::MAX,
-                ..default()
-            }),
-            "headroom"
-        );
-        assert_eq!(
-            error(Config {
-                rtt: Span::from_secs(1),
-                ..default()
-            }),
-            "rtt"
-        );
-        assert_eq!(
-            error(Config {
-                port_threshold: size(1 << 32),
-                ..default()
-            }),
-            "port_threshold"
-        );
-        assert_eq!(
-            error(Config {
-                pool_threshold: size(1 << 32),
-                ..default()
-            }),
-            "pool_threshold"
-        );
-        let high = Config {
-            pool_min_threshold: size(2_602_001),
-            ..default()
-        };
-        assert_eq!(error(high), "pool_min_threshold");
-        let huge = Config {
-            pool_min_threshold: size(1 << 32),
-            ..default()
-        };
-        assert_eq!(error(huge), "pool_min_threshold");
-        let equal = Config {
-            pool_min_threshold: size(2_602_000),
-            ..default()
-        };
-        assert!(Parameters::derive(&equal, LINK).is_ok());
-        // B_R / α = 398 000 = B leaves K_max = 0 and no room for a rise.
-        assert_eq!(
-            error(Config {
-                shared_buffer: Bytes(398_000),
-                ..default()
-            }),
-            "headroom"
-        );
+        let wrong = [
+            ("alpha", ""),
+            ("alpha", "1, 0"),
+            ("ports", "0"),
+            ("mean_packet", "0"),
+            ("max_probability", "101%"),
+            // B_R / α is 398 KB.
+            ("shared_buffer", "397999B"),
+            ("shared_buffer", "1000GB"),
+            // C × N × h is 2.7 MB.
+            ("headroom", "27us"),
+            ("headroom", "100s"),
+            ("rtt", "1s"),
+            ("port_threshold", "5GB"),
+            ("pool_threshold", "5GB"),
+            ("pool_min_threshold", "2602001B"),
+            ("pool_min_threshold", "5GB"),
+        ];
+        for (field, text) in wrong {
+            assert_eq!(error(&[(field, text)]), Some(field), "{text}");
+        }
+        assert_eq!(error(&[("pool_min_threshold", "2602KB")]), None, "a step");
+        // K_max = 0 is possible, and leaves no room for a rise.
+        assert_eq!(error(&[("shared_buffer", "398KB")]), Some("headroom"));
+        let step = [("shared_buffer", "398KB"), ("headroom", "0us")];
+        assert_eq!(error(&step), None);
     }
 }

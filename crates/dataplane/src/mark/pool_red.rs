@@ -3,7 +3,7 @@
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.2.2 (service
 //! pools), and "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
-//! APNet 2017, section 4.2 (shared buffer ECN/RED). The law and its options are in
+//! `APNet` 2017, section 4.2 (shared buffer ECN/RED). The law and its options are in
 //! [`red`](super::red). What a correction counts and an average remembers is kept per port.
 
 use tidegate_units::{Bytes, ConfigError, Size, Span};

@@ -4,7 +4,8 @@
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.3, Algorithm 1,
 //! which takes the departure rate estimator of PIE (Pan et al., HPSR 2013). A cycle of measurement
 //! starts when the queue is long enough to last through it and ends when as many bytes have left;
-//! the threshold follows the smoothed rate: K_i = min(rate / C, 1) × K_port.
+//! the threshold follows the smoothed rate: `K_i` = min(rate / C, 1) ×
+//! `K_port`.
 //!
 //! Where the paper is silent, as in the authors' simulator: the queue length is that after the packet
 //! was removed; the packet that starts a cycle counts; a cycle lasts until its last packet is off the
@@ -74,17 +75,14 @@ impl RateRed {
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let port_threshold =
             red::bytes("port_threshold", config.port_threshold, config.packet_size)?;
-        let measure_threshold = match u32::try_from(config.measure_threshold.0) {
-            Ok(bytes @ 1..) => bytes,
-            _ => {
-                let allowed = alloc::format!("1B to {}", Bytes(u64::from(u32::MAX)));
-                let value = config.measure_threshold;
-                return Err(ConfigError::out_of_range(
-                    "measure_threshold",
-                    value,
-                    allowed,
-                ));
-            }
+        let Ok(measure_threshold @ 1..) = u32::try_from(config.measure_threshold.0) else {
+            let allowed = alloc::format!("1B to {}", Bytes(u64::from(u32::MAX)));
+            let value = config.measure_threshold;
+            return Err(ConfigError::out_of_range(
+                "measure_threshold",
+                value,
+                allowed,
+            ));
         };
         if config.old_weight > Ratio::ONE {
             return Err(ConfigError::out_of_range(

@@ -12,14 +12,19 @@
 //! Differs from the paper of 1993: an average, where one is kept, is taken at every arrival, also
 //! when marks are decided at departures; a queue is idle from the moment its last packet leaves it.
 
+mod average;
+mod spread;
+
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, Time, choices};
+use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, choices};
 
-use super::ramp::{CERTAIN, Chance, Ramp, Zone};
+use self::average::Averages;
+use self::spread::Spread;
+use super::ramp::{Ramp, Zone};
 use super::{Cx, Site, Verdict};
 use crate::Rule;
 
@@ -273,7 +278,7 @@ impl<S: Scope> Red<S> {
     ) -> Result<Self, ConfigError> {
         law.check::<S>()?;
         // Averages are kept in finer units than lengths.
-        let shift = law.average_weight.map_or(0, |_| Average::SHIFT);
+        let shift = law.average_weight.map_or(0, |_| Averages::SHIFT);
         let mut plain = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
@@ -374,7 +379,7 @@ impl<S: Scope> Red<S> {
         let shift = match &self.special {
             None => 0,
             Some(special) if special.unit == Unit::Packets => return None,
-            Some(special) => special.averages.as_ref().map_or(0, |_| Average::SHIFT),
+            Some(special) => special.averages.as_ref().map_or(0, |_| Averages::SHIFT),
         };
         u32::try_from((limit - self.compare.beyond()) >> shift).ok()
     }
@@ -492,18 +497,6 @@ struct Slot {
     count: u64,
 }
 
-/// How marks are spread out, with what that needs.
-#[derive(Clone, Copy, Debug)]
-enum Spread {
-    Alone,
-    /// The count is the bytes since the last mark.
-    Bytes {
-        mean: u32,
-    },
-    /// The count is what the next packet takes for c.
-    Packets,
-}
-
 impl Special {
     #[cold]
     fn on_enqueue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
@@ -573,142 +566,6 @@ impl Special {
             Reading::Inclusive => u64::from(S::packets(cx)) + 1,
         }
     }
-}
-
-impl Spread {
-    /// Decides on a packet of `len` bytes between the thresholds, where the line gives `chance`.
-    fn draw(self, chance: Chance, count: &mut u64, len: u32, rng: &mut Rng) -> bool {
-        let hit = match self {
-            Self::Alone => u64::from(rng.next_u32()) < chance,
-            Self::Packets => {
-                let c = *count;
-                *count += 1;
-                // p / (1 − c·p), compared without dividing.
-                let rest = CERTAIN.saturating_sub(c.saturating_mul(chance));
-                u128::from(rng.next_u32()) * u128::from(rest)
-                    < u128::from(chance) * u128::from(CERTAIN)
-            }
-            Self::Bytes { .. } if chance == 0 => {
-                *count = 0;
-                false
-            }
-            Self::Bytes { mean } => {
-                *count = count.saturating_add(u64::from(len));
-                // With b bytes counted, p / (1 − b·p/mean) = p·mean / (mean − b·p).
-                let (chance, mean) = (u128::from(chance), u128::from(mean));
-                let certain = u128::from(CERTAIN);
-                let rest = (mean * certain).saturating_sub(u128::from(*count) * chance);
-                chance * mean >= rest
-                    || u128::from(rng.next_u32()) * rest < chance * u128::from(len) * certain
-            }
-        };
-        if hit {
-            *count = self.after_a_mark();
-        }
-        hit
-    }
-
-    const fn after_a_mark(self) -> u64 {
-        match self {
-            Self::Alone | Self::Bytes { .. } => 0,
-            // Floyd and Jacobson, figure 2: 0, and the next packet adds one before it draws.
-            Self::Packets => 1,
-        }
-    }
-}
-
-/// Moving averages, one per slot.
-#[derive(Clone, Debug)]
-struct Averages {
-    /// The weight of a new sample (`w_q`).
-    weight: Ratio,
-    /// One minus the weight, in units of 2^−63.
-    keep: u64,
-    /// What a packet takes on the wire, in picoseconds and never zero.
-    packet_time: u64,
-    slots: Box<[Average]>,
-}
-
-#[derive(Clone, Debug)]
-struct Average {
-    /// In units of 2^−24.
-    length: u64,
-    /// Since when the queue has been empty; the end of time if it is not.
-    idle_since: Time,
-}
-
-impl Average {
-    const SHIFT: u32 = 24;
-}
-
-impl Averages {
-    fn new(law: &Law, site: &Site, slots: usize) -> Option<Self> {
-        let weight = law.average_weight?;
-        let rest = u128::from(weight.denominator() - weight.numerator());
-        let average = Average {
-            length: 0,
-            idle_since: Time::MAX,
-        };
-        Some(Self {
-            weight,
-            // At most one.
-            keep: (rest * u128::from(ONE) / u128::from(weight.denominator())) as u64,
-            packet_time: site.rate.time_for(law.packet_size).as_ps().max(1),
-            slots: alloc::vec![average; slots].into(),
-        })
-    }
-
-    /// Takes the length that an arriving packet finds into account.
-    fn take(&mut self, slot: usize, is_empty: bool, sample: u64, now: Time) {
-        let Some(average) = self.slots.get_mut(slot) else {
-            return;
-        };
-        if is_empty {
-            // Floyd and Jacobson, section 4: as if as many packets as the link could have sent in
-            // the meantime had arrived at an empty queue.
-            let packets = (now - average.idle_since).as_ps() / self.packet_time;
-            average.length = times(average.length, power(self.keep, packets));
-        } else {
-            let new = u128::from(self.weight.numerator());
-            let all = u128::from(self.weight.denominator());
-            let sample = u128::from(sample) << Average::SHIFT;
-            // Between the two; the sample has at most 33 + 24 bits.
-            average.length =
-                ((u128::from(average.length) * (all - new) + sample * new) / all) as u64;
-        }
-        average.idle_since = Time::MAX;
-    }
-
-    fn start_idling(&mut self, slot: usize, now: Time) {
-        if let Some(average) = self.slots.get_mut(slot) {
-            average.idle_since = now;
-        }
-    }
-
-    fn length(&self, slot: usize) -> u64 {
-        self.slots.get(slot).map_or(0, |average| average.length)
-    }
-}
-
-/// One, in units of 2^−63.
-const ONE: u64 = 1 << 63;
-
-/// `value` times `fraction`, which is at most one; rounded down.
-const fn times(value: u64, fraction: u64) -> u64 {
-    (value as u128 * fraction as u128 >> 63) as u64
-}
-
-/// `base` to the power of `exponent`, each step rounded down.
-fn power(mut base: u64, mut exponent: u64) -> u64 {
-    let mut result = ONE;
-    while exponent > 0 {
-        if exponent & 1 == 1 {
-            result = times(result, base);
-        }
-        base = times(base, base);
-        exponent >>= 1;
-    }
-    result
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 use alloc::vec;
 
-use tidegate_units::Span;
+use tidegate_units::Time;
 
 use super::*;
 use crate::mark::testing::{cx, site};
 
-const STEP: Law = Law {
+pub(super) const STEP: Law = Law {
     max_probability: Ratio::ONE,
     decide: Point::Enqueue,
     reading: Reading::Inclusive,
@@ -203,64 +203,6 @@ fn the_probability_rises_between_the_thresholds() {
     assert_eq!(hits(&law, 3_000), 10_000);
 }
 
-/// The gaps between marks of `spread` at a steady length, in packets of `len` bytes.
-fn gaps(spread: Spread, chance: Chance, len: u32) -> Vec<u32> {
-    let mut rng = Rng::new(1, 1);
-    let mut count = spread.after_a_mark();
-    let gap = |_| {
-        let mut gap = 1;
-        while !spread.draw(chance, &mut count, len, &mut rng) {
-            gap += 1;
-        }
-        gap
-    };
-    (0..7_000).map(gap).collect()
-}
-
-#[test]
-fn marks_counted_in_packets_are_evenly_spread() {
-    // With p = 1/8, the gap is each of 1 to 7 with 1/7: p / (1 − 7·p) = 1.
-    let gaps = gaps(Spread::Packets, CERTAIN / 8, 1500);
-    assert_eq!(gaps.iter().max(), Some(&7));
-    for gap in 1..=7 {
-        let seen = gaps.iter().filter(|&&other| other == gap).count();
-        assert!(seen.abs_diff(1_000) < 120, "{gap}: {seen}");
-    }
-}
-
-#[test]
-fn marks_by_themselves_have_no_longest_gap() {
-    let gaps = gaps(Spread::Alone, CERTAIN / 8, 1500);
-    let mean = gaps.iter().sum::<u32>() / 700;
-    assert!((75..85).contains(&mean), "{mean} tenths");
-    assert!(gaps.iter().max() > Some(&30));
-}
-
-#[test]
-fn marks_counted_in_bytes_are_evenly_spread_over_bytes() {
-    // With p = 1/8 a packet of 8000 bytes and packets of 1000: after k − 1 without a mark, the next
-    // is marked with 1/(64 − k), and for certain at k = 56, where p / (1 − c·p) = 1. So each gap up
-    // to 55 has 1/63, and 56 has the remaining 8/63 of 7000: 889.
-    let gaps = gaps(Spread::Bytes { mean: 8_000 }, CERTAIN / 8, 1_000);
-    let seen = |range: core::ops::Range<u32>| gaps.iter().filter(|gap| range.contains(gap)).count();
-    assert_eq!(gaps.iter().max(), Some(&56));
-    assert!(seen(56..57).abs_diff(889) < 120);
-    // Nine gaps of 1/63 each: 1000.
-    assert!(seen(1..10).abs_diff(1_000) < 120);
-    assert!(seen(40..49).abs_diff(1_000) < 120);
-}
-
-#[test]
-fn a_large_packet_is_marked_more_often() {
-    // One packet of 7000 bytes: 7000·p / (8000 − 7000·p) = 875/7125 of 10 000: 1228.
-    let spread = Spread::Bytes { mean: 8_000 };
-    let mut rng = Rng::new(1, 1);
-    let hits = (0..10_000).filter(|_| spread.draw(CERTAIN / 8, &mut 0, 7_000, &mut rng));
-    assert!(hits.count().abs_diff(1_228) < 120);
-    // All that is left of the probability: 56 000 bytes.
-    assert!((0..1_000).all(|_| spread.draw(CERTAIN / 8, &mut 49_000, 7_000, &mut rng)));
-}
-
 #[test]
 fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
     let count_after = |correction, lengths: &[u32]| {
@@ -287,75 +229,7 @@ fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
     assert_eq!(packets(&[2_000, 3_001]), 1);
     assert_eq!(count_after(Correction::None, &[2_000, 3_001]), 0);
 
-    let mut rng = Rng::new(1, 1);
-    let mut bytes = 5_000;
-    let spread = Spread::Bytes { mean: 9_000 };
-    assert!(!spread.draw(0, &mut bytes, 1_500, &mut rng));
-    assert_eq!(bytes, 0, "the lower threshold is below");
-    assert!(!spread.draw(1, &mut bytes, 1_500, &mut rng));
-    assert_eq!(bytes, 1_500);
-    assert!(spread.draw(CERTAIN, &mut bytes, 1_500, &mut rng));
-    assert_eq!(bytes, 0);
     assert_eq!(count_after(Correction::Bytes, &[3_001]), 0);
-}
-
-#[test]
-fn extreme_counts_do_not_overflow() {
-    let mut rng = Rng::new(1, 1);
-    let mut count = u64::MAX - 1;
-    assert!(Spread::Packets.draw(CERTAIN, &mut count, 1, &mut rng));
-    let mut count = u64::MAX;
-    let spread = Spread::Bytes { mean: u32::MAX };
-    assert!(spread.draw(CERTAIN, &mut count, u32::MAX, &mut rng));
-}
-
-fn averages(weight: Ratio) -> Averages {
-    let law = Law {
-        average_weight: Some(weight),
-        ..STEP
-    };
-    Averages::new(&law, &site(1), 1).unwrap()
-}
-
-#[test]
-fn an_average_moves_by_its_weight() {
-    let mut averages = averages(ratio(1, 4));
-    let mut average = |sample| {
-        averages.take(0, false, sample, Time::ZERO);
-        averages.length(0)
-    };
-    // 0.25 · 1000 = 250; 0.75 · 250 + 0.25 · 2000 = 687.5; 0.75 · 687.5 = 515.625.
-    assert_eq!(average(1_000), 250 << 24);
-    assert_eq!(average(2_000), 1_375 << 23);
-    assert_eq!(average(0), 4_125 << 21);
-}
-
-#[test]
-fn an_average_decays_by_the_packets_that_an_idle_link_could_have_sent() {
-    // A packet of 1500 bytes takes 1.2 µs at 10 Gb/s.
-    let decayed = |idle: Span| {
-        let mut averages = averages(ratio(1, 2));
-        averages.take(0, false, 16_000, Time::ZERO);
-        let empty = Time::from_us(7);
-        averages.start_idling(0, empty);
-        averages.take(0, true, 1_500, empty + idle);
-        averages.length(0) >> Average::SHIFT
-    };
-    let idle = [0, 1_199, 1_200, 2_399, 3_600].map(|ns| decayed(Span::from_ns(ns)));
-    assert_eq!(idle, [8_000, 8_000, 4_000, 4_000, 1_000]);
-    assert_eq!(decayed(Span::MAX), 0);
-}
-
-#[test]
-fn an_average_decays_once_per_idle_time() {
-    let mut averages = averages(ratio(1, 2));
-    averages.take(0, false, 16_000, Time::ZERO);
-    averages.start_idling(0, Time::ZERO);
-    for _ in 0..3 {
-        // The pool of another port may be found empty again without a departure here.
-        averages.take(0, true, 0, Time::from_ns(1_200));
-    }
-    assert_eq!(averages.length(0), 4_000 << 24);
 }
 
 #[test]
@@ -421,27 +295,6 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
     };
     assert_eq!(slots(&red), 1_000 << 24, "one packet time idle");
     assert_eq!(red.on_dequeue(&later(2_200, 0)), Verdict::Pass);
-}
-
-#[test]
-fn powers_agree_with_floating_point() {
-    for weight in [ratio(1, 512), ratio(1, 2), ratio(1, 1_000_000)] {
-        let keep = averages(weight).keep;
-        for exponent in [0, 1, 2, 3, 10, 1_000, 65_537] {
-            let base = 1.0 - f64::from(weight.numerator()) / f64::from(weight.denominator());
-            let expected = base.powi(i32::try_from(exponent).unwrap());
-            let got = power(keep, exponent) as f64 / ONE as f64;
-            assert!(
-                (got - expected).abs() < 1e-11,
-                "{weight} {exponent}: {got} {expected}"
-            );
-        }
-    }
-    assert_eq!(power(ONE - 1, u64::MAX), 0, "each step loses a little");
-    assert_eq!(
-        [power(0, 0), power(0, 1), power(ONE, u64::MAX)],
-        [ONE, 0, ONE]
-    );
 }
 
 #[test]
