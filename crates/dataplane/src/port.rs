@@ -232,9 +232,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         if self.scheduler.is_ranked(id_of_queue) {
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
-            let lane = if S::MERGES { QueueId(0) } else { id_of_queue };
+            let lane = self.scheduler.lane(id_of_queue);
             let list = if S::MERGES {
-                &mut self.queues[0].list
+                &mut self.queues[lane.index()].list
             } else {
                 &mut queue.list
             };
