@@ -3,11 +3,9 @@
 //! Several queues share one list. They still have counters and lengths of their own, so that a
 //! per-queue scheme can watch classes that are not scheduled apart.
 
-use core::ops::Range;
-
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
-use super::{Build, Divide, Pick, Scheduler, Turn};
+use super::{Build, Pick, Scheduler, Turn};
 
 settings! {
     /// Parameters of FIFO.
@@ -22,19 +20,6 @@ impl Build for Config {
 
     fn build(&self) -> Result<Fifo, ConfigError> {
         Fifo::new(self.queues)
-    }
-}
-
-impl Divide for Config {
-    fn queues(&self) -> usize {
-        usize::from(self.queues)
-    }
-
-    fn part(&self, queues: Range<usize>) -> Self {
-        // A part of a `u8`.
-        Self {
-            queues: queues.len() as u8,
-        }
     }
 }
 
@@ -54,16 +39,14 @@ impl Fifo {
 }
 
 impl Scheduler for Fifo {
-    const MERGES: bool = true;
-
     #[inline]
     fn queues(&self) -> u8 {
         self.queues
     }
 
     #[inline]
-    fn lane(&self, _: QueueId) -> QueueId {
-        QueueId(0)
+    fn is_merged(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -106,6 +89,5 @@ mod tests {
         );
         assert!(Fifo::new(129).is_err());
         assert_eq!(Fifo::new(128).unwrap().queues(), 128);
-        assert_eq!(Config { queues: 5 }.part(1..3), Config { queues: 2 });
     }
 }

@@ -8,6 +8,9 @@
 //! Queues are numbered from the most important on: the strict ones, then group by group. The lower
 //! levels are served only while all above them are empty, and their state does not change while
 //! others are served.
+//!
+//! Several queues that share a priority first come, first served are a group under PIFO, ranked by
+//! LSTF with no slack.
 
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
@@ -198,19 +201,10 @@ fn outside(first: u8, mut turn: impl FnMut(&Turn)) -> impl FnMut(&Turn) {
 }
 
 impl<S: Scheduler> Scheduler for Layered<S> {
-    const MERGES: bool = S::MERGES;
-
     #[inline]
     fn queues(&self) -> u8 {
         // At most 128, checked when it was made.
         self.levels.len() as u8
-    }
-
-    #[inline]
-    fn lane(&self, queue: QueueId) -> QueueId {
-        self.group(queue).map_or(queue, |group| {
-            group.outside(group.scheduler.lane(group.inside(queue)))
-        })
     }
 
     #[inline]

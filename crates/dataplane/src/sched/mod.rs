@@ -88,19 +88,14 @@ impl Pick {
 /// [`pick`](Self::pick) when the wire is free, removes exactly the packet that was picked, and
 /// then calls [`on_departed`](Self::on_departed).
 pub trait Scheduler {
-    /// Whether several queues may share a list, so that [`lane`](Self::lane) can name another
-    /// queue than the one it is asked about.
-    const MERGES: bool = false;
-
     /// How many queues there are to serve.
     fn queues(&self) -> u8;
 
-    /// The queue in whose list the packets of `queue` wait: the one of which
-    /// [`on_active`](Self::on_active), [`pick`](Self::pick) and [`on_departed`](Self::on_departed)
-    /// speak.
+    /// Whether all queues are served as one. Their packets then wait in one list, and the other
+    /// hooks speak of queue 0.
     #[inline]
-    fn lane(&self, queue: QueueId) -> QueueId {
-        queue
+    fn is_merged(&self) -> bool {
+        false
     }
 
     /// Whether packets of `queue` wait by rank, in no list. Their arrivals then come to
@@ -146,7 +141,8 @@ pub trait Build: Settings {
     fn build(&self) -> Result<Self::Scheduler, ConfigError>;
 }
 
-/// Parameters that can be divided among groups of queues.
+/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
+/// list with the whole port.
 pub trait Divide: Build {
     /// How many queues they are for.
     fn queues(&self) -> usize;
@@ -243,7 +239,6 @@ schedulers! {
     "pifo" => Pifo(Pifo, pifo::Config),
     "sp" => Strict(Strict, strict::Config),
     "sp-dwrr" => SpDwrr(Layered<Dwrr>, layered::Config<dwrr::Config>),
-    "sp-fifo" => SpFifo(Layered<Fifo>, layered::Config<fifo::Config>),
     "sp-pifo" => SpPifo(Layered<Pifo>, layered::Config<pifo::Config>),
     "sp-wfq" => SpWfq(Layered<Wfq>, layered::Config<wfq::Config>),
     "sp-wrr" => SpWrr(Layered<Wrr>, layered::Config<wrr::Config>),
@@ -252,17 +247,14 @@ schedulers! {
 }
 
 impl Scheduler for AnyScheduler {
-    /// Some do.
-    const MERGES: bool = true;
-
     #[inline]
     fn queues(&self) -> u8 {
         forward!(self, scheduler => scheduler.queues())
     }
 
     #[inline]
-    fn lane(&self, queue: QueueId) -> QueueId {
-        forward!(self, scheduler => scheduler.lane(queue))
+    fn is_merged(&self) -> bool {
+        forward!(self, scheduler => scheduler.is_merged())
     }
 
     #[inline]

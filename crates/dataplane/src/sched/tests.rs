@@ -26,7 +26,6 @@ const SETUPS: &[(&str, &[(&str, &str)])] = &[
             ("quanta", "1500, 3000, 1500, 1500, 2000"),
         ],
     ),
-    ("sp-fifo", &[("queues", "4"), ("groups", "1, 3")]),
     ("sp-pifo", &[("weights", "1, 2, 3"), ("strict", "2")]),
     ("sp-wfq", &[("weights", "1, 2, 3, 4")]),
     ("sp-wrr", &[("quanta", "1500, 3000, 1500, 1500")]),

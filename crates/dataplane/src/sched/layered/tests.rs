@@ -3,7 +3,7 @@ use alloc::vec;
 
 use super::*;
 use crate::sched::testing::Bench;
-use crate::sched::{dwrr, fifo, pifo, wfq, wrr};
+use crate::sched::{dwrr, pifo, wfq, wrr};
 
 fn config(strict: u8, groups: &[u8], quanta: &[u32]) -> Config<dwrr::Config> {
     Config {
@@ -108,26 +108,21 @@ fn ranked_packets_wait_below_strict_queues() {
 }
 
 #[test]
-fn a_group_can_be_one_list() {
-    let config = Config {
-        levels: Levels {
-            strict: 1,
-            groups: vec![2, 2],
-        },
-        inner: fifo::Config { queues: 4 },
-    };
-    let layered = config.build().unwrap();
-    let lanes = [0, 1, 2, 3, 4].map(|queue| layered.lane(QueueId(queue)).0);
-    assert_eq!(lanes, [0, 1, 1, 3, 3]);
-    let mut bench = Bench::new(layered);
+fn a_group_can_be_first_come_first_served() {
+    let mut config = Config::<pifo::Config>::default();
+    for (field, text) in [
+        ("groups", "2, 2"),
+        ("weights", "1, 1, 1, 1"),
+        ("rank", "lstf"),
+    ] {
+        config.set(field, text).unwrap();
+    }
+    let mut bench = Bench::new(config.build().unwrap());
     for (id, queue) in [(1, 4), (2, 2), (3, 3), (4, 1), (5, 0), (6, 2)] {
+        bench.now = Time::from_us(u64::from(id));
         bench.enqueue(id, queue, 100);
     }
-    let served: Vec<(u32, u8)> = (0..6)
-        .map(|_| bench.departure())
-        .map(|(id, queue, _)| (id, queue))
-        .collect();
-    assert_eq!(served, [(5, 0), (2, 2), (4, 1), (6, 2), (1, 4), (3, 3)]);
+    assert_eq!(bench.drain(), [5, 2, 4, 6, 1, 3]);
 }
 
 #[test]
