@@ -5,11 +5,13 @@
 //!
 //! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
 
+pub mod codel;
 pub mod drop_tail;
 mod or;
 mod ramp;
 pub mod tcn;
 
+pub use codel::Codel;
 pub use drop_tail::DropTail;
 pub use or::Or;
 pub use tcn::Tcn;
@@ -251,6 +253,7 @@ macro_rules! schemes {
 }
 
 schemes! {
+    "codel" => Codel(codel),
     "none" => DropTail(drop_tail),
     "tcn" => Tcn(tcn),
 }
