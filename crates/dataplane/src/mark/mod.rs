@@ -7,12 +7,14 @@
 
 pub mod codel;
 pub mod drop_tail;
+pub mod ecn_sharp;
 mod or;
 mod ramp;
 pub mod tcn;
 
 pub use codel::Codel;
 pub use drop_tail::DropTail;
+pub use ecn_sharp::EcnSharp;
 pub use or::Or;
 pub use tcn::Tcn;
 
@@ -254,6 +256,7 @@ macro_rules! schemes {
 
 schemes! {
     "codel" => Codel(codel),
+    "ecn-sharp" => EcnSharp(ecn_sharp),
     "none" => DropTail(drop_tail),
     "tcn" => Tcn(tcn),
 }
