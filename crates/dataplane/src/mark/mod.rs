@@ -8,6 +8,7 @@
 pub mod codel;
 pub mod drop_tail;
 pub mod ecn_sharp;
+pub mod mq_ecn;
 mod or;
 mod ramp;
 pub mod tcn;
@@ -15,6 +16,7 @@ pub mod tcn;
 pub use codel::Codel;
 pub use drop_tail::DropTail;
 pub use ecn_sharp::EcnSharp;
+pub use mq_ecn::MqEcn;
 pub use or::Or;
 pub use tcn::Tcn;
 
@@ -257,6 +259,7 @@ macro_rules! schemes {
 schemes! {
     "codel" => Codel(codel),
     "ecn-sharp" => EcnSharp(ecn_sharp),
+    "mq-ecn" => MqEcn(mq_ecn),
     "none" => DropTail(drop_tail),
     "tcn" => Tcn(tcn),
 }
