@@ -55,10 +55,10 @@ impl Charge {
         self.account
     }
 
-    /// Moves the receipt out of a slot that is about to be reused.
+    /// Moves the receipt out of a slot that is free from now on; what stays behind is never read.
     #[inline]
-    pub(crate) const fn take(&mut self) -> Self {
-        core::mem::replace(self, Self::new(0, 0))
+    pub(crate) const fn move_out(&mut self) -> Self {
+        Self { ..*self }
     }
 }
 

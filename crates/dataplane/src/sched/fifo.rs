@@ -23,11 +23,14 @@ impl Fifo {
 }
 
 impl Scheduler for Fifo {
-    const MERGES: bool = true;
-
     #[inline]
     fn queues(&self) -> u8 {
         self.queues
+    }
+
+    #[inline]
+    fn is_merged(&self) -> bool {
+        true
     }
 
     #[inline]

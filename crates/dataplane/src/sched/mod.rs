@@ -72,12 +72,15 @@ impl Pick {
 /// [`pick`](Self::pick) when the wire is free, removes exactly the packet that was picked, and
 /// then calls [`on_departed`](Self::on_departed).
 pub trait Scheduler {
-    /// Whether all queues are served as one. Their packets then wait in one list, and the other
-    /// hooks speak of queue 0.
-    const MERGES: bool = false;
-
     /// How many queues there are to serve.
     fn queues(&self) -> u8;
+
+    /// Whether all queues are served as one. Their packets then wait in one list, and the other
+    /// hooks speak of queue 0.
+    #[inline]
+    fn is_merged(&self) -> bool {
+        false
+    }
 
     /// Whether packets of `queue` wait by rank, in no list. Their arrivals then come to
     /// [`on_ranked`](Self::on_ranked) instead of [`on_active`](Self::on_active).

@@ -18,7 +18,7 @@ use tidegate_units::{ByteTime, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, 
 use crate::buffer::{Buffer, Request};
 use crate::mark::{Cx, Marker, Queues, Verdict};
 use crate::sched::{Pick, Scheduler};
-use crate::store::{Entry, List, Store};
+use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 choices! {
@@ -100,6 +100,8 @@ pub struct Port<M, S> {
     queues: Box<[Queue]>,
     exceptions: Box<[Exceptions]>,
     store: Store,
+    /// The list of all packets, if the scheduler serves the queues as one.
+    merged: List,
     bytes: u32,
     packets: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
@@ -150,6 +152,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             marker,
             scheduler,
             store: Store::new(),
+            merged: List::EMPTY,
             bytes: 0,
             packets: 0,
             busy_until: Time::ZERO,
@@ -228,18 +231,28 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
 
-        let slot = self.store.insert(id, &pkt, id_of_queue, now, charge);
+        let entry = Entry {
+            arrival: now,
+            id,
+            flow: pkt.flow,
+            charge,
+            next: Slot::NONE,
+            ecn: pkt.ecn,
+            queue: id_of_queue,
+        };
         if self.scheduler.is_ranked(id_of_queue) {
+            let slot = self.store.insert(entry);
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
-            let lane = if S::MERGES { QueueId(0) } else { id_of_queue };
-            let list = if S::MERGES {
-                &mut self.queues[0].list
+            let merged = self.scheduler.is_merged();
+            let list = if merged {
+                &mut self.merged
             } else {
                 &mut queue.list
             };
-            if self.store.push(list, slot) {
+            if self.store.push(list, entry) {
                 let marker = &mut self.marker;
+                let lane = if merged { QueueId(0) } else { id_of_queue };
                 self.scheduler
                     .on_active(lane, pkt.len, now, |turn| marker.on_turn(turn));
             }
@@ -261,18 +274,18 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             scheduler,
             queues,
             store,
+            merged,
             ..
         } = self;
         let Pick { queue: lane, slot } = scheduler.pick(now, |turn| marker.on_turn(turn));
-        let list = &mut queues[lane.index()].list;
-        let entry = match slot {
-            Some(slot) => store.take(slot),
-            None => store.pop(list),
+        let is_merged = scheduler.is_merged();
+        let id_of_queue = if is_merged {
+            store.head_queue(*merged)
+        } else {
+            lane
         };
-        let len = entry.charge.bytes();
-        let next = store.head_len(*list);
-        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
-
+        let queue = &mut queues[id_of_queue.index()];
+        let list = if is_merged { merged } else { &mut queue.list };
         let Entry {
             arrival,
             id,
@@ -280,9 +293,14 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             charge,
             mut ecn,
             ..
-        } = entry;
-        let id_of_queue = if S::MERGES { entry.queue } else { lane };
-        let queue = &mut queues[id_of_queue.index()];
+        } = match slot {
+            Some(slot) => store.take(slot),
+            None => store.pop(list),
+        };
+        let len = charge.bytes();
+        let next = store.head_len(*list);
+        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
+
         self.bytes -= len;
         self.packets -= 1;
         queue.bytes -= len;
@@ -449,3 +467,6 @@ impl Queues for Lengths<'_> {
         self.0.get(queue.index()).map_or(0, |queue| queue.packets)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! What the dataplane is tested with.
+//!
+//! - [`vector`] runs the golden vectors of `testdata/`: timed operations and expected answers, worked
+//!   out by hand from the papers.
+
+pub mod vector;
