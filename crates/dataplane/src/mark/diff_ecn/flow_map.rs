@@ -182,6 +182,11 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_takes_16_bytes() {
+        assert_eq!(size_of::<Entry>(), 16);
+    }
+
+    #[test]
     fn an_unknown_queue_is_harmless() {
         let mut map = by_queue(1);
         map.on_queued(FlowId(0), QueueId(255), 0, Time::ZERO);

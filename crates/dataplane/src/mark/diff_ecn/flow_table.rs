@@ -184,6 +184,11 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_takes_16_bytes() {
+        assert_eq!(size_of::<Slot>(), 16);
+    }
+
+    #[test]
     fn passed_bytes_saturate() {
         let mut table = FlowTable::new(1);
         table.on_queued(FlowId(0), QueueId(0), u32::MAX - 1);

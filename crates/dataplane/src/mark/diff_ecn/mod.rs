@@ -33,22 +33,13 @@ pub use queue_map::{PassCount, Release, Tables};
 
 use alloc::boxed::Box;
 
-use tidegate_units::{Bytes, ConfigError, QueueId, Ratio, Size, Span, Time, choices, settings};
+use tidegate_units::{Bytes, ConfigError, QueueId, Ratio, Size, Span, Time, settings};
 
 use self::flow_count::FlowCount;
 pub(super) use self::queue_map::{Options, QueueMap};
+use super::red::Reading;
 use super::{Cx, Marker, Queues, Site, Verdict};
 use crate::{Pkt, Rule};
-
-choices! {
-    /// Whether the departing packet is part of the queue length.
-    pub enum OwnPacket {
-        /// The length after it left.
-        Excluded = "excluded",
-        /// The length before it left.
-        Included = "included",
-    }
-}
 
 settings! {
     /// Parameters of DiffECN.
@@ -66,7 +57,7 @@ settings! {
         /// nothing coarser; Tofino has 80 (section VI-B).
         pub cell: Bytes = Bytes(1),
         /// Whether the departing packet is part of the queue length (section IV-C.2).
-        pub own_packet: OwnPacket = OwnPacket::Included,
+        pub reading: Reading = Reading::Inclusive,
         /// How flows are remembered and counted: exactly, as in the simulations, or with the
         /// tables of the switch program (section V).
         pub tables: Tables = Tables::Exact,
@@ -104,7 +95,7 @@ struct State {
     /// In bytes, by number of flows. No flows count as one; the last entry, for as many flows as
     /// there are queues, is that of more flows too.
     thresholds: Box<[u32]>,
-    own_packet: OwnPacket,
+    reading: Reading,
 }
 
 impl DiffEcn {
@@ -128,7 +119,7 @@ impl DiffEcn {
             map,
             count: flow_count(config)?,
             thresholds: thresholds(config, site)?,
-            own_packet: config.own_packet,
+            reading: config.reading,
         })))
     }
 
@@ -159,9 +150,9 @@ impl Marker for DiffEcn {
         // Before the map forgets the packet: its flow is one of the active ones.
         let threshold = state.threshold();
         state.map.on_departed(cx);
-        let own = match state.own_packet {
-            OwnPacket::Excluded => 0,
-            OwnPacket::Included => cx.pkt.len,
+        let own = match state.reading {
+            Reading::Exclusive => 0,
+            Reading::Inclusive => cx.pkt.len,
         };
         let length = u64::from(cx.queue_bytes) + u64::from(own);
         Verdict::mark_if(length > u64::from(threshold), Rule::FlowShare)

@@ -7,56 +7,12 @@ use tidegate_units::{Ecn, FlowId, PktId, Rate, Rng, Settings};
 use super::*;
 use crate::buffer::PerPort;
 use crate::mark::testing::{cx, site};
-use crate::sched::{Dwrr, Pick, Scheduler, Turn, dwrr};
+use crate::sched::{Dwrr, Layered, dwrr, layered};
 use crate::{DropReason, Port, PortConfig};
-
-/// One queue strictly first, the others by DWRR with a quantum of one packet.
-struct PriorityFirst {
-    high: QueueId,
-    high_waits: bool,
-    others: Dwrr,
-}
-
-impl Scheduler for PriorityFirst {
-    fn queues(&self) -> u8 {
-        self.others.queues()
-    }
-
-    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        if queue == self.high {
-            self.high_waits = true;
-        } else {
-            self.others.on_active(queue, len, now, turn);
-        }
-    }
-
-    fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
-        if self.high_waits {
-            Pick::head(self.high)
-        } else {
-            self.others.pick(now, turn)
-        }
-    }
-
-    fn on_departed(
-        &mut self,
-        queue: QueueId,
-        len: u32,
-        next: Option<u32>,
-        now: Time,
-        turn: impl FnMut(&Turn),
-    ) {
-        if queue == self.high {
-            self.high_waits = next.is_some();
-        } else {
-            self.others.on_departed(queue, len, next, now, turn);
-        }
-    }
-}
 
 /// A port under test with its buffer and clock.
 struct Rig {
-    port: Port<DiffEcn, PriorityFirst>,
+    port: Port<DiffEcn, Layered<Dwrr>>,
     buffer: PerPort,
     now: Time,
     sent: u32,
@@ -64,12 +20,13 @@ struct Rig {
 
 impl Rig {
     fn new(queues: u8, limit: u64, config: &Config) -> Self {
-        let quanta = vec![1500; usize::from(queues)];
-        let scheduler = PriorityFirst {
-            high: QueueId(config.priority_queue),
-            high_waits: false,
-            others: Dwrr::new(&dwrr::Config { quanta }).unwrap(),
-        };
+        // One strict queue, the default, over the others with a quantum of one packet.
+        let quanta = vec![1500; usize::from(queues) - 1];
+        let scheduler = Layered::new(&layered::Config {
+            inner: dwrr::Config { quanta },
+            ..layered::Config::default()
+        })
+        .unwrap();
         let scheme = DiffEcn::new(config, &site(queues)).unwrap();
         Self {
             port: Port::new(&PortConfig::default(), scheme, scheduler),
@@ -139,10 +96,13 @@ fn each_new_flow_takes_the_lowest_empty_queue_and_keeps_it() {
 fn the_high_priority_queue_may_be_any_queue() {
     for mut config in both_tables() {
         config.priority_queue = 2;
-        let mut rig = Rig::new(3, PLENTY, &config);
-        assert_eq!(rig.queue([1, 2, 3]), [0, 1, 2]);
-        assert_eq!(rig.take(), 3);
-        assert_eq!(rig.queue([4]), [2]);
+        let mut scheme = DiffEcn::new(&config, &site(3)).unwrap();
+        let mut port = Held([0; 3]);
+        for (flow, queue) in [(1, 0), (2, 1), (3, 2)] {
+            assert_eq!(port.arrive(&mut scheme, flow), queue);
+        }
+        port.depart(&mut scheme, 3, 2);
+        assert_eq!(port.arrive(&mut scheme, 4), 2);
     }
 }
 
@@ -308,7 +268,6 @@ fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
         let config = Config {
             tables,
             pass_limit: Size::Packets(3),
-            priority_queue: 1,
             ..Config::default()
         };
         let mut rig = Rig::new(4, 60_000, &config);
@@ -322,7 +281,7 @@ fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
                 let len = 64 + rng.next_u32() % 1437;
                 if let Ok(queue) = rig.offer(flow, len) {
                     model.entry(flow).or_default().push_back(PktId(rig.sent));
-                    used_high += u32::from(queue == 1);
+                    used_high += u32::from(queue == 0);
                 }
             } else if let Some(departure) = rig.port.dequeue(rig.now, &mut rig.buffer) {
                 let flow = departure.flow.0;
@@ -445,9 +404,9 @@ fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
 #[test]
 fn a_queue_is_marked_strictly_above_the_threshold() {
     let mark = Verdict::Mark(Rule::FlowShare);
-    for (own_packet, before) in [(OwnPacket::Included, 1500), (OwnPacket::Excluded, 0)] {
+    for (reading, before) in [(Reading::Inclusive, 1500), (Reading::Exclusive, 0)] {
         let config = Config {
-            own_packet,
+            reading,
             ..Config::default()
         };
         let mut scheme = DiffEcn::new(&config, &site(4)).unwrap();
