@@ -3,7 +3,7 @@
 //!
 //! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, sections 2.1 and 3.2.1.
 //! With the standard threshold C × RTT × λ on every queue this is current practice, and what TCN is
-//! compared with. The law and its options are in [`red`](super::red).
+//! compared with. The law and its options are in [`red`].
 
 use alloc::vec::Vec;
 

@@ -500,9 +500,12 @@ struct Slot {
 impl Special {
     #[cold]
     fn on_enqueue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
-        let sample = self.length::<S>(cx);
+        let length = self.length::<S>(cx);
         if let Some(averages) = &mut self.averages {
-            averages.take(S::slot(cx), S::bytes(cx) == 0, sample, cx.now);
+            match S::bytes(cx) {
+                0 => averages.end_idling(S::slot(cx), cx.now),
+                _ => averages.sample(S::slot(cx), length),
+            }
         }
         self.decide == Point::Enqueue && self.hit::<S>(cx, limits)
     }

@@ -48,25 +48,28 @@ impl Averages {
         })
     }
 
-    /// Takes the length that an arriving packet finds into account.
-    pub(super) fn take(&mut self, slot: usize, is_empty: bool, sample: u64, now: Time) {
-        let Some(average) = self.slots.get_mut(slot) else {
-            return;
-        };
-        if is_empty {
+    /// A packet arrived and read `length`.
+    pub(super) fn sample(&mut self, slot: usize, length: u64) {
+        if let Some(average) = self.slots.get_mut(slot) {
+            let new = u128::from(self.weight.numerator());
+            let all = u128::from(self.weight.denominator());
+            let old = u128::from(average.length) * (all - new);
+            let sample = u128::from(length) << Self::SHIFT;
+            // Between the two; the sample has at most 33 + 24 bits.
+            average.length = ((old + sample * new) / all) as u64;
+            average.idle_since = Time::MAX;
+        }
+    }
+
+    /// A packet arrived and found nothing.
+    pub(super) fn end_idling(&mut self, slot: usize, now: Time) {
+        if let Some(average) = self.slots.get_mut(slot) {
             // Floyd and Jacobson, section 4: as if as many packets as the link could have sent in
             // the meantime had arrived at an empty queue.
             let packets = (now - average.idle_since).as_ps() / self.packet_time;
             average.length = times(average.length, power(self.keep, packets));
-        } else {
-            let new = u128::from(self.weight.numerator());
-            let all = u128::from(self.weight.denominator());
-            let sample = u128::from(sample) << Self::SHIFT;
-            // Between the two; the sample has at most 33 + 24 bits.
-            average.length =
-                ((u128::from(average.length) * (all - new) + sample * new) / all) as u64;
+            average.idle_since = Time::MAX;
         }
-        average.idle_since = Time::MAX;
     }
 
     /// The last packet left.
@@ -126,7 +129,7 @@ mod tests {
     fn an_average_moves_by_its_weight() {
         let mut averages = averages(ratio(1, 4));
         let mut average = |sample| {
-            averages.take(0, false, sample, Time::ZERO);
+            averages.sample(0, sample);
             averages.length(0)
         };
         // 0.25 · 1000 = 250; 0.75 · 250 + 0.25 · 2000 = 687.5; 0.75 · 687.5 = 515.625.
@@ -140,10 +143,10 @@ mod tests {
         // A packet of 1500 bytes takes 1.2 µs at 10 Gb/s.
         let decayed = |idle: Span| {
             let mut averages = averages(ratio(1, 2));
-            averages.take(0, false, 16_000, Time::ZERO);
+            averages.sample(0, 16_000);
             let empty = Time::from_us(7);
             averages.start_idling(0, empty);
-            averages.take(0, true, 1_500, empty + idle);
+            averages.end_idling(0, empty + idle);
             averages.length(0) >> Averages::SHIFT
         };
         let idle = [0, 1_199, 1_200, 2_399, 3_600].map(|ns| decayed(Span::from_ns(ns)));
@@ -152,13 +155,22 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_was_seen_busy_has_not_been_idle() {
+        let mut averages = averages(ratio(1, 2));
+        averages.start_idling(0, Time::ZERO);
+        averages.sample(0, 16_000);
+        averages.end_idling(0, Time::from_ns(1_200));
+        assert_eq!(averages.length(0), 8_000 << 24);
+    }
+
+    #[test]
     fn an_average_decays_once_per_idle_time() {
         let mut averages = averages(ratio(1, 2));
-        averages.take(0, false, 16_000, Time::ZERO);
+        averages.sample(0, 16_000);
         averages.start_idling(0, Time::ZERO);
         for _ in 0..3 {
             // The pool of another port may be found empty again without a departure here.
-            averages.take(0, true, 0, Time::from_ns(1_200));
+            averages.end_idling(0, Time::from_ns(1_200));
         }
         assert_eq!(averages.length(0), 4_000 << 24);
     }

@@ -22,7 +22,7 @@ impl Spread {
             Self::Alone => u64::from(rng.next_u32()) < chance,
             Self::Packets => {
                 let c = *count;
-                *count += 1;
+                *count = c.saturating_add(1);
                 // p / (1 − c·p), compared without dividing.
                 let rest = CERTAIN.saturating_sub(c.saturating_mul(chance));
                 u128::from(rng.next_u32()) * u128::from(rest)
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn extreme_counts_do_not_overflow() {
         let mut rng = Rng::new(1, 1);
-        let mut count = u64::MAX - 1;
+        let mut count = u64::MAX;
         assert!(Spread::Packets.draw(CERTAIN, &mut count, 1, &mut rng));
         let mut count = u64::MAX;
         let spread = Spread::Bytes { mean: u32::MAX };

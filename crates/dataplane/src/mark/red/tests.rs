@@ -282,8 +282,8 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
         mark,
         "not idle, and not a sample"
     );
-    assert_eq!(red.on_dequeue(&later(1_000, 0)), mark);
-    red.on_enqueue(&later(2_200, 0));
+    assert_eq!(red.on_dequeue(&later(1_200, 0)), mark);
+    red.on_enqueue(&later(2_400, 0));
     let slots = |red: &Red<Queue>| {
         red.special
             .as_ref()
@@ -294,7 +294,7 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
             .length(0)
     };
     assert_eq!(slots(&red), 1_000 << 24, "one packet time idle");
-    assert_eq!(red.on_dequeue(&later(2_200, 0)), Verdict::Pass);
+    assert_eq!(red.on_dequeue(&later(2_400, 0)), Verdict::Pass);
 }
 
 #[test]
