@@ -1,9 +1,9 @@
 //! Generalised processor sharing: the fluid server that fair queueing imitates.
 //!
 //! Parekh and Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated
-//! Services Networks: The Single-Node Case", Transactions on Networking 1993. At every moment all queues that hold bytes are
-//! served at once, in proportion to their weights. Time is counted in bytes of the link, so that the
-//! server sends one byte per unit of time.
+//! Services Networks: The Single-Node Case", Transactions on Networking 1993. At every moment all
+//! queues that hold bytes are served at once, in proportion to their weights. Time is counted in
+//! bytes of the link, so that the server sends one byte per unit of time.
 //!
 //! Floating point: each arrival and each queue that empties adds a rounding of about 10^−16 of the
 //! values in play. Over a run of 10^8 bytes and 10^5 packets the error stays below a thousandth of a
