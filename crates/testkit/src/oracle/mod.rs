@@ -1,0 +1,5 @@
+//! Slow, obvious reference models.
+
+mod gps;
+
+pub use gps::Gps;
