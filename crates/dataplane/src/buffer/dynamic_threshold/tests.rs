@@ -284,7 +284,9 @@ fn pools_and_reserves_are_the_sums_of_their_receipts_at_every_step() {
                     .all(|&reserve| reserve <= buffer.reserve_size)
             );
         }
-        held.into_iter().for_each(|charge| buffer.release(charge));
+        for charge in held {
+            buffer.release(charge);
+        }
         assert!(is_empty(&buffer));
     }
 }

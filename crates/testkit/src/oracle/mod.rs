@@ -1,0 +1,3 @@
+//! Slow and obvious reference models, to compare the fast ones with.
+
+pub mod mmu;
