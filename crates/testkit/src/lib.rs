@@ -2,7 +2,7 @@
 //!
 //! - [`vector`] runs the golden vectors of `testdata/`: timed operations and expected answers, worked
 //!   out by hand from the papers.
-//! - [`oracle`] holds slow reference models to compare with.
+//! - [`oracle`] has slow and obvious reference models.
 
 pub mod oracle;
 pub mod vector;

@@ -121,12 +121,9 @@ impl Config {
 pub struct DynamicThreshold {
     /// Queue by queue, those of port 0 first.
     queues: Box<[Queue]>,
-    /// Bytes that count against the threshold, by queue or by port, on reserve or in the pool.
-    lengths: Box<[u32]>,
-    /// Bytes on each reserve, never more than `reserve_size`.
-    reserves: Box<[u32]>,
-    /// Bytes in each pool, never more than `pool_size`.
-    pools: Box<[u32]>,
+    /// The bytes on every account, in one table so that a decision reads one: the lengths that
+    /// count against the threshold, then the reserves, then the pools.
+    held: Box<[u32]>,
     pool_size: u32,
     reserve_size: u32,
     queues_per_port: u8,
@@ -134,14 +131,16 @@ pub struct DynamicThreshold {
     compare: Compare,
 }
 
-/// The accounts of a queue, by their numbers, and its α.
+/// The accounts of a queue, as places in the table, and its α.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     numerator: u32,
     denominator: u32,
-    length: u16,
-    reserve: u16,
-    pool: u16,
+    length: u32,
+    /// Never more than `reserve_size`.
+    reserve: u32,
+    /// Never more than `pool_size`.
+    pool: u32,
 }
 
 /// The flag in a receipt's account that says: charged to the reserve. Below it, the queue's index.
@@ -165,34 +164,34 @@ impl DynamicThreshold {
         }
 
         let pool_of_port = config.pool_of_port(ports)?;
+        // Room for one length and one reserve per queue, whoever has them. At most 3 · 2^15 places.
+        let (reserves, pools) = (pairs as u32, 2 * pairs as u32);
         let mut table = Vec::with_capacity(pairs);
-        for (port, &pool) in pool_of_port.iter().enumerate() {
+        for (of_port, &pool) in (0..).zip(&pool_of_port) {
             for queue in 0..usize::from(queues) {
                 let alpha = super::pick(&config.alpha, queue).expect("checked: one, or one each");
-                // Ports and pairs are at most 2^15.
-                let of_port = port as u16;
-                let of_queue = table.len() as u16;
+                let of_queue = table.len() as u32;
+                let length = match config.length {
+                    Length::Port => of_port,
+                    Length::Queue => of_queue,
+                };
+                let reserve = match config.reserve {
+                    Reserve::Leaking | Reserve::PerPort => of_port,
+                    Reserve::PerQueue => of_queue,
+                };
                 table.push(Queue {
                     numerator: alpha.numerator(),
                     denominator: alpha.denominator(),
-                    length: match config.length {
-                        Length::Port => of_port,
-                        Length::Queue => of_queue,
-                    },
-                    reserve: match config.reserve {
-                        Reserve::Leaking | Reserve::PerPort => of_port,
-                        Reserve::PerQueue => of_queue,
-                    },
-                    pool,
+                    length,
+                    reserve: reserves + reserve,
+                    pool: pools + u32::from(pool),
                 });
             }
         }
-        let last_pool = pool_of_port.iter().max().copied().unwrap_or_default();
         Ok(Self {
             queues: table.into(),
-            lengths: vec![0; pairs].into(),
-            reserves: vec![0; pairs].into(),
-            pools: vec![0; usize::from(last_pool) + 1].into(),
+            // A pool's number is below that of the ports.
+            held: vec![0; 2 * pairs + usize::from(ports)].into(),
             pool_size,
             reserve_size,
             queues_per_port: queues,
@@ -218,36 +217,38 @@ impl Buffer for DynamicThreshold {
         } = request;
         let index = self.index(port, queue).ok_or(DropReason::QueueFull)?;
         let queue = self.queues.get(index).ok_or(DropReason::PortFull)?;
-        let length = &mut self.lengths[usize::from(queue.length)];
         // At most 2^15 queues.
         let account = index as u32;
+        let length = self.held[queue.length as usize];
 
-        let reserved = &mut self.reserves[usize::from(queue.reserve)];
+        let reserved = self.held[queue.reserve as usize];
         let cost = match self.reserve {
             Reserve::PerPort | Reserve::PerQueue => len,
             Reserve::Leaking => length.saturating_add(len),
         };
-        if cost <= self.reserve_size - *reserved {
-            *reserved += cost;
-            *length += len;
+        if cost <= self.reserve_size - reserved {
+            self.held[queue.reserve as usize] = reserved + cost;
+            self.held[queue.length as usize] = length + len;
             return Ok(Charge::new(len, account | ON_RESERVE));
         }
 
-        let pool = &mut self.pools[usize::from(queue.pool)];
-        let free = self.pool_size - *pool;
-        // The length with the packet fits 32 bits if the pool has room, so no product overflows.
-        let threshold = u64::from(queue.numerator) * u64::from(free);
-        let scaled = |length: u32| u64::from(length) * u64::from(queue.denominator);
-        let fits = len <= free
-            && match self.compare {
-                Compare::BeforePacket => scaled(*length) < threshold,
-                Compare::WithPacket => scaled(*length + len) <= threshold,
-            };
-        if !fits {
+        let pool = self.held[queue.pool as usize];
+        let free = self.pool_size - pool;
+        if len > free {
             return Err(DropReason::PoolFull);
         }
-        *pool += len;
-        *length += len;
+        // What a port holds fits 32 bits, so no product overflows.
+        let threshold = u64::from(queue.numerator) * u64::from(free);
+        let scaled = |length: u32| u64::from(length) * u64::from(queue.denominator);
+        let drops = match self.compare {
+            Compare::BeforePacket => scaled(length) >= threshold,
+            Compare::WithPacket => scaled(length + len) > threshold,
+        };
+        if drops {
+            return Err(DropReason::PoolFull);
+        }
+        self.held[queue.pool as usize] = pool + len;
+        self.held[queue.length as usize] = length + len;
         Ok(Charge::new(len, account))
     }
 
@@ -258,13 +259,13 @@ impl Buffer for DynamicThreshold {
         let Some(queue) = self.queues.get(index) else {
             return;
         };
-        let freed = super::free(&mut self.lengths[usize::from(queue.length)], charge.bytes());
-        let held = if account & ON_RESERVE == 0 {
-            &mut self.pools[usize::from(queue.pool)]
+        let place = if account & ON_RESERVE == 0 {
+            queue.pool
         } else {
-            &mut self.reserves[usize::from(queue.reserve)]
+            queue.reserve
         };
-        super::free(held, freed);
+        let freed = super::free(&mut self.held[queue.length as usize], charge.bytes());
+        super::free(&mut self.held[place as usize], freed);
     }
 
     #[inline]
@@ -272,7 +273,7 @@ impl Buffer for DynamicThreshold {
         let index = self.index(port, queue).unwrap_or(usize::MAX);
         self.queues
             .get(index)
-            .map_or(0, |queue| self.pools[usize::from(queue.pool)])
+            .map_or(0, |queue| self.held[queue.pool as usize])
     }
 }
 

@@ -1,5 +1,6 @@
-//! Slow, obvious reference models.
+//! Slow and obvious reference models, to compare the fast ones with.
 
 mod gps;
+pub mod mmu;
 
 pub use gps::Gps;

@@ -30,6 +30,7 @@ fn from(ingress: u16, len: u32) -> Request {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what polling returns")]
 fn event(ingress: u16, action: PauseAction) -> Option<Pause> {
     Some(Pause { ingress, action })
 }
@@ -356,7 +357,9 @@ fn pause_and_resume_alternate_and_the_sums_hold_at_every_step() {
             assert_eq!((pfc.held, pfc.shared), (total, shared.sum()));
             assert!(pfc.shared <= pfc.pool);
         }
-        held.into_iter().for_each(|(_, charge)| pfc.release(charge));
+        for (_, charge) in held {
+            pfc.release(charge);
+        }
         while let Some(pause) = pfc.poll_pause() {
             paused[usize::from(pause.ingress)] = pause.action == PAUSE;
         }

@@ -7,9 +7,13 @@
 /// A packet that asks for room.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
+    /// The egress port.
     pub port: usize,
+    /// The queue of that port.
     pub queue: usize,
+    /// The ingress account.
     pub ingress: usize,
+    /// Bytes.
     pub len: i128,
 }
 
@@ -24,32 +28,46 @@ struct Held {
 /// Who owns a reserve or a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
+    /// A port.
     Port,
+    /// A queue.
     Queue,
 }
 
 /// The egress rules.
 #[derive(Clone, Debug)]
 pub enum Egress {
+    /// No limit.
     Unlimited,
+    /// A limit for each port.
     PerPort {
+        /// Bytes.
         limit: i128,
     },
+    /// A limit for each queue, and perhaps for each port.
     PerQueue {
         /// By queue of a port.
         limits: Vec<i128>,
+        /// Bytes.
         port_limit: Option<i128>,
     },
+    /// Reserves, and pools with a dynamic threshold.
     Shared {
+        /// Bytes of each pool.
         pool_size: i128,
         /// By port.
         pools: Vec<usize>,
         /// By queue of a port: numerator and denominator.
         alphas: Vec<(i128, i128)>,
+        /// Bytes of each reserve.
         reserve_size: i128,
+        /// Who has a reserve.
         reserve: Owner,
+        /// Whether a reserve is charged with the whole length.
         leaks: bool,
+        /// Whether the compared length includes the packet.
         counts_packet: bool,
+        /// Whose length is compared.
         length: Owner,
     },
 }
@@ -64,6 +82,7 @@ pub struct Mmu {
 }
 
 impl Mmu {
+    /// An empty buffer of a switch with `ports` ports.
     pub fn new(egress: Egress, ports: usize) -> Self {
         Self {
             egress,
@@ -162,6 +181,7 @@ impl Mmu {
         Ok(())
     }
 
+    /// Lets packet `id` go.
     pub fn release(&mut self, id: u64) {
         self.held.retain(|held| held.id != id);
     }
@@ -170,23 +190,40 @@ impl Mmu {
 /// How an ingress account is compared with the shared pool.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
+    /// Use above this fraction, numerator and denominator, of the free pool.
     Factor(i128, i128),
-    Shift { resume_offset: i128 },
-    Static { xoff: i128, xon: i128 },
+    /// Use at the free pool, shifted.
+    Shift {
+        /// How far below the threshold an account is resumed.
+        resume_offset: i128,
+    },
+    /// Use at a fixed number of bytes.
+    Static {
+        /// Pause here.
+        xoff: i128,
+        /// Resume here.
+        xon: i128,
+    },
 }
 
 /// What PFC is told.
 #[derive(Clone, Debug)]
 pub struct Lossless {
+    /// Bytes in all.
     pub buffer: i128,
+    /// Classes per port.
     pub classes: usize,
+    /// Classes that are not counted.
     pub bypass: Vec<usize>,
+    /// Bytes of each account.
     pub reserve: i128,
     /// By port.
     pub headrooms: Vec<i128>,
     /// By port.
     pub shifts: Vec<u32>,
+    /// Whether reserve and headroom are set aside for each account, or once for each port.
     pub per_account: bool,
+    /// How an account is compared.
     pub rule: Rule,
 }
 
@@ -202,6 +239,7 @@ struct Run {
 #[derive(Clone, Debug)]
 pub struct Ingress {
     config: Lossless,
+    /// The buffer that the packets wait in.
     pub egress: Mmu,
     runs: Vec<Run>,
     asks: Vec<(u64, Ask)>,
@@ -209,6 +247,7 @@ pub struct Ingress {
 }
 
 impl Ingress {
+    /// Empty accounts over `egress`.
     pub fn new(config: Lossless, egress: Mmu) -> Self {
         let accounts = config.headrooms.len() * config.classes;
         Self {
