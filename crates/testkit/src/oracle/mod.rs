@@ -1,0 +1,3 @@
+//! Slow and obvious models that the library is compared with.
+
+pub mod codel;
