@@ -204,7 +204,7 @@ impl MqEcn {
         };
         let queues: Box<[Queue]> = (0..site.queues).map(queue).collect();
         let Some(last_group) = queues.iter().filter_map(|queue| queue.group).max() else {
-            let allowed = "one with rounds: dwrr, wrr, or strict priority in front of these";
+            let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
             return Err(ConfigError::out_of_range(
                 "scheduler",
                 site.scheduler,
