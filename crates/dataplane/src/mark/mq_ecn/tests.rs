@@ -174,6 +174,20 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
         assert_eq!(hit, ps == 1000);
     }
     assert_eq!(mq_ecn.capacity(QueueId(0)), Some(Rate::from_gbps(8)));
+
+    let config = Config {
+        arithmetic: Arithmetic::Kernel,
+        ..Config::default()
+    };
+    let mut mq_ecn = MqEcn::new(&config, &tiny).unwrap();
+    for (ns, threshold) in [(0, 97_500), (1, 83_751)] {
+        mq_ecn.groups[0].round = ns;
+        assert_eq!(
+            mq_ecn.threshold(QueueId(0)),
+            Some(threshold),
+            "0.8 · 1.0737 of 97500"
+        );
+    }
 }
 
 #[test]
