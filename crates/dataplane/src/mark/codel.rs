@@ -252,6 +252,4 @@ const fn since(now: u32, then: u32) -> i32 {
 }
 
 #[cfg(test)]
-mod oracle;
-#[cfg(test)]
 mod tests;

@@ -96,10 +96,10 @@ settings! {
         /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
         /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.
         pub threshold: Size = Size::Packets(65),
-        /// The weight of the old round time in the average (`β`, TCN, section 6.1).
+        /// The weight of the old round time in the average (`β`; TCN, section 6).
         pub old_weight: Ratio = THREE_QUARTERS,
         /// The time after which an idle port has forgotten one sample (`T_idle`), or `none` for
-        /// the time of 1500 bytes at the port's rate (TCN, section 6.1).
+        /// the time of 1500 bytes at the port's rate (TCN, section 6).
         pub idle_slot: Option<Span> = None,
         /// In what numbers the round time is averaged and turned into a rate.
         pub arithmetic: Arithmetic = Arithmetic::Exact,
@@ -204,7 +204,7 @@ impl MqEcn {
         };
         let queues: Box<[Queue]> = (0..site.queues).map(queue).collect();
         let Some(last_group) = queues.iter().filter_map(|queue| queue.group).max() else {
-            let allowed = "one with rounds: dwrr, wrr, or strict priority in front of these";
+            let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
             return Err(ConfigError::out_of_range(
                 "scheduler",
                 site.scheduler,

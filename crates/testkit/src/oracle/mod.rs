@@ -1,5 +1,6 @@
 //! Slow and obvious reference models, to compare the fast ones with.
 
+pub mod codel;
 mod gps;
 pub mod mmu;
 

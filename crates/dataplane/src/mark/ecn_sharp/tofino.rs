@@ -166,7 +166,7 @@ fn clock(low: Access<'_, u32>, high: Access<'_, u32>, now: Time) -> u32 {
         }
         *high
     });
-    high << 22 | ticks
+    (high << 22) + ticks
 }
 
 /// Algorithm 3: divides an interval by a count with the chip's math unit, a table of 16 eight-bit
@@ -186,9 +186,12 @@ fn clock(low: Access<'_, u32>, high: Access<'_, u32>, now: Time) -> u32 {
 pub struct Divider {
     interval: u32,
     table: [u8; 16],
-    /// The power of two that an entry is worth for a count of one.
-    scale: i32,
+    /// The scale plus [`BIAS`].
+    shift: u32,
 }
+
+/// The scale of an interval of one tick is −6, the smallest.
+const BIAS: u32 = 6;
 
 /// The largest entry times eight: the scaled interval must not exceed it, so that entries stay below
 /// 2^7.
@@ -214,7 +217,7 @@ impl Divider {
         Some(Self {
             interval,
             table,
-            scale: right - left + 3,
+            shift: BIAS + 3 + right - left,
         })
     }
 
@@ -231,12 +234,8 @@ impl Divider {
             count << 3_u32.saturating_sub(magnitude)
         };
         let entry = u64::from(self.table[index as usize & 15]);
-        let shift = self.scale - magnitude.cast_signed();
-        let quotient = if shift >= 0 {
-            entry << shift
-        } else {
-            entry >> shift.unsigned_abs()
-        };
+        // The bias keeps both shifts positive.
+        let quotient = (entry << self.shift) >> (magnitude + BIAS);
         u32::try_from(quotient).unwrap_or(u32::MAX)
     }
 
@@ -247,7 +246,7 @@ impl Divider {
 
     /// The scale, as it is loaded into the math unit: an entry counts 2^scale for a count of one.
     pub const fn scale(&self) -> i32 {
-        self.scale
+        self.shift.cast_signed() - BIAS.cast_signed()
     }
 }
 

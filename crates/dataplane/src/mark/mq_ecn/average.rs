@@ -87,7 +87,7 @@ pub(super) fn power(base: u64, exponent: u128) -> u64 {
     let mut result = 1 << 32;
     // Whole part: a square for each binary digit.
     let (mut square, mut whole) = (base, exponent >> 32);
-    while whole > 0 && result > 0 {
+    while whole > 0 {
         if whole & 1 == 1 {
             result = times(result, square);
         }

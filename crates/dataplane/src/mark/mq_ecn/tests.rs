@@ -1,11 +1,13 @@
 use alloc::string::ToString;
 
-use tidegate_units::Bytes;
+use tidegate_units::{Bytes, PktId};
 
 use super::average::power;
 use super::*;
+use crate::buffer::PerPort;
 use crate::mark::testing::{cx, site};
-use crate::sched::Round;
+use crate::sched::{Dwrr, Round, Scheduler, dwrr};
+use crate::{Port, PortConfig};
 
 /// Two queues of 18 KB each at 10 Gb/s, as in figure 2 of TCN, and a priority queue behind them.
 fn two_queues(queue: QueueId) -> Option<Round> {
@@ -87,6 +89,32 @@ fn two_backlogged_queues_have_half_the_threshold_each() {
 }
 
 #[test]
+fn a_dwrr_port_with_two_backlogged_queues_converges_to_half_the_link() {
+    let quanta = alloc::vec![18_000, 18_000];
+    let scheduler = Dwrr::new(&dwrr::Config { quanta }).unwrap();
+    let site = Site {
+        round: &|queue| scheduler.round(queue),
+        ..site(2)
+    };
+    let marker = MqEcn::new(&Config::default(), &site).unwrap();
+    let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
+    let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
+    for packet in 0..40 {
+        let queue = QueueId(packet % 2);
+        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer)
+            .unwrap();
+    }
+    // 600 µs are 500 packets: the time within which figure 2c of TCN converges.
+    for _ in 0..500 {
+        let left = port.depart(Time::MAX, &mut buffer).unwrap();
+        port.enqueue(left.id, cx().pkt, left.queue, left.at, &mut buffer)
+            .unwrap();
+    }
+    let capacity = port.marker().capacity(QueueId(0)).unwrap().as_bps();
+    assert!(capacity.abs_diff(5_000_000_000) < 50_000_000, "{capacity}");
+}
+
+#[test]
 fn a_queue_without_rounds_has_the_ports_threshold() {
     let mut mq_ecn = with_round(&Config::default(), 28_800_000);
     assert_eq!(mq_ecn.threshold(QueueId(2)), Some(97_500));
@@ -146,6 +174,20 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
         assert_eq!(hit, ps == 1000);
     }
     assert_eq!(mq_ecn.capacity(QueueId(0)), Some(Rate::from_gbps(8)));
+
+    let config = Config {
+        arithmetic: Arithmetic::Kernel,
+        ..Config::default()
+    };
+    let mut mq_ecn = MqEcn::new(&config, &tiny).unwrap();
+    for (ns, threshold) in [(0, 97_500), (1, 83_751)] {
+        mq_ecn.groups[0].round = ns;
+        assert_eq!(
+            mq_ecn.threshold(QueueId(0)),
+            Some(threshold),
+            "0.8 · 1.0737 of 97500"
+        );
+    }
 }
 
 #[test]
@@ -480,8 +522,7 @@ fn a_scheduler_without_rounds_is_refused_by_name() {
     let error = MqEcn::new(&Config::default(), &site(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "scheduler = fifo is out of range; \
-         allowed: one with rounds: dwrr, wrr, or strict priority in front of these"
+        "scheduler = fifo is out of range; allowed: one with rounds: dwrr, wrr, sp-dwrr, sp-wrr"
     );
 }
 

@@ -84,6 +84,17 @@ fn marks_follow_algorithm_1_in_ticks() {
 }
 
 #[test]
+fn the_table_is_as_fine_as_127_allows() {
+    let first = |interval| Divider::new(interval).unwrap().table()[8];
+    // 509 / 8 = 63.6 and 1017 / 16 = 63.6 round up to 64.
+    assert_eq!(
+        [508, 509, 1016, 1017, 2032, 2033].map(first),
+        [127, 64, 127, 64, 127, 64]
+    );
+    assert_eq!(Divider::new(1).unwrap().scale(), -6);
+}
+
+#[test]
 fn the_table_divides_1000_and_200_as_worked_out() {
     let cases: [(u32, i32, [u8; 8], [u32; 8]); 2] = [
         (
@@ -116,7 +127,7 @@ fn the_table_divides_1000_and_200_as_worked_out() {
 fn quotients(divider: &Divider, count: u32) -> (f64, f64) {
     let magnitude = count.ilog2();
     let index = (u64::from(count) << 3 >> magnitude) as usize;
-    let power = 2_f64.powi(divider.scale - magnitude.cast_signed());
+    let power = 2_f64.powi(divider.scale() - magnitude.cast_signed());
     (
         f64::from(divider.table[index]) * power,
         f64::from(divider.interval) / f64::from(count),

@@ -3,7 +3,7 @@
 
 /// One queue under CoDel. All times are in ticks, as real numbers.
 #[derive(Debug)]
-pub(super) struct Oracle {
+pub struct Codel {
     target: f64,
     interval: f64,
     mtu: u32,
@@ -14,9 +14,9 @@ pub(super) struct Oracle {
     mark_next: f64,
 }
 
-impl Oracle {
+impl Codel {
     /// An idle queue.
-    pub(super) fn new(target: f64, interval: f64, mtu: u32) -> Self {
+    pub fn new(target: f64, interval: f64, mtu: u32) -> Self {
         Self {
             target,
             interval,
@@ -30,7 +30,7 @@ impl Oracle {
     }
 
     /// Whether the packet that leaves now is marked.
-    pub(super) fn dequeue(&mut self, now: f64, sojourn: f64, backlog: u32) -> bool {
+    pub fn dequeue(&mut self, now: f64, sojourn: f64, backlog: u32) -> bool {
         let bad = self.is_bad(now, sojourn, backlog);
         if !bad {
             self.marking = false;
