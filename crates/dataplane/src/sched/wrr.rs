@@ -6,9 +6,9 @@
 //! turn ends when the head packet does not fit into what is left of the quantum, or when the queue
 //! empties. TCN's kernel module keeps a list of active queues instead, as DWRR does: an option.
 //!
-//! Turns under the cyclic order: a queue that holds packets is not announced when it gets the first
-//! one. A queue that the scheduler passes over is, and when the port wakes from a pause every
-//! queue is, as if the scheduler had gone round until then.
+//! Turns under the cyclic order are told as that simulator measures them. A queue that gets its first
+//! packet is not announced. One that the scheduler passes over is, and all queues are when the
+//! first packet after a pause comes: each of them starts its measurement anew there.
 //!
 //! Differs from the authors' code: a turn sends one packet at least, even one that is larger than
 //! the quantum. Theirs would pass over that queue forever.
