@@ -1,5 +1,8 @@
 //! Every golden vector of `testdata/`, and that there are enough of them.
-#![expect(clippy::print_stdout, reason = "the list of files, shown with --nocapture")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the list of files, shown with --nocapture"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
