@@ -4,6 +4,10 @@
 //!   out by hand from the papers.
 //! - [`ops`] drives a port with any sequence of operations and checks every invariant after each,
 //!   against a model of its own.
+//! - [`parts`] lists every scheme, scheduler and buffer, for tests that try them all.
+//! - [`fuzz`] is what the fuzz targets call.
 
+pub mod fuzz;
 pub mod ops;
+pub mod parts;
 pub mod vector;

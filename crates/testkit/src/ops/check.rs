@@ -28,6 +28,17 @@ pub struct Setup {
     pub drive: Drive,
     /// What it does with packets that cannot be marked.
     pub non_ect: NonEct,
+    /// What its scheduler keeps in order.
+    pub order: Order,
+}
+
+/// What a scheduler keeps in order, besides queues that wait by rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The packets of the whole port.
+    PerPort,
+    /// The packets of each queue.
+    PerQueue,
 }
 
 /// An invariant that did not hold.
@@ -321,7 +332,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             "packet {id} overtook {place} others of queue {queue}"
         );
         ensure!(
-            !self.port.scheduler().is_merged() || oldest == Some(id),
+            self.setup.order == Order::PerQueue || oldest == Some(id),
             "packet {id} overtook {oldest:?}"
         );
         let is_same = (flow, len) == (held.pkt.flow, held.pkt.len);

@@ -8,7 +8,7 @@ mod decode;
 mod model;
 mod witness;
 
-pub use check::{Drive, Setup, Violation, check};
+pub use check::{Drive, Order, Setup, Violation, check};
 pub use decode::decode;
 
 use tidegate_dataplane::Pkt;
@@ -65,6 +65,7 @@ mod tests {
         let setup = Setup {
             drive: Drive::Present,
             non_ect: NonEct::Pass,
+            order: Order::PerPort,
         };
         let tcn = Tcn::step(Span::from_us(78));
         match check(setup, tcn, Fifo::new(1).unwrap(), buffer, &ops) {

@@ -4,9 +4,13 @@
 //! [`Summary`] or with a [`VectorError`] that names the case and the step; none of them panics, and
 //! the work that a text can ask for is bounded.
 
+mod buffer;
 mod mark;
+mod sched;
 
+pub use buffer::run_buffer;
 pub use mark::run_mark;
+pub use sched::run_sched;
 
 use std::fmt::{self, Display, Formatter};
 
