@@ -13,11 +13,13 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use tidegate_units::{ByteTime, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices};
+use tidegate_units::{
+    ByteTime, ConfigError, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices,
+};
 
 use crate::buffer::{Buffer, Request};
-use crate::mark::{Cx, Marker, Queues, Verdict};
-use crate::sched::{Pick, Scheduler};
+use crate::mark::{self, AnyMarker, Cx, Marker, Queues, Site, Verdict};
+use crate::sched::{self, AnyScheduler, Pick, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
@@ -40,15 +42,21 @@ pub struct PortConfig {
     pub rate: Rate,
     /// What happens to packets that should be marked and cannot be.
     pub non_ect: NonEct,
+    /// The seed of the run, for schemes that draw at random.
+    pub seed: u64,
+    /// A number that no other port of the run has, so that each draws its own stream.
+    pub place: u64,
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s, passing what is not ECN-capable.
+    /// Port 0 at 10 Gb/s, passing what is not ECN-capable, with seed and place 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
             rate: Rate::from_gbps(10),
             non_ect: NonEct::Pass,
+            seed: 0,
+            place: 0,
         }
     }
 }
@@ -134,6 +142,28 @@ struct Queue {
 struct Exceptions {
     marked_packets: u64,
     dropped_packets: u64,
+}
+
+impl Port<AnyMarker, AnyScheduler> {
+    /// A port whose scheme and scheduler are chosen at run time, or which of their parameters
+    /// cannot be used.
+    pub fn build(
+        config: &PortConfig,
+        marking: &mark::Config,
+        scheduling: &sched::Config,
+    ) -> Result<Self, ConfigError> {
+        let scheduler = scheduling.build()?;
+        let site = Site {
+            rate: config.rate,
+            queues: scheduler.queues(),
+            round: &|queue| scheduler.round(queue),
+            scheduler: scheduling.name(),
+            seed: config.seed,
+            place: config.place,
+        };
+        let marker = marking.build(&site)?;
+        Ok(Self::new(config, marker, scheduler))
+    }
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {

@@ -586,3 +586,22 @@ fn a_ranked_packet_leaves_from_wherever_it_waits() {
     assert_eq!(order.map(|departure| departure.queue), [Q0, Q1, Q0]);
     assert_eq!((port.packets(), port.bytes(), ledger.held), (0, 0, 0));
 }
+
+#[test]
+fn a_port_is_built_from_parameters_or_names_what_cannot_work() {
+    let marking = mark::Config::named("mq-ecn").unwrap();
+    let mut scheduling = sched::Config::named("dwrr").unwrap();
+    scheduling.set("quanta", "1500, 3000").unwrap();
+    let port = Port::build(&PortConfig::default(), &marking, &scheduling).unwrap();
+    assert_eq!(port.queues(), 2);
+
+    let wfq = sched::Config::named("wfq").unwrap();
+    let error = Port::build(&PortConfig::default(), &marking, &wfq).unwrap_err();
+    let ConfigError::OutOfRange { field, value, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!((field, value.as_str()), ("scheduler", "wfq"));
+
+    scheduling.set("quanta", "0").unwrap();
+    assert!(Port::build(&PortConfig::default(), &marking, &scheduling).is_err());
+}

@@ -324,7 +324,7 @@ mod tests {
             assert!(error.contains(problem), "{rest}: {error}");
         }
         let unknown = "scheme = 'tnc'\n[[case]]\nname = 'c'\nsource = 's'";
-        assert!(error(unknown).contains("there is no scheme `tnc`; known: or, none"));
+        assert!(error(unknown).contains("there is no scheme `tnc`; known: or, "));
     }
 
     #[test]
