@@ -118,6 +118,94 @@ fn unknown(choice: Choice) -> ConfigError {
 }
 
 const SCHEMES: &[Choice] = &[
+    choice(
+        "bcc",
+        &[
+            ("port_threshold", "9KB"),
+            ("pool_threshold", "12KB"),
+            ("pool_min_threshold", "3KB"),
+        ],
+    ),
+    choice("codel", &[("target", "2.048us"), ("interval", "10.24us")]),
+    choice(
+        "codel",
+        &[("target", "2us"), ("interval", "10us"), ("profile", "ns3")],
+    ),
+    choice(
+        "diff-ecn",
+        &[
+            ("threshold", "6KB"),
+            ("pass_limit", "2pkts"),
+            ("tables", "hardware"),
+        ],
+    ),
+    choice(
+        "ecn-sharp",
+        &[
+            ("ins_target", "20us"),
+            ("pst_target", "3us"),
+            ("pst_interval", "10us"),
+        ],
+    ),
+    choice(
+        "ecn-sharp",
+        &[
+            ("ins_target", "20us"),
+            ("pst_target", "3us"),
+            ("pst_interval", "10us"),
+            ("arithmetic", "tofino"),
+        ],
+    ),
+    choice("mq-ecn", &[("threshold", "9pkts")]),
+    choice(
+        "mq-ecn",
+        &[
+            ("threshold", "9pkts"),
+            ("arithmetic", "kernel"),
+            ("emptying", "double-tx"),
+        ],
+    ),
+    choice(
+        "per-flow-tcn",
+        &[("threshold", "3us"), ("pass_limit", "2pkts")],
+    ),
+    choice(
+        "pool-red",
+        &[
+            ("threshold", "9KB"),
+            ("min_threshold", "2KB"),
+            ("max_probability", "1/2"),
+        ],
+    ),
+    choice(
+        "port-red",
+        &[
+            ("threshold", "6pkts"),
+            ("decide", "dequeue"),
+            ("reading", "exclusive"),
+        ],
+    ),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", "3pkts"),
+            ("compare", "at-least"),
+            ("unit", "packets"),
+        ],
+    ),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", "9KB"),
+            ("min_threshold", "1KB"),
+            ("average_weight", "1/4"),
+            ("correction", "packets"),
+        ],
+    ),
+    choice(
+        "rate-red",
+        &[("port_threshold", "9KB"), ("measure_threshold", "4KB")],
+    ),
     choice("tcn", &[("threshold", "3us")]),
     choice(
         "tcn",

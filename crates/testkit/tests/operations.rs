@@ -7,7 +7,7 @@ use tidegate_testkit::{fuzz, parts};
 use tidegate_units::Rng;
 
 /// Seeds per scheme and scheduler.
-const SEEDS: u64 = 80;
+const SEEDS: u64 = 40;
 /// Bytes per seed: about 300 operations.
 const BYTES: usize = 1000;
 

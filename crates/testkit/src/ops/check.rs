@@ -97,6 +97,7 @@ pub fn check<M: Marker, S: Scheduler, B: Buffer>(
         id: PORT,
         rate: RATE,
         non_ect: setup.non_ect,
+        ..PortConfig::default()
     };
     let queues = scheduler.queues();
     let mut run = Run {
