@@ -7,8 +7,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_dataplane::mark;
-use tidegate_testkit::vector::{Summary, VectorError, run_mark};
+use tidegate_dataplane::{buffer, mark, sched};
+use tidegate_testkit::vector::{Summary, VectorError, run_buffer, run_mark, run_sched};
 
 /// Fewer cases than this cannot hold every boundary of a scheme.
 const FEWEST_CASES: usize = 8;
@@ -16,6 +16,16 @@ const FEWEST_CASES: usize = 8;
 #[test]
 fn every_marking_scheme_answers_its_vectors() {
     run_all("mark", mark::Config::NAMES, run_mark);
+}
+
+#[test]
+fn every_scheduler_answers_its_vectors() {
+    run_all("sched", sched::Config::NAMES, run_sched);
+}
+
+#[test]
+fn every_buffer_answers_its_vectors() {
+    run_all("buffer", buffer::Config::NAMES, run_buffer);
 }
 
 /// Runs every file of `testdata/KIND` and wants one file per name, called after it.

@@ -4,10 +4,10 @@ use serde::Deserialize;
 use tidegate_dataplane::mark::{AnyMarker, Config, Cx, Marker, Queues, Site, Verdict};
 use tidegate_dataplane::sched::{Round, Turn, TurnEvent};
 use tidegate_dataplane::{MAX_QUEUES, Pkt, Rule};
-use tidegate_units::{ConfigError, Ecn, FlowId, QueueId, Rate, Span, Time};
+use tidegate_units::{ConfigError, Ecn, FlowId, QueueId, Rate, Span};
 use toml::{Table, Value};
 
-use super::{Budget, OrNone, Summary, VectorError, apply, made, same};
+use super::{Budget, Clock, OrNone, Summary, VectorError, apply, made, or_none, same};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -140,7 +140,7 @@ pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
         let mut run = Run {
             marker,
             queues: site.queues,
-            now: Time::ZERO,
+            clock: Clock::default(),
         };
         for (index, step) in case.steps.iter().enumerate() {
             run.step(step, &mut budget)
@@ -265,26 +265,20 @@ fn configure_pair(table: &Table) -> Result<Result<Config, ConfigError>, String> 
 struct Run {
     marker: AnyMarker,
     queues: u8,
-    now: Time,
+    clock: Clock,
 }
 
 impl Run {
     fn step(&mut self, step: &Step, budget: &mut Budget) -> Result<(), String> {
-        if let Some(at) = &step.at {
-            let at: Time = at.parse().map_err(|error| format!("at: {error}"))?;
-            if at < self.now {
-                return Err(format!("time goes back from {} to {at}", self.now));
-            }
-            self.now = at;
-        }
+        self.clock.advance(step.at.as_deref())?;
         let every = span("every", step.every.as_deref())?;
         for i in 0..budget.take(step.repeat)? {
             if i > 0 {
-                self.now += every;
+                self.clock.pass(every);
             }
             self.call(step).map_err(|problem| match step.repeat {
                 None => problem,
-                Some(_) => format!("{problem} (repeat {} at {})", i + 1, self.now),
+                Some(_) => format!("{problem} (repeat {} at {})", i + 1, self.clock.now()),
             })?;
         }
         Ok(())
@@ -354,7 +348,7 @@ impl Run {
             arrival,
         };
         self.marker
-            .assign(&pkt, QueueId(arrival.queue), &lengths, self.now)
+            .assign(&pkt, QueueId(arrival.queue), &lengths, self.clock.now())
     }
 
     fn cx(&self, moment: &Moment) -> Result<Cx, String> {
@@ -366,7 +360,7 @@ impl Run {
             other => return Err(format!("ecn: `{other}` is none of not-ect, ect0, ect1, ce")),
         };
         Ok(Cx {
-            now: self.now,
+            now: self.clock.now(),
             queue: self.queue(moment.queue)?,
             queue_bytes: moment.queue_bytes,
             queue_packets: moment.queue_packets,
@@ -392,7 +386,7 @@ impl Run {
         };
         Ok(Turn {
             queue: self.queue(turn.queue)?,
-            now: self.now,
+            now: self.clock.now(),
             event,
         })
     }
@@ -513,8 +507,4 @@ fn span(field: &str, text: Option<&str>) -> Result<Span, String> {
     text.map_or(Ok(Span::ZERO), |text| {
         text.parse().map_err(|error| format!("{field}: {error}"))
     })
-}
-
-fn or_none(value: Option<impl ToString>) -> String {
-    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }

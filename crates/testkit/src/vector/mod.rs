@@ -4,14 +4,18 @@
 //! [`Summary`] or with a [`VectorError`] that names the case and the step; none of them panics, and
 //! the work that a text can ask for is bounded.
 
+mod buffer;
 mod mark;
+mod sched;
 
+pub use buffer::run_buffer;
 pub use mark::run_mark;
+pub use sched::run_sched;
 
 use std::fmt::{self, Display, Formatter};
 
 use serde::Deserialize;
-use tidegate_units::ConfigError;
+use tidegate_units::{ConfigError, Span, Time};
 use toml::{Table, Value};
 
 /// The most often that one step may be repeated.
@@ -104,6 +108,32 @@ impl Budget {
     }
 }
 
+/// The time of a file's steps, which never goes back.
+#[derive(Default)]
+struct Clock(Time);
+
+impl Clock {
+    /// Goes to `at`, or stays where it is without one.
+    fn advance(&mut self, at: Option<&str>) -> Result<Time, String> {
+        if let Some(at) = at {
+            let at: Time = at.parse().map_err(|error| format!("at: {error}"))?;
+            if at < self.0 {
+                return Err(format!("time goes back from {} to {at}", self.0));
+            }
+            self.0 = at;
+        }
+        Ok(self.0)
+    }
+
+    fn pass(&mut self, span: Span) {
+        self.0 += span;
+    }
+
+    const fn now(&self) -> Time {
+        self.0
+    }
+}
+
 /// A value, or the word `none` for its absence.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
@@ -120,6 +150,10 @@ impl<T> OrNone<T> {
             Self::Word(word) => Err(format!("`{word}` is neither a value nor `none`")),
         }
     }
+}
+
+fn or_none(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "none".to_owned(), |value| value.to_string())
 }
 
 /// Sets every field of `table`, by way of `set`. The outer error is the file's fault, the inner one
