@@ -1,8 +1,4 @@
 //! Times of a few decisions and pairs, with criterion's statistics: `cargo bench -p bench-dataplane`.
-#![expect(
-    missing_docs,
-    reason = "criterion's macro makes an undocumented function"
-)]
 
 use bench_dataplane::Case;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};

@@ -9,7 +9,7 @@ use crate::work;
 /// Queues of every port.
 const QUEUES: u8 = 8;
 /// The schedulers that ports are measured with, and the settings that give them their queues.
-pub const SCHEDULERS: [(&str, &str, &str); 3] = [
+const SCHEDULERS: [(&str, &str, &str); 3] = [
     ("fifo", "queues", "8"),
     (
         "dwrr",

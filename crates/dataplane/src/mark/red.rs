@@ -175,12 +175,12 @@ pub(super) struct Thresholds {
 pub(super) trait Scope {
     /// The rule that its marks are counted under.
     const RULE: Rule;
-    /// Whether `packets` knows a number.
-    const COUNTS_PACKETS: bool;
+    /// The length in packets, if they are counted.
+    const PACKETS: Option<fn(&Cx) -> u32>;
     /// Which of the lengths it is; zero where there is only one.
     fn slot(cx: &Cx) -> usize;
+    /// The length in bytes.
     fn bytes(cx: &Cx) -> u32;
-    fn packets(cx: &Cx) -> u32;
 }
 
 /// The length of the packet's own queue.
@@ -197,7 +197,7 @@ pub(super) struct Pool;
 
 impl Scope for Queue {
     const RULE: Rule = Rule::QueueLength;
-    const COUNTS_PACKETS: bool = true;
+    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.queue_packets);
 
     #[inline]
     fn slot(cx: &Cx) -> usize {
@@ -208,16 +208,11 @@ impl Scope for Queue {
     fn bytes(cx: &Cx) -> u32 {
         cx.queue_bytes
     }
-
-    #[inline]
-    fn packets(cx: &Cx) -> u32 {
-        cx.queue_packets
-    }
 }
 
 impl Scope for Port {
     const RULE: Rule = Rule::PortLength;
-    const COUNTS_PACKETS: bool = true;
+    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.port_packets);
 
     #[inline]
     fn slot(_: &Cx) -> usize {
@@ -228,16 +223,11 @@ impl Scope for Port {
     fn bytes(cx: &Cx) -> u32 {
         cx.port_bytes
     }
-
-    #[inline]
-    fn packets(cx: &Cx) -> u32 {
-        cx.port_packets
-    }
 }
 
 impl Scope for Pool {
     const RULE: Rule = Rule::PoolLength;
-    const COUNTS_PACKETS: bool = false;
+    const PACKETS: Option<fn(&Cx) -> u32> = None;
 
     #[inline]
     fn slot(_: &Cx) -> usize {
@@ -247,11 +237,6 @@ impl Scope for Pool {
     #[inline]
     fn bytes(cx: &Cx) -> u32 {
         cx.pool_bytes
-    }
-
-    #[inline]
-    fn packets(_: &Cx) -> u32 {
-        0
     }
 }
 
@@ -406,7 +391,7 @@ impl Compare {
 
 impl Law {
     fn check<S: Scope>(&self) -> Result<(), ConfigError> {
-        if !S::COUNTS_PACKETS {
+        if S::PACKETS.is_none() {
             let allowed = "what needs no count of packets, which a pool does not keep";
             if self.unit == Unit::Packets {
                 return Err(ConfigError::out_of_range("unit", "packets", allowed));
@@ -564,9 +549,10 @@ impl Special {
     }
 
     fn packets<S: Scope>(&self, cx: &Cx) -> u64 {
+        let held = S::PACKETS.map_or(0, |packets| u64::from(packets(cx)));
         match self.reading {
-            Reading::Exclusive => u64::from(S::packets(cx)),
-            Reading::Inclusive => u64::from(S::packets(cx)) + 1,
+            Reading::Exclusive => held,
+            Reading::Inclusive => held + 1,
         }
     }
 }

@@ -124,6 +124,25 @@ mod tests {
     }
 
     #[test]
+    fn a_draw_that_equals_the_probability_does_not_mark() {
+        let drawn = Rng::new(1, 1).next_u32();
+        let draw = |spread: Spread, chance, count: u64, len| {
+            spread.draw(chance, &mut { count }, len, &mut Rng::new(1, 1))
+        };
+        let chance = u64::from(drawn);
+        for spread in [Spread::Alone, Spread::Packets] {
+            let marks = [chance, chance + 1].map(|chance| draw(spread, chance, 0, 1500));
+            assert_eq!(marks, [false, true], "{spread:?}");
+        }
+        // With p = 2^−32, a mean of 2 and 2^32 bytes counted, 1 − c·p is one half and the
+        // probability of a packet as long as the draw is the draw itself.
+        let spread = Spread::Bytes { mean: 2 };
+        let before = CERTAIN - u64::from(drawn);
+        assert!(!draw(spread, 1, before, drawn));
+        assert!(draw(spread, 1, before, drawn + 1));
+    }
+
+    #[test]
     fn extreme_counts_do_not_overflow() {
         let mut rng = Rng::new(1, 1);
         let mut count = u64::MAX;
