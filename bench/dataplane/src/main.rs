@@ -18,7 +18,7 @@ decision: on_enqueue + on_dequeue, backlog from 0 to 80 packets, default setting
 pair: enqueue + dequeue through a port of 8 queues, 64 packets of 1500 B held, ECT(0), per-port buffer
 concrete: types chosen at compile time; any: chosen by name at run time
 instructions: callgrind, difference of two runs; ns: best of 5 runs
-both without the harness: the same loop around an empty call, measured alike, is subtracted";
+both without the harness: the same loop around no work, measured alike, is subtracted";
 
 struct Row {
     case: Case,

@@ -1,5 +1,5 @@
-//! The loops. Each makes one call per iteration through a pointer that the compiler cannot see
-//! through, so that it is the same machine code around the real call and around the empty one.
+//! The loops. The work is inlined into them, as a host inlines it into its own loop; the same loops
+//! around no work show what is theirs.
 
 use std::hint::black_box;
 
@@ -27,22 +27,27 @@ const PKT: Pkt = Pkt {
 
 /// Decides on `iterations` packets, at enqueue and at dequeue.
 pub(crate) fn decisions<M: Marker>(mut marker: M, iterations: u32) {
-    decision_loop(&mut marker, decide, iterations);
+    decision_loop(iterations, |cx, sojourn| {
+        let at_enqueue = marker.on_enqueue(cx);
+        let at_dequeue = marker.on_dequeue(cx, sojourn);
+        u32::from(at_enqueue.or(at_dequeue) != Verdict::Pass)
+    });
 }
 
 /// The same loop around nothing.
 pub(crate) fn no_decisions(iterations: u32) {
-    decision_loop(&mut (), |(), _, _| 0, iterations);
+    decision_loop(iterations, |cx, _| cx.queue_bytes);
 }
 
-type Decide<M> = fn(&mut M, &Cx, Span) -> u32;
-
-#[inline(never)]
-fn decision_loop<M>(marker: &mut M, decide: Decide<M>, iterations: u32) {
-    let decide = black_box(decide);
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "the loop must be compiled around each kind of work"
+)]
+fn decision_loop(iterations: u32, mut decide: impl FnMut(&Cx, Span) -> u32) {
     let mut cx = Cx {
         now: Time::from_ms(1),
-        queue: QueueId(0),
+        queue: black_box(QueueId(0)),
         queue_bytes: 0,
         queue_packets: 0,
         port_bytes: 0,
@@ -50,47 +55,53 @@ fn decision_loop<M>(marker: &mut M, decide: Decide<M>, iterations: u32) {
         pool_bytes: 0,
         pkt: black_box(PKT),
     };
+    let mut packets = 0;
     let mut sum = 0_u32;
-    for i in 0..iterations {
-        let packets = i % DEEPEST;
+    for _ in 0..iterations {
+        packets = if packets == DEEPEST { 0 } else { packets + 1 };
         cx.now += PACKET_TIME;
         cx.queue_packets = packets;
         cx.queue_bytes = packets * PKT.len;
-        cx.port_packets = packets;
-        cx.port_bytes = packets * PKT.len;
+        cx.port_packets = cx.queue_packets;
+        cx.port_bytes = cx.queue_bytes;
         let sojourn = PACKET_TIME * u64::from(packets);
-        sum = sum.wrapping_add(decide(marker, &cx, sojourn));
+        sum = sum.wrapping_add(decide(&cx, sojourn));
     }
     black_box(sum);
-}
-
-fn decide<M: Marker>(marker: &mut M, cx: &Cx, sojourn: Span) -> u32 {
-    let at_enqueue = marker.on_enqueue(cx);
-    let at_dequeue = marker.on_dequeue(cx, sojourn);
-    u32::from(at_enqueue.or(at_dequeue) != Verdict::Pass)
 }
 
 /// Enqueues `iterations` packets, and takes one for each once enough are held.
 pub(crate) fn pairs<M: Marker, S: Scheduler>(marker: M, scheduler: S, iterations: u32) {
     let queues = scheduler.queues();
     let mut port = Port::new(&PortConfig::default(), marker, scheduler);
-    pair_loop(&mut port, pair, queues, iterations);
+    let limit = Bytes::from_kb(300);
+    let mut buffer = PerPort::new(4, limit).expect("4 ports of 300 KB are a valid buffer");
+    pair_loop(queues, iterations, |pkt, queue, now| {
+        let accepted = port.enqueue(PktId(pkt.len), *pkt, queue, now, &mut buffer);
+        if accepted.is_err() || port.packets() <= HELD {
+            return 0;
+        }
+        match port.dequeue(now, &mut buffer) {
+            Some(departure) => departure.id.0 + u32::from(departure.ecn.bits()),
+            None => 0,
+        }
+    });
     black_box(port.stats());
 }
 
 /// The same loop around nothing.
 pub(crate) fn no_pairs(queues: u8, iterations: u32) {
-    pair_loop(&mut (), |(), _, _, _, _| 0, queues, iterations);
+    pair_loop(queues, iterations, |_, queue, _| u32::from(queue.0));
 }
 
-type Pair<P> = fn(&mut P, &mut PerPort, &Pkt, QueueId, Time) -> u32;
-
-#[inline(never)]
-fn pair_loop<P>(port: &mut P, pair: Pair<P>, queues: u8, iterations: u32) {
-    let pair = black_box(pair);
-    let limit = Bytes::from_kb(300);
-    let mut buffer = PerPort::new(4, limit).expect("4 ports of 300 KB are a valid buffer");
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "the loop must be compiled around each kind of work"
+)]
+fn pair_loop(queues: u8, iterations: u32, mut pair: impl FnMut(&Pkt, QueueId, Time) -> u32) {
     let pkt = black_box(PKT);
+    let queues = black_box(queues);
     let mut now = Time::ZERO;
     let mut queue = 0;
     let mut sum = 0_u32;
@@ -100,24 +111,7 @@ fn pair_loop<P>(port: &mut P, pair: Pair<P>, queues: u8, iterations: u32) {
         if queue == queues {
             queue = 0;
         }
-        sum = sum.wrapping_add(pair(port, &mut buffer, &pkt, QueueId(queue), now));
+        sum = sum.wrapping_add(pair(&pkt, QueueId(queue), now));
     }
-    black_box(sum);
-}
-
-fn pair<M: Marker, S: Scheduler>(
-    port: &mut Port<M, S>,
-    buffer: &mut PerPort,
-    pkt: &Pkt,
-    queue: QueueId,
-    now: Time,
-) -> u32 {
-    let accepted = port.enqueue(PktId(pkt.len), *pkt, queue, now, buffer);
-    if accepted.is_err() || port.packets() <= HELD {
-        return 0;
-    }
-    match port.dequeue(now, buffer) {
-        Some(departure) => departure.id.0 + u32::from(departure.ecn.bits()),
-        None => 0,
-    }
+    black_box((sum, now));
 }

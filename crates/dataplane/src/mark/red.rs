@@ -268,7 +268,7 @@ impl<S: Scope> Red<S> {
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
         let mut limits = Vec::with_capacity(thresholds.len());
-        let mut slots = Vec::with_capacity(thresholds.len());
+        let mut ramps = Vec::with_capacity(thresholds.len());
         for &Thresholds { high, low } in thresholds {
             let top = law.length("threshold", high)?;
             let bottom = law.length("min_threshold", low.unwrap_or(high))?;
@@ -289,11 +289,16 @@ impl<S: Scope> Red<S> {
             limits.push(top + law.compare.beyond());
             let probability = ("max_probability", probability);
             let ramp = Ramp::new(("min_threshold", bottom), top, probability)?;
-            slots.push(Slot { ramp, count: 0 });
+            ramps.push(ramp);
+        }
+        let slots = ramps.len();
+        if ramps.iter().all(|ramp| *ramp == ramps[0]) {
+            ramps.truncate(1);
         }
         let special = Special {
-            averages: Averages::new(law, site, slots.len()),
-            slots: slots.into(),
+            ramps: ramps.into(),
+            counts: alloc::vec![0; slots].into(),
+            averages: Averages::new(law, site, slots),
             rng: Rng::new(site.seed, site.place),
             spread: match law.correction {
                 Correction::Bytes => Spread::Bytes {
@@ -464,7 +469,11 @@ pub(super) fn per_queue<T: Copy>(
 
 #[derive(Clone, Debug)]
 struct Special {
-    slots: Box<[Slot]>,
+    /// In units of the average if there is one; a step is a ramp of no width. One for each slot, or
+    /// one for all if they are equal.
+    ramps: Box<[Ramp]>,
+    /// What the correction counts, by slot; see [`Spread`].
+    counts: Box<[u64]>,
     averages: Option<Averages>,
     rng: Rng,
     spread: Spread,
@@ -472,14 +481,6 @@ struct Special {
     reading: Reading,
     decide: Point,
     short_queue: ShortQueue,
-}
-
-#[derive(Clone, Debug)]
-struct Slot {
-    /// In units of the average if there is one. A step is a ramp of no width.
-    ramp: Ramp,
-    /// What the correction counts; see [`Spread`].
-    count: u64,
 }
 
 impl Special {
@@ -514,25 +515,25 @@ impl Special {
             None => self.length::<S>(cx),
             Some(averages) => averages.length(index),
         };
-        let (Some(slot), Some(&limit)) = (self.slots.get_mut(index), limits.get(index)) else {
+        let ramp = self.ramps.get(index).or(self.ramps.first());
+        let (Some(count), Some(&limit), Some(ramp)) =
+            (self.counts.get_mut(index), limits.get(index), ramp)
+        else {
             return false;
         };
         let zone = if length >= limit {
             Zone::Above
         } else {
-            slot.ramp.zone(length)
+            ramp.zone(length)
         };
         match zone {
             Zone::Below => {
-                slot.count = 0;
+                *count = 0;
                 false
             }
-            Zone::Between(chance) => {
-                self.spread
-                    .draw(chance, &mut slot.count, cx.pkt.len, &mut self.rng)
-            }
+            Zone::Between(chance) => self.spread.draw(chance, count, cx.pkt.len, &mut self.rng),
             Zone::Above => {
-                slot.count = self.spread.after_a_mark();
+                *count = self.spread.after_a_mark();
                 true
             }
         }
