@@ -1,0 +1,7 @@
+//! Transports.
+#![no_std]
+
+extern crate alloc;
+
+pub mod pias;
+pub mod rate;
