@@ -36,9 +36,13 @@ extern crate alloc;
 
 pub mod config;
 pub mod endpoint;
+mod reassembly;
+mod rtt;
+mod sack;
 pub mod segment;
 pub mod seq;
 pub mod stats;
+mod timer;
 pub mod window;
 
 pub use config::Config;
