@@ -38,9 +38,13 @@ pub mod config;
 pub mod endpoint;
 pub mod pias;
 pub mod rate;
+mod reassembly;
+mod rtt;
+mod sack;
 pub mod segment;
 pub mod seq;
 pub mod stats;
+mod timer;
 pub mod window;
 
 pub use config::Config;
