@@ -4,7 +4,7 @@ use tidegate_transport::Seq;
 use tidegate_units::Rng;
 
 use crate::bench::{Deviation, play};
-use crate::script::parse;
+use crate::script::{Verdict, parse};
 use crate::subject::subjects;
 use crate::suite::Suite;
 use crate::wire::{Origin, Wire};
@@ -264,4 +264,15 @@ fn no_damage_to_a_script_makes_the_runner_panic() {
         }
     }
     assert!(readable > 30, "{readable} of 300 could be played");
+}
+
+#[test]
+fn the_longest_pattern_decides() {
+    let text = CASE.replace("keeps = [\"*\"]", "keeps = [\"dctcp/*\", \"reno\"]\nbreaks = { \"*\" = \"a\", \"dctcp/linux*\" = \"b\", reno = \"c\" }");
+    let cases = parse("file.toml", &format!("{text}steps = [{{}}]")).unwrap();
+    let verdict = |subject| cases[0].verdict(subject);
+    assert_eq!(verdict("dctcp/ns2"), Verdict::Keeps);
+    assert_eq!(verdict("dctcp/linux-4.9"), Verdict::Breaks("b"));
+    assert_eq!(verdict("odctcp"), Verdict::Breaks("a"));
+    assert_eq!(verdict("reno"), Verdict::Breaks("c"));
 }

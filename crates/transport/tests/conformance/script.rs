@@ -67,18 +67,25 @@ pub(crate) enum Verdict<'a> {
 }
 
 impl Case {
-    /// What the case says of `subject`. A full name goes before a pattern, and breaking before
-    /// keeping.
+    /// What the case says of `subject`: the longest pattern that names it decides, and breaking goes
+    /// before keeping.
     pub(crate) fn verdict(&self, subject: &str) -> Verdict<'_> {
-        let exact = self.breaks.iter().find(|(pattern, _)| pattern == subject);
-        let kept = self.keeps.iter().any(|pattern| pattern == subject);
-        let wild = self
+        let longest = |patterns: &mut dyn Iterator<Item = &String>| {
+            patterns
+                .filter(|pattern| is_match(pattern, subject))
+                .map(String::len)
+                .max()
+        };
+        let kept = longest(&mut self.keeps.iter());
+        let broken = longest(&mut self.breaks.iter().map(|(pattern, _)| pattern));
+        let why = self
             .breaks
             .iter()
-            .find(|(pattern, _)| is_match(pattern, subject));
-        match exact.or(if kept { None } else { wild }) {
-            Some((_, why)) => Verdict::Breaks(why),
-            None if self.keeps.iter().any(|pattern| is_match(pattern, subject)) => Verdict::Keeps,
+            .find(|(pattern, _)| is_match(pattern, subject) && Some(pattern.len()) == broken);
+        match why {
+            Some((_, why)) if broken >= kept => Verdict::Breaks(why),
+            Some(_) => Verdict::Keeps,
+            None if kept.is_some() => Verdict::Keeps,
             None => Verdict::NotAsked,
         }
     }
