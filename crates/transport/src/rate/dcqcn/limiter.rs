@@ -140,10 +140,12 @@ impl Limiter {
         }
         match self.decrease_interval {
             None => self.cut(now),
-            Some(interval) => {
+            // The interval's end is known already if this is not its first CNP.
+            Some(interval) if self.cut_at.is_none() => {
                 let whole = (now - since).as_ps() / interval.as_ps();
-                self.cut_at.get_or_insert(since + interval * (whole + 1));
+                self.cut_at = Some(since + interval * (whole + 1));
             }
+            Some(_) => {}
         }
         if self.alpha_rule == AlphaRule::PerCnp && self.cut_order == CutOrder::CutFirst {
             self.alpha = self.alpha.raise(self.gain);
