@@ -435,6 +435,8 @@ mod tests {
         assert_eq!(after_repeats(Some(3), &three), 0);
         assert_eq!(after_repeats(Some(3), &three[..2]), 1);
         assert_eq!(after_repeats(None, &three), 1);
+        let tail = [(198_552, 10); 3];
+        assert_eq!(after_repeats(Some(3), &tail), 0, "the last packet too");
         // The silence was too short to be a timeout.
         assert_eq!(
             after_repeats(Some(3), &[(100_000, 10), (100_000, 20), (100_000, 8)]),
