@@ -437,6 +437,11 @@ mod tests {
         assert_eq!(after_repeats(None, &three), 1);
         let tail = [(198_552, 10); 3];
         assert_eq!(after_repeats(Some(3), &tail), 0, "the last packet too");
+        let mut pias = pias(Profile::Kernel);
+        pias.class(0, 200_000, Time::ZERO);
+        for ms in [10, 20, 30, 40] {
+            assert_eq!(pias.class(200_000, 0, Time::from_ms(ms)), 1, "a FIN is no data");
+        }
         // The silence was too short to be a timeout.
         assert_eq!(
             after_repeats(Some(3), &[(100_000, 10), (100_000, 20), (100_000, 8)]),
@@ -464,6 +469,14 @@ mod tests {
         // Sent again, as tagged before.
         let repeated = [(0, 1), (1, 101), (2, 101), (3, 1)];
         assert_eq!(runs(&mut pias, 140_000, 1_400, 204, Time::ZERO), repeated);
+    }
+
+    #[test]
+    fn es3_demotes_no_packet_that_is_sent_again() {
+        let mut pias = pias(Profile::Es3);
+        assert_eq!(runs(&mut pias, 0, 1_400, 101, Time::ZERO), [(0, 101)]);
+        assert_eq!(pias.class(140_000, 1_400, Time::ZERO), 0);
+        assert_eq!(pias.class(141_400, 1_400, Time::ZERO), 1);
     }
 
     #[test]

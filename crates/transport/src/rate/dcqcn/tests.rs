@@ -1,7 +1,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use tidegate_units::{Bytes, ConfigError, Ecn, Rate, Ratio, Rng, Setting, Span, Time};
+use tidegate_units::{Bytes, ConfigError, Ecn, Rate, Ratio, Rng, Setting, Settings, Span, Time};
 
 use super::*;
 
@@ -289,26 +289,43 @@ fn asking_often_gives_the_same_rate_as_asking_once() {
 
 #[test]
 fn the_profiles_are_those_of_the_fact_sheet() {
-    let line = Rate::from_gbps(100);
-    let hpcc3 = Profile::Hpcc3.config(line);
-    assert_eq!(hpcc3.additive_increase, bps(20 * M));
-    assert_eq!(hpcc3.hyper_increase, bps(200 * M));
-    assert_eq!(hpcc3.min_rate, bps(G));
-    assert_eq!(hpcc3.byte_counter, None);
-    let paper = Profile::Hpcc3Paper.config(line);
-    assert_eq!(paper.alpha_interval, Span::from_us(50));
-    assert_eq!(paper.decrease_interval, Some(Span::from_us(50)));
-    assert_eq!(paper.increase_interval, Span::from_us(55));
-    let file = Profile::Hpcc3Config.config(line);
-    assert_eq!(file.additive_increase, bps(50 * M));
-    assert_eq!(file.hyper_increase, bps(100 * M));
-    assert_eq!(file.increase_interval, Span::from_us(900));
-    assert_eq!(file.min_rate, bps(100 * M));
-    assert_eq!(Profile::Paper.config(line), Config::default());
-    let rdma3 = Profile::Rdma3.config(line);
-    assert_eq!(rdma3.increase_interval, Span::from_us(60));
-    assert_eq!(rdma3.byte_counter, Some(Bytes(300 * M)));
-    assert_eq!(rdma3.initial_alpha, HALF);
+    // In the order paper, rdma3, hpcc3, hpcc3-paper, hpcc3-config; links of 50 Gb/s, so that the
+    // steps of HPCC3 are twice those at 25 Gb/s: 5 and 50 Mb/s.
+    let names = ["paper", "rdma3", "hpcc3", "hpcc3-paper", "hpcc3-config"];
+    let table = [
+        ("feedback", ["cnp", "cnp-polled", "ack-echo", "ack-echo", "ack-echo"]),
+        ("cnp_interval", ["50us"; 5]),
+        ("alpha_rule", ["per-cnp", "per-cnp", "slotted", "slotted", "slotted"]),
+        ("alpha_interval", ["55us", "55us", "1us", "50us", "1us"]),
+        ("initial_alpha", ["1", "1/2", "1", "1", "1"]),
+        ("gain", ["1/256"; 5]),
+        ("cut_order", ["cut-first", "raise-first", "cut-first", "cut-first", "cut-first"]),
+        ("decrease_interval", ["none", "none", "4us", "50us", "4us"]),
+        ("target_rule", ["always", "always", "after-increase", "after-increase", "after-increase"]),
+        ("increase_interval", ["55us", "60us", "300us", "55us", "900us"]),
+        ("byte_counter", ["10MB", "300MB", "none", "none", "none"]),
+        ("fast_recovery", ["5", "5", "1", "1", "1"]),
+        ("stage_rule", ["above", "at-least", "count-last", "count-last", "count-last"]),
+        ("additive_increase", ["40Mbps", "40Mbps", "10Mbps", "10Mbps", "50Mbps"]),
+        ("hyper_increase", ["200Mbps", "200Mbps", "100Mbps", "100Mbps", "100Mbps"]),
+        ("min_rate", ["100Mbps", "100Mbps", "1Gbps", "1Gbps", "100Mbps"]),
+        ("payload", ["1000"; 5]),
+        ("overhead", ["62", "30", "48", "48", "48"]),
+        ("ack_every", ["1"; 5]),
+        ("nack_interval", ["500us"; 5]),
+        ("retransmit_timeout", ["4ms"; 5]),
+    ];
+    assert_eq!(table.map(|(field, _)| field), Config::FIELDS.iter().map(|f| f.name).collect::<Vec<_>>()[..]);
+    for (i, name) in names.into_iter().enumerate() {
+        let config = Profile::read(name).unwrap().config(Rate::from_gbps(50));
+        for (field, values) in table {
+            assert_eq!(config.value(field).as_deref(), Some(values[i]), "{name}: {field}");
+        }
+    }
+    assert_eq!(Profile::NAMES.len(), names.len());
+    // A step of hyper increase that differs from the additive one elsewhere too.
+    let fast = Profile::Hpcc3.config(Rate::from_gbps(100));
+    assert_eq!(fast.hyper_increase, bps(200 * M));
     let slow = Profile::Hpcc3.config(bps(1));
     assert_eq!(slow.additive_increase, bps(1), "a step is never zero");
 }
