@@ -37,18 +37,26 @@ extern crate alloc;
 pub mod config;
 pub mod endpoint;
 pub mod pias;
+mod prr;
 pub mod rate;
 mod reassembly;
+mod receiver;
 mod rtt;
 mod sack;
 pub mod segment;
+mod sender;
 pub mod seq;
 pub mod stats;
 mod timer;
 pub mod window;
 
 pub use config::Config;
-pub use endpoint::{Endpoint, State};
+pub use endpoint::{Endpoint, Place, State};
 pub use segment::{Flags, SackBlocks, Segment};
 pub use seq::{Range, Seq};
 pub use stats::Stats;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

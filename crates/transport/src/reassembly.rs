@@ -15,7 +15,7 @@ const MAX_RANGES: usize = 1 << 15;
 
 /// What an arriving range was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// The next bytes, with no hole behind them.
     InOrder,
     /// The next bytes, while later ones are already here: a hole was filled, at least in part.
@@ -28,7 +28,7 @@ pub enum Arrival {
 
 /// What has arrived.
 #[derive(Clone, Debug)]
-pub struct Reassembly {
+pub(crate) struct Reassembly {
     /// Everything before this has arrived.
     next: Seq,
     /// Later ranges: in order, disjoint, not touching each other.
@@ -39,13 +39,17 @@ pub struct Reassembly {
 
 impl Reassembly {
     /// Nothing has arrived before `next`.
-    pub fn new(next: Seq) -> Self {
-        Self { next, ranges: VecDeque::new(), recent: SackBlocks::default() }
+    pub(crate) fn new(next: Seq) -> Self {
+        Self {
+            next,
+            ranges: VecDeque::new(),
+            recent: SackBlocks::default(),
+        }
     }
 
     /// Takes in a range, which must not reach half the sequence space beyond `next`.
     #[inline]
-    pub fn insert(&mut self, range: Range) -> Arrival {
+    pub(crate) fn insert(&mut self, range: Range) -> Arrival {
         if range.start.is_after(self.next) {
             return self.insert_later(range);
         }
@@ -62,18 +66,18 @@ impl Reassembly {
 
     /// Everything before this has arrived.
     #[inline]
-    pub const fn next(&self) -> Seq {
+    pub(crate) const fn next(&self) -> Seq {
         self.next
     }
 
-    /// Whether there is a hole.
+    /// One past the last byte that has arrived.
     #[inline]
-    pub fn has_hole(&self) -> bool {
-        !self.ranges.is_empty()
+    pub(crate) fn highest(&self) -> Seq {
+        self.ranges.back().map_or(self.next, |last| last.end)
     }
 
     /// The blocks to report, after `duplicate` if there is one.
-    pub fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
+    pub(crate) fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
         let Some(duplicate) = duplicate else {
             return self.recent;
         };
@@ -109,8 +113,12 @@ impl Reassembly {
             return Arrival::Duplicate;
         }
         // The ranges that the new one overlaps or touches.
-        let from = self.ranges.partition_point(|held| held.end.is_before(range.start));
-        let to = self.ranges.partition_point(|held| !held.start.is_after(range.end));
+        let from = self
+            .ranges
+            .partition_point(|held| held.end.is_before(range.start));
+        let to = self
+            .ranges
+            .partition_point(|held| !held.start.is_after(range.end));
         let mut merged = range;
         let mut known = false;
         if from < to {
@@ -127,7 +135,11 @@ impl Reassembly {
             return Arrival::Duplicate;
         }
         self.report_first(merged);
-        if known { Arrival::Duplicate } else { Arrival::OutOfOrder }
+        if known {
+            Arrival::Duplicate
+        } else {
+            Arrival::OutOfOrder
+        }
     }
 
     /// Puts `block` in front of the recent blocks, and drops those that it has swallowed.
@@ -157,7 +169,11 @@ mod tests {
 
     fn blocks(reassembly: &Reassembly) -> Vec<(u32, u32)> {
         let blocks = reassembly.blocks(None);
-        blocks.as_slice().iter().map(|b| (b.start.0, b.end.0)).collect()
+        blocks
+            .as_slice()
+            .iter()
+            .map(|b| (b.start.0, b.end.0))
+            .collect()
     }
 
     #[test]
@@ -175,10 +191,10 @@ mod tests {
         assert_eq!(blocks(&r), [(6000, 7500), (8000, 8500)]);
         // The second arrives: the hole is filled in part.
         assert_eq!(r.insert(range(5500, 6000)), Arrival::FilledHole);
-        assert_eq!((r.next(), r.has_hole()), (Seq(7500), true));
+        assert_eq!((r.next(), r.highest() != r.next()), (Seq(7500), true));
         assert_eq!(blocks(&r), [(8000, 8500)]);
         assert_eq!(r.insert(range(7500, 8000)), Arrival::FilledHole);
-        assert_eq!((r.next(), r.has_hole()), (Seq(8500), false));
+        assert_eq!((r.next(), r.highest() != r.next()), (Seq(8500), false));
         assert_eq!(blocks(&r), []);
     }
 
@@ -192,7 +208,11 @@ mod tests {
         assert_eq!(r.insert(range(250, 310)), Arrival::OutOfOrder);
         let reported = r.blocks(Some(range(50, 100)));
         assert_eq!(reported.as_slice(), [range(50, 100), range(200, 310)]);
-        assert_eq!(r.insert(range(400, 400)), Arrival::Duplicate, "empty ranges are nothing");
+        assert_eq!(
+            r.insert(range(400, 400)),
+            Arrival::Duplicate,
+            "empty ranges are nothing"
+        );
     }
 
     #[test]

@@ -10,12 +10,12 @@ use crate::seq::Seq;
 
 /// The estimate of the round-trip time.
 #[derive(Clone, Debug)]
-pub struct Rtt {
+pub(crate) struct Rtt {
     smoothed: Option<Span>,
     variation: Span,
     /// The timeout before backoff, clamped.
     base: Span,
-    /// Timeouts in a row.
+    /// How often the timeout was doubled since the last sample.
     backoff: u32,
     /// The segment being timed: one past its last byte, and when it was sent.
     timed: Option<(Seq, Time)>,
@@ -26,7 +26,7 @@ pub struct Rtt {
 
 impl Rtt {
     /// No sample yet.
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             smoothed: None,
             variation: Span::ZERO,
@@ -41,7 +41,7 @@ impl Rtt {
 
     /// A segment that ends at `end` is sent for the first time.
     #[inline]
-    pub fn on_sent(&mut self, end: Seq, now: Time) {
+    pub(crate) fn on_sent(&mut self, end: Seq, now: Time) {
         if self.timed.is_none() {
             self.timed = Some((end, now));
         }
@@ -49,14 +49,13 @@ impl Rtt {
 
     /// Something is sent again: an ACK could now answer either copy, or come late because of the
     /// hole that is being repaired.
-    pub fn on_retransmission(&mut self) {
+    pub(crate) fn on_retransmission(&mut self) {
         self.timed = None;
     }
 
     /// Everything before `ack` was acknowledged.
     #[inline]
-    pub fn on_ack(&mut self, ack: Seq, now: Time) {
-        self.backoff = 0;
+    pub(crate) fn on_ack(&mut self, ack: Seq, now: Time) {
         if let Some((end, sent)) = self.timed
             && !ack.is_before(end)
         {
@@ -66,14 +65,14 @@ impl Rtt {
     }
 
     /// The retransmission timer ran out: the timeout doubles (rule 5.5).
-    pub fn on_timeout(&mut self) {
+    pub(crate) fn on_timeout(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
         self.timed = None;
     }
 
     /// The handshake needed a retransmission: the timeout starts at `rto` (rule 5.7), unless there
     /// is a sample.
-    pub fn restart_at(&mut self, rto: Span) {
+    pub(crate) fn restart_at(&mut self, rto: Span) {
         self.backoff = 0;
         if self.smoothed.is_none() {
             self.base = self.base.max(rto).min(self.max);
@@ -82,7 +81,7 @@ impl Rtt {
 
     /// The timeout, with backoff.
     #[inline]
-    pub fn timeout(&self) -> Span {
+    pub(crate) fn timeout(&self) -> Span {
         if self.backoff == 0 {
             return self.base;
         }
@@ -92,7 +91,7 @@ impl Rtt {
     }
 
     /// The timeout without backoff and without its lower bound.
-    pub fn unclamped(&self) -> Span {
+    pub(crate) fn unclamped(&self) -> Span {
         match self.smoothed {
             None => self.base,
             Some(smoothed) => smoothed + (self.variation * 4).max(self.granularity),
@@ -100,13 +99,8 @@ impl Rtt {
     }
 
     /// The smoothed round-trip time, once there is a sample.
-    pub fn smoothed(&self) -> Option<Span> {
+    pub(crate) fn smoothed(&self) -> Option<Span> {
         self.smoothed
-    }
-
-    /// Timeouts in a row.
-    pub fn backoff(&self) -> u32 {
-        self.backoff
     }
 
     /// The time between two readings of a clock that ticks every `granularity`.
@@ -116,6 +110,9 @@ impl Rtt {
     }
 
     fn sample(&mut self, rtt: Span) {
+        // Karn's rule: only a sample ends the backoff. If the round trip is longer than the
+        // timeout, no segment is answered before it is sent again until the timeout has grown.
+        self.backoff = 0;
         let (smoothed, variation) = match self.smoothed {
             None => (rtt, Span::from_ps(rtt.as_ps() / 2)),
             Some(old) => {
@@ -184,11 +181,17 @@ mod tests {
     #[test]
     fn the_clock_counts_whole_ticks() {
         let granularity = Span::from_ms(1);
-        let mut rtt = Rtt::new(&Config { clock_granularity: granularity, ..config() });
+        let mut rtt = Rtt::new(&Config {
+            clock_granularity: granularity,
+            ..config()
+        });
         // From 0.9 ms to 1.1 ms one tick passes; from 2.1 to 2.9 none.
         time(&mut rtt, 900, 1_100);
         assert_eq!(rtt.smoothed(), Some(granularity));
-        let mut rtt = Rtt::new(&Config { clock_granularity: granularity, ..config() });
+        let mut rtt = Rtt::new(&Config {
+            clock_granularity: granularity,
+            ..config()
+        });
         time(&mut rtt, 2_100, 2_900);
         assert_eq!(rtt.smoothed(), Some(Span::ZERO));
         // RTTVAR is zero, so G stands in for it.
@@ -196,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn timeouts_double_up_to_the_maximum_and_an_ack_ends_them() {
+    fn timeouts_double_up_to_the_maximum_and_a_sample_ends_them() {
         let mut rtt = Rtt::new(&config());
         for seconds in [2, 4, 8, 16, 32, 60, 60] {
             rtt.on_timeout();
@@ -207,7 +210,9 @@ mod tests {
         }
         assert_eq!(rtt.timeout(), Span::from_secs(60));
         rtt.on_ack(Seq(1), Time::from_secs(9));
-        assert_eq!(rtt.timeout(), Span::from_secs(1));
+        assert_eq!(rtt.timeout(), Span::from_secs(60), "nothing was timed");
+        time(&mut rtt, 0, 100_000);
+        assert_eq!(rtt.timeout(), Span::from_ms(300));
     }
 
     #[test]
@@ -220,7 +225,11 @@ mod tests {
         rtt.on_sent(Seq(20), Time::ZERO);
         rtt.on_sent(Seq(30), Time::from_us(20));
         rtt.on_ack(Seq(15), Time::from_us(30));
-        assert_eq!(rtt.smoothed(), None, "the timed segment is not yet acknowledged");
+        assert_eq!(
+            rtt.smoothed(),
+            None,
+            "the timed segment is not yet acknowledged"
+        );
         rtt.on_ack(Seq(20), Time::from_us(40));
         assert_eq!(rtt.smoothed(), Some(Span::from_us(40)));
     }

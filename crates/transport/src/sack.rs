@@ -15,7 +15,7 @@ const MAX_RANGES: usize = 1 << 15;
 
 /// The scoreboard of one sender.
 #[derive(Clone, Debug)]
-pub struct Scoreboard {
+pub(crate) struct Scoreboard {
     /// The first byte that is not acknowledged (`HighACK` + 1).
     una: Seq,
     /// SACKed ranges after `una`: in order, disjoint, not touching each other.
@@ -54,7 +54,7 @@ impl Mark {
 impl Scoreboard {
     /// Nothing is outstanding; data begins at `una`. Loss is declared after `threshold` duplicates
     /// (`DupThresh`).
-    pub fn new(una: Seq, threshold: u8, mss: u32) -> Self {
+    pub(crate) fn new(una: Seq, threshold: u8, mss: u32) -> Self {
         Self {
             una,
             ranges: VecDeque::new(),
@@ -69,7 +69,7 @@ impl Scoreboard {
 
     /// Everything before `una` was acknowledged.
     #[inline]
-    pub fn advance(&mut self, una: Seq) {
+    pub(crate) fn advance(&mut self, una: Seq) {
         self.una = una;
         if self.ranges.is_empty() {
             // With nothing SACKed the marks carry no count; they only must not fall behind.
@@ -106,8 +106,12 @@ impl Scoreboard {
     /// bytes are newly known to have arrived. Blocks that make no sense are ignored, and so are
     /// reports of duplicates.
     #[inline]
-    pub fn take(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
-        if blocks.is_empty() { 0 } else { self.take_blocks(blocks, sent) }
+    pub(crate) fn take(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
+        if blocks.is_empty() {
+            0
+        } else {
+            self.take_blocks(blocks, sent)
+        }
     }
 
     fn take_blocks(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
@@ -130,8 +134,12 @@ impl Scoreboard {
 
     /// Adds a range and answers how many of its bytes are new.
     fn insert(&mut self, range: Range) -> u32 {
-        let from = self.ranges.partition_point(|held| held.end.is_before(range.start));
-        let to = self.ranges.partition_point(|held| !held.start.is_after(range.end));
+        let from = self
+            .ranges
+            .partition_point(|held| held.end.is_before(range.start));
+        let to = self
+            .ranges
+            .partition_point(|held| !held.start.is_after(range.end));
         if from == to && self.ranges.len() >= MAX_RANGES {
             return 0;
         }
@@ -170,7 +178,10 @@ impl Scoreboard {
             count += 1;
             if count >= u32::from(self.threshold) || u64::from(above) > enough {
                 if held.start.is_after(self.lost.edge) {
-                    self.lost = Mark { edge: held.start, sacked: self.sacked - above };
+                    self.lost = Mark {
+                        edge: held.start,
+                        sacked: self.sacked - above,
+                    };
                 }
                 return;
             }
@@ -178,19 +189,19 @@ impl Scoreboard {
     }
 
     /// Fast recovery begins: nothing counts as sent again yet.
-    pub fn begin_recovery(&mut self) {
+    pub(crate) fn begin_recovery(&mut self) {
         self.resent = Mark::new(self.una);
         self.rescue = None;
     }
 
     /// Fast recovery is over.
-    pub fn end_recovery(&mut self) {
+    pub(crate) fn end_recovery(&mut self) {
         self.begin_recovery();
     }
 
     /// Forgets everything, as after a timeout: the receiver may have dropped what it had SACKed
     /// (RFC 2018, section 8).
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.sacked = 0;
         self.lost = Mark::new(self.una);
@@ -200,17 +211,20 @@ impl Scoreboard {
 
     /// The first bytes after the last retransmission that are lost (rule 1 of `NextSeg`), at most
     /// a segment.
-    pub fn next_lost(&self) -> Option<Range> {
+    pub(crate) fn next_lost(&self) -> Option<Range> {
         let hole = self.next_hole()?;
         let end = hole.end.min(self.lost.edge);
-        end.is_after(hole.start).then_some(Range::new(hole.start, end))
+        end.is_after(hole.start)
+            .then_some(Range::new(hole.start, end))
     }
 
     /// The first bytes after the last retransmission that are not SACKed while later ones are
     /// (rule 3 of `NextSeg`), at most a segment.
-    pub fn next_hole(&self) -> Option<Range> {
+    pub(crate) fn next_hole(&self) -> Option<Range> {
         let edge = self.resent.edge;
-        let mut later = self.ranges.range(self.ranges.partition_point(|held| !held.end.is_after(edge))..);
+        let mut later = self
+            .ranges
+            .range(self.ranges.partition_point(|held| !held.end.is_after(edge))..);
         let mut held = *later.next()?;
         let mut start = edge;
         if !held.start.is_after(start) {
@@ -221,14 +235,14 @@ impl Scoreboard {
     }
 
     /// The first segment's worth of bytes that were not SACKed: what fast retransmit sends.
-    pub fn first_hole(&self, sent: Seq) -> Range {
+    pub(crate) fn first_hole(&self, sent: Seq) -> Range {
         let end = self.ranges.front().map_or(sent, |first| first.start);
         Range::new(self.una, end.min(self.una + self.mss))
     }
 
     /// The last bytes before `sent` that are not SACKed, at most a segment, if a rescue
     /// retransmission is allowed (rule 4 of `NextSeg`).
-    pub fn rescue(&self, sent: Seq) -> Option<Range> {
+    pub(crate) fn rescue(&self, sent: Seq) -> Option<Range> {
         let allowed = self.rescue.is_some_and(|after| !self.una.is_before(after));
         let (mut start, mut end) = (self.una, sent);
         let mut below = self.ranges.iter().rev();
@@ -246,7 +260,7 @@ impl Scoreboard {
     }
 
     /// `range`, found by `next_lost`, `next_hole` or `first_hole`, was sent again.
-    pub fn on_resent(&mut self, range: Range) {
+    pub(crate) fn on_resent(&mut self, range: Range) {
         if range.end.is_after(self.resent.edge) {
             let passed = self.sacked_between(self.resent.edge, range.end);
             self.resent.edge = range.end;
@@ -257,13 +271,13 @@ impl Scoreboard {
     }
 
     /// The rescue retransmission was sent; there is none before `point` is acknowledged.
-    pub fn on_rescued(&mut self, point: Seq) {
+    pub(crate) fn on_rescued(&mut self, point: Seq) {
         self.rescue = Some(point + 1);
     }
 
     /// If `seq` is SACKed, the end of its range.
     #[inline]
-    pub fn sacked_until(&self, seq: Seq) -> Option<Seq> {
+    pub(crate) fn sacked_until(&self, seq: Seq) -> Option<Seq> {
         if self.ranges.is_empty() {
             return None;
         }
@@ -274,7 +288,7 @@ impl Scoreboard {
 
     /// The first SACKed byte at or after `seq`.
     #[inline]
-    pub fn next_sacked(&self, seq: Seq) -> Option<Seq> {
+    pub(crate) fn next_sacked(&self, seq: Seq) -> Option<Seq> {
         if self.ranges.is_empty() {
             return None;
         }
@@ -283,26 +297,30 @@ impl Scoreboard {
     }
 
     /// SACKed bytes between `seq` and `una`.
-    pub fn sacked_before(&self, seq: Seq) -> u32 {
-        if self.ranges.is_empty() { 0 } else { self.sacked_between(self.una, seq) }
+    pub(crate) fn sacked_before(&self, seq: Seq) -> u32 {
+        if self.ranges.is_empty() {
+            0
+        } else {
+            self.sacked_between(self.una, seq)
+        }
     }
 
     /// Bytes on the way (`SetPipe`), of those sent up to `sent`: what is neither SACKed nor lost,
     /// and what was sent again.
     #[inline]
-    pub fn pipe(&self, sent: Seq) -> u32 {
+    pub(crate) fn pipe(&self, sent: Seq) -> u32 {
         let outstanding = sent - self.una;
         outstanding - self.sacked - self.lost.missing(self.una) + self.resent.missing(self.una)
     }
 
     /// Whether the first outstanding byte is lost (`IsLost(HighACK + 1)`).
     #[inline]
-    pub fn is_first_lost(&self) -> bool {
+    pub(crate) fn is_first_lost(&self) -> bool {
         self.lost.edge.is_after(self.una)
     }
 
     /// Bytes SACKed.
-    pub const fn sacked(&self) -> u32 {
+    pub(crate) const fn sacked(&self) -> u32 {
         self.sacked
     }
 
@@ -323,14 +341,21 @@ impl Scoreboard {
         let mut last = self.una;
         for held in &self.ranges {
             assert!(!held.is_empty() && !held.start.is_before(last), "{self:?}");
-            assert!(held.start != last || last == self.una, "ranges touch: {self:?}");
+            assert!(
+                held.start != last || last == self.una,
+                "ranges touch: {self:?}"
+            );
             assert!(!held.end.is_after(sent), "{self:?} beyond {sent:?}");
             last = held.end;
         }
         assert_eq!(self.sacked, self.sacked_between(self.una, sent));
         for mark in [self.lost, self.resent] {
             assert!(mark.edge.is_within(self.una, sent), "{self:?} {sent:?}");
-            assert_eq!(mark.sacked, self.sacked_between(self.una, mark.edge), "{self:?}");
+            assert_eq!(
+                mark.sacked,
+                self.sacked_between(self.una, mark.edge),
+                "{self:?}"
+            );
         }
     }
 }

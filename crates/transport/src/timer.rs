@@ -7,7 +7,7 @@ use tidegate_units::{Span, Time};
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timer {
+pub(crate) enum Timer {
     /// Something sent was not acknowledged in time (RFC 6298). Set while anything is outstanding.
     Retransmit,
     /// The peer's window is closed or too small; it is probed (RFC 9293, section 3.8.6.1). Never
@@ -23,40 +23,40 @@ const COUNT: usize = 4;
 
 /// All timers of a connection. A deadline of [`Time::MAX`] means that the timer is off.
 #[derive(Clone, Debug)]
-pub struct Timers([Time; COUNT]);
+pub(crate) struct Timers([Time; COUNT]);
 
 impl Timers {
     /// All timers off.
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self([Time::MAX; COUNT])
     }
 
     /// Sets a timer to run out `span` after `now`.
     #[inline]
-    pub fn set(&mut self, timer: Timer, now: Time, span: Span) {
+    pub(crate) fn set(&mut self, timer: Timer, now: Time, span: Span) {
         self.0[timer as usize] = now + span;
     }
 
     /// Turns a timer off.
     #[inline]
-    pub fn stop(&mut self, timer: Timer) {
+    pub(crate) fn stop(&mut self, timer: Timer) {
         self.0[timer as usize] = Time::MAX;
     }
 
     /// Turns all timers off.
-    pub fn stop_all(&mut self) {
+    pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
     }
 
     /// Whether a timer is on.
     #[inline]
-    pub fn is_set(&self, timer: Timer) -> bool {
+    pub(crate) fn is_set(&self, timer: Timer) -> bool {
         self.0[timer as usize] != Time::MAX
     }
 
     /// Turns a timer off if it has run out by `now`, and answers whether it had.
     #[inline]
-    pub fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
+    pub(crate) fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
         let expired = self.is_set(timer) && self.0[timer as usize] <= now;
         if expired {
             self.stop(timer);
@@ -66,7 +66,7 @@ impl Timers {
 
     /// The earliest deadline.
     #[inline]
-    pub fn next(&self) -> Option<Time> {
+    pub(crate) fn next(&self) -> Option<Time> {
         let [a, b, c, d] = self.0;
         let next = a.min(b).min(c.min(d));
         (next != Time::MAX).then_some(next)
@@ -86,7 +86,10 @@ mod tests {
         assert_eq!(timers.next(), Some(Time::from_us(5)));
         assert!(!timers.take_expired(Timer::DelayedAck, Time::from_ns(4_999)));
         assert!(timers.take_expired(Timer::DelayedAck, Time::from_us(5)));
-        assert!(!timers.take_expired(Timer::DelayedAck, Time::from_us(5)), "it runs out once");
+        assert!(
+            !timers.take_expired(Timer::DelayedAck, Time::from_us(5)),
+            "it runs out once"
+        );
         assert!(!timers.take_expired(Timer::Persist, Time::MAX));
         assert_eq!(timers.next(), Some(Time::from_us(10)));
         timers.stop_all();

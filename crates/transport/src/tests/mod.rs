@@ -1,0 +1,3 @@
+//! Whole connections.
+
+mod transfer;
