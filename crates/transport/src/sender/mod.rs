@@ -80,6 +80,8 @@ pub(crate) struct Sender {
     last_delivered: u32,
     /// Duplicate ACKs in a row.
     duplicates: u32,
+    /// New bytes that these let out beyond the window: limited transmit.
+    limited: u32,
     /// After a recovery without SACK, duplicates of this number start no new one (RFC 6582,
     /// section 3.2, step 2).
     settled: Option<Seq>,
@@ -131,6 +133,7 @@ impl Sender {
             recovery: Recovery::Open,
             last_delivered: 0,
             duplicates: 0,
+            limited: 0,
             settled: None,
             inflation: 0,
             resend_first: false,
@@ -199,6 +202,7 @@ impl Sender {
         self.recovery = Recovery::Timeout(self.max);
         self.nxt = self.una;
         self.duplicates = 0;
+        self.limited = 0;
         self.inflation = 0;
         self.resend_first = false;
         self.prr = None;
