@@ -440,7 +440,11 @@ mod tests {
         let mut pias = pias(Profile::Kernel);
         pias.class(0, 200_000, Time::ZERO);
         for ms in [10, 20, 30, 40] {
-            assert_eq!(pias.class(200_000, 0, Time::from_ms(ms)), 1, "a FIN is no data");
+            assert_eq!(
+                pias.class(200_000, 0, Time::from_ms(ms)),
+                1,
+                "a FIN is no data"
+            );
         }
         // The silence was too short to be a timeout.
         assert_eq!(

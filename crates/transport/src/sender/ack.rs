@@ -231,7 +231,9 @@ impl Sender {
         stats.fast_recoveries += 1;
         let mut flight = self.flight();
         // RFC 5681, section 3.2, step 2: limited transmit does not count as on the way.
-        flight.bytes = flight.bytes.saturating_sub(core::mem::take(&mut self.limited));
+        flight.bytes = flight
+            .bytes
+            .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.rule.on_loss(&flight);
         self.announce_reduction();

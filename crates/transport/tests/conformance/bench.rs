@@ -193,7 +193,7 @@ impl Bench {
         let lines: Vec<String> = self
             .left
             .iter()
-            .take(12)
+            .take(3)
             .map(|(at, segment)| format!("[{at}: {}]", Wire::of(segment, self.origin)))
             .collect();
         let more = if self.left.len() > lines.len() {

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use crate::bench::play;
 use crate::script::{Case, Side, Verdict};
-use crate::subject::subjects;
-use crate::suite::Suite;
+use crate::subject::{is_match, subjects};
+use crate::suite::{ORIGINS, Suite};
 
 /// The page for all cases of `suite`.
 pub(crate) fn render(suite: &Suite) -> String {
@@ -85,23 +86,48 @@ fn section(
         }
         writeln!(page)?;
     }
-    reasons(page, cases)
+    reasons(page, cases, subjects)
 }
 
-fn reasons(page: &mut String, cases: &[&Case]) -> std::fmt::Result {
+/// Each reason is followed by what the runner saw instead, so that a rule that is broken for another
+/// reason than the stated one does not go unnoticed.
+fn reasons(page: &mut String, cases: &[&Case], subjects: &[String]) -> std::fmt::Result {
     let explained = |case: &&&Case| !case.breaks.is_empty() || case.scope.is_some();
     for (index, case) in cases.iter().filter(explained).enumerate() {
         if index == 0 {
             writeln!(page, "\nWhy:\n")?;
         }
-        write!(page, "- **{}.**", case.name)?;
-        for (subject, why) in &case.breaks {
-            write!(page, " ✗ `{subject}`: {why}.")?;
+        writeln!(page, "- **{}**", case.name)?;
+        for (pattern, why) in &case.breaks {
+            writeln!(
+                page,
+                "  - ✗ `{pattern}`: {why}. Seen: {}.",
+                seen(case, pattern, subjects)
+            )?;
         }
         if let Some(scope) = &case.scope {
-            write!(page, " · {scope}.")?;
+            writeln!(page, "  - · {scope}.")?;
         }
-        writeln!(page)?;
     }
     Ok(())
+}
+
+/// The deviations of the subjects that `pattern` names among those that break the rule, each once.
+fn seen(case: &Case, pattern: &str, subjects: &[String]) -> String {
+    let mut deviations: Vec<String> = Vec::new();
+    for subject in subjects {
+        let breaks = matches!(case.verdict(subject), Verdict::Breaks(_));
+        if !breaks || !is_match(pattern, subject) {
+            continue;
+        }
+        let deviation = match play(case, subject, ORIGINS[0]) {
+            Ok(Err(deviation)) => deviation.to_string(),
+            Ok(Ok(())) => "no deviation".to_owned(),
+            Err(problem) => problem,
+        };
+        if !deviations.contains(&deviation) {
+            deviations.push(deviation);
+        }
+    }
+    deviations.join("; or ")
 }

@@ -9,7 +9,7 @@ use crate::wire::Origin;
 
 /// Initial sequence numbers: at the beginning of the circle, and so near its end that the numbers
 /// of either side wrap within any script.
-const ORIGINS: [Origin; 2] = [
+pub(crate) const ORIGINS: [Origin; 2] = [
     Origin {
         own: Seq(0),
         peer: Seq(1_000_000),

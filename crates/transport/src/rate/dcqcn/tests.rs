@@ -293,33 +293,85 @@ fn the_profiles_are_those_of_the_fact_sheet() {
     // steps of HPCC3 are twice those at 25 Gb/s: 5 and 50 Mb/s.
     let names = ["paper", "rdma3", "hpcc3", "hpcc3-paper", "hpcc3-config"];
     let table = [
-        ("feedback", ["cnp", "cnp-polled", "ack-echo", "ack-echo", "ack-echo"]),
+        (
+            "feedback",
+            ["cnp", "cnp-polled", "ack-echo", "ack-echo", "ack-echo"],
+        ),
         ("cnp_interval", ["50us"; 5]),
-        ("alpha_rule", ["per-cnp", "per-cnp", "slotted", "slotted", "slotted"]),
+        (
+            "alpha_rule",
+            ["per-cnp", "per-cnp", "slotted", "slotted", "slotted"],
+        ),
         ("alpha_interval", ["55us", "55us", "1us", "50us", "1us"]),
         ("initial_alpha", ["1", "1/2", "1", "1", "1"]),
         ("gain", ["1/256"; 5]),
-        ("cut_order", ["cut-first", "raise-first", "cut-first", "cut-first", "cut-first"]),
+        (
+            "cut_order",
+            [
+                "cut-first",
+                "raise-first",
+                "cut-first",
+                "cut-first",
+                "cut-first",
+            ],
+        ),
         ("decrease_interval", ["none", "none", "4us", "50us", "4us"]),
-        ("target_rule", ["always", "always", "after-increase", "after-increase", "after-increase"]),
-        ("increase_interval", ["55us", "60us", "300us", "55us", "900us"]),
+        (
+            "target_rule",
+            [
+                "always",
+                "always",
+                "after-increase",
+                "after-increase",
+                "after-increase",
+            ],
+        ),
+        (
+            "increase_interval",
+            ["55us", "60us", "300us", "55us", "900us"],
+        ),
         ("byte_counter", ["10MB", "300MB", "none", "none", "none"]),
         ("fast_recovery", ["5", "5", "1", "1", "1"]),
-        ("stage_rule", ["above", "at-least", "count-last", "count-last", "count-last"]),
-        ("additive_increase", ["40Mbps", "40Mbps", "10Mbps", "10Mbps", "50Mbps"]),
-        ("hyper_increase", ["200Mbps", "200Mbps", "100Mbps", "100Mbps", "100Mbps"]),
-        ("min_rate", ["100Mbps", "100Mbps", "1Gbps", "1Gbps", "100Mbps"]),
+        (
+            "stage_rule",
+            [
+                "above",
+                "at-least",
+                "count-last",
+                "count-last",
+                "count-last",
+            ],
+        ),
+        (
+            "additive_increase",
+            ["40Mbps", "40Mbps", "10Mbps", "10Mbps", "50Mbps"],
+        ),
+        (
+            "hyper_increase",
+            ["200Mbps", "200Mbps", "100Mbps", "100Mbps", "100Mbps"],
+        ),
+        (
+            "min_rate",
+            ["100Mbps", "100Mbps", "1Gbps", "1Gbps", "100Mbps"],
+        ),
         ("payload", ["1000"; 5]),
         ("overhead", ["62", "30", "48", "48", "48"]),
         ("ack_every", ["1"; 5]),
         ("nack_interval", ["500us"; 5]),
         ("retransmit_timeout", ["4ms"; 5]),
     ];
-    assert_eq!(table.map(|(field, _)| field), Config::FIELDS.iter().map(|f| f.name).collect::<Vec<_>>()[..]);
+    assert_eq!(
+        table.map(|(field, _)| field),
+        Config::FIELDS.iter().map(|f| f.name).collect::<Vec<_>>()[..]
+    );
     for (i, name) in names.into_iter().enumerate() {
         let config = Profile::read(name).unwrap().config(Rate::from_gbps(50));
         for (field, values) in table {
-            assert_eq!(config.value(field).as_deref(), Some(values[i]), "{name}: {field}");
+            assert_eq!(
+                config.value(field).as_deref(),
+                Some(values[i]),
+                "{name}: {field}"
+            );
         }
     }
     assert_eq!(Profile::NAMES.len(), names.len());
