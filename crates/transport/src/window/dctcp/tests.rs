@@ -176,7 +176,7 @@ fn the_lower_bound_of_the_window_differs() {
 /// The window after each of these echoes, ACK by ACK from the first, ten segments per window.
 fn windows(name: &str, echoes: &[bool]) -> Vec<u32> {
     let mut rule = rule(name);
-    let mut acked = 0;
+    let mut acked: u32 = 0;
     echoes
         .iter()
         .map(|&echo| {
