@@ -82,17 +82,15 @@ impl Scoreboard {
 
     #[cold]
     fn drop_before(&mut self, una: Seq) {
-        while let Some(first) = self.ranges.front_mut()
-            && first.start.is_before(una)
+        // A range that begins at or before `una` and ends after it contradicts the acknowledgement:
+        // the peer has dropped it again, or never had it. It is forgotten, so that the first
+        // missing byte is never thought to have arrived.
+        while let Some(&first) = self.ranges.front()
+            && !first.start.is_after(una)
         {
-            let gone = Range::new(first.start, first.end.min(una));
-            self.sacked -= gone.len();
-            self.lost.sacked -= gone.len_before(self.lost.edge);
-            self.resent.sacked -= gone.len_before(self.resent.edge);
-            if first.end.is_after(una) {
-                first.start = una;
-                break;
-            }
+            self.sacked -= first.len();
+            self.lost.sacked -= first.len_before(self.lost.edge);
+            self.resent.sacked -= first.len_before(self.resent.edge);
             self.ranges.pop_front();
         }
         for mark in [&mut self.lost, &mut self.resent] {
@@ -117,13 +115,12 @@ impl Scoreboard {
     fn take_blocks(&mut self, blocks: &SackBlocks, sent: Seq) -> u32 {
         let mut fresh = 0;
         for block in blocks.as_slice() {
-            let makes_sense = block.end.is_after(block.start)
-                && block.end.is_within(self.una, sent)
-                && block.end != self.una
-                && block.start.is_before(sent);
+            // After the first missing byte, not inverted, and not beyond what was sent.
+            let makes_sense = block.start.is_after(self.una)
+                && block.end.is_after(block.start)
+                && block.end.is_within(self.una, sent);
             if makes_sense {
-                let start = block.start.max(self.una);
-                fresh += self.insert(Range::new(start, block.end));
+                fresh += self.insert(*block);
             }
         }
         if fresh > 0 {

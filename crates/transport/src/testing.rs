@@ -265,6 +265,12 @@ impl Network {
         *arrived = merged;
     }
 
+    /// The number that `side` expects next.
+    pub(crate) fn expected(&mut self, side: Side) -> Seq {
+        let received = self.side(side).received();
+        self.isn[side.peer() as usize] + 1 + received as u32
+    }
+
     /// Bytes from the beginning of the stream that have arrived without a hole.
     pub(crate) fn in_order(&self, side: Side) -> u64 {
         match self.arrived[side as usize].first() {

@@ -134,38 +134,26 @@ impl Sender {
     #[inline]
     fn next_in_order(&self) -> Option<Range> {
         let start = self.nxt;
-        if start != self.max {
-            // Sent before: up to where the old data ends or was SACKed.
-            let mut end = self.max.min(start + self.mss);
-            if let Some(sacked) = self.scoreboard.next_sacked(start) {
-                end = end.min(sacked);
-            }
-            // A FIN alone passes a closed window; it carries nothing that needs room.
-            let fin_alone = self.fin == Some(start);
-            let end = if fin_alone {
-                end
-            } else {
-                end.min(self.edge.max(start))
-            };
-            return end.is_after(start).then_some(Range::new(start, end));
+        // A FIN alone passes a closed window: it carries nothing that needs room.
+        let left = u64::from(self.max - start) + self.unsent();
+        let fin_due = self.fin_wanted && self.fin.is_none();
+        if (left == 0 && fin_due) || self.fin == Some(start) {
+            return Some(Range::new(start, start + 1));
         }
-        if self.fin.is_some() {
-            return None;
-        }
-        let unsent = self.unsent();
-        if unsent == 0 {
-            return self.fin_wanted.then_some(Range::new(start, start + 1));
-        }
-        let room = self.edge.since(start);
         // Fits: at most a segment.
-        let wanted = unsent.min(u64::from(self.mss)) as u32;
-        let len = wanted.min(room);
+        let mut wanted = left.min(u64::from(self.mss)) as u32;
+        if start != self.max
+            && let Some(sacked) = self.scoreboard.next_sacked(start)
+        {
+            wanted = wanted.min(sacked - start);
+        }
+        let len = wanted.min(self.edge.since(start));
         // Sender's side of the silly window (RFC 9293, section 3.8.6.2.1): a part of a segment
         // leaves only if it is all there is, or half of the largest window.
-        if len < wanted && (len == 0 || len < self.widest / 2) {
+        if len == 0 || (len < wanted && len < self.widest / 2) {
             return None;
         }
-        let takes_fin = self.fin_wanted && u64::from(len) == unsent;
+        let takes_fin = fin_due && u64::from(len) == left;
         Some(Range::new(start, start + len + u32::from(takes_fin)))
     }
 
@@ -257,11 +245,11 @@ impl Sender {
         let is_new = range.start == self.max;
         let is_probe = core::mem::take(&mut self.probe_due);
         // The FIN has the number after the last byte written, which only its first sending fixes.
-        if self.fin.is_none() && self.fin_wanted && is_new {
-            let payload = self.unsent();
-            if u64::from(range.len()) > payload {
-                self.fin = Some(range.end - 1);
-            }
+        if self.fin_wanted
+            && self.fin.is_none()
+            && u64::from(range.end.since(self.max)) > self.unsent()
+        {
+            self.fin = Some(range.end - 1);
         }
         let fin = self.fin.is_some_and(|fin| range.contains(fin));
         let len = range.len() - u32::from(fin);
