@@ -5,7 +5,7 @@
 
 use tidegate_units::choices;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, SlowStart};
 use crate::seq::Seq;
 
 use super::{Restart, Timeout};
@@ -21,6 +21,8 @@ pub struct Basis {
     pub max: u32,
     /// Segments for which one ACK counts at most (RFC 3465), or `None`: every ACK counts for one.
     pub abc: Option<u8>,
+    /// Where slow start ends.
+    pub slow_start: SlowStart,
 }
 
 impl Basis {
@@ -34,6 +36,7 @@ impl Basis {
             initial: config.initial_window_bytes(),
             max,
             abc: config.abc,
+            slow_start: config.slow_start,
         }
     }
 }
@@ -161,7 +164,10 @@ impl Cwnd {
     /// Whether the window doubles every round trip.
     #[inline]
     pub const fn is_slow_start(&self) -> bool {
-        self.window < self.threshold
+        match self.basis.slow_start {
+            SlowStart::Below => self.window < self.threshold,
+            SlowStart::UpTo => self.window <= self.threshold,
+        }
     }
 }
 

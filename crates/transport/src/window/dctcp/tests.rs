@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use tidegate_units::Settings;
 
 use super::*;
+use crate::config::SlowStart;
 use crate::window::AckKind;
 
 const MSS: u32 = 1000;
@@ -15,6 +16,7 @@ fn basis() -> Basis {
         initial: 10 * MSS,
         max: 1 << 30,
         abc: Some(1),
+        slow_start: SlowStart::Below,
     }
 }
 
