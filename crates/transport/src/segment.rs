@@ -197,8 +197,8 @@ mod tests {
     #[test]
     fn syn_and_fin_take_a_number_each() {
         let segment = |flags, len| Segment {
-            flags,
             len,
+            flags,
             ..Segment::default()
         };
         assert_eq!(segment(Flags::SYN, 0).seq_len(), 1);

@@ -249,7 +249,7 @@ impl Network {
         let received = self.side(to).received();
         // The offset nearest to what was received so far: sequence numbers wrap.
         let expected = first + received as u32;
-        let offset = received as i64 + i64::from(segment.seq.offset_from(expected));
+        let offset = received.cast_signed() + i64::from(segment.seq.offset_from(expected));
         let start = u64::try_from(offset).expect("payload before the beginning");
         let arrived = &mut self.arrived[to as usize];
         arrived.push((start, start + u64::from(segment.len)));

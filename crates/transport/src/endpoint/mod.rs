@@ -12,7 +12,7 @@ use tidegate_units::{ConfigError, Ecn, Ratio, Span, Time};
 
 use crate::config::{Config, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::{Agreed, Outgoing, Reason, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
@@ -59,6 +59,10 @@ pub struct Place {
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
 pub struct Endpoint {
     state: State,
     sender: Sender,
@@ -456,9 +460,8 @@ impl Endpoint {
             // A FIN alone is a control packet, like an ACK.
             _ if outgoing.len == 0 => self.codepoint(self.rules.ect_ack),
             Reason::New if ect != EctUse::None => Ecn::Ect0,
-            Reason::New => Ecn::NotEct,
             // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
-            Reason::Probe => Ecn::NotEct,
+            Reason::New | Reason::Probe => Ecn::NotEct,
             Reason::Retransmission => self.codepoint(self.rules.ect_retransmission),
         };
         segment
@@ -485,7 +488,7 @@ impl Endpoint {
             sack: if self.sack {
                 self.receiver.blocks()
             } else {
-                Default::default()
+                SackBlocks::default()
             },
             ..Segment::default()
         }

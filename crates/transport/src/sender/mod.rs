@@ -37,6 +37,7 @@ enum Recovery {
 
 /// The parts of the settings that the sender needs all the time.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "settings that are on or off")]
 struct Rules {
     dupack_threshold: u8,
     sack: bool,
@@ -49,6 +50,10 @@ struct Rules {
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
 pub(crate) struct Sender {
     /// The first number that is not acknowledged (`SND.UNA`).
     una: Seq,

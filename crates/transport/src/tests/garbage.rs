@@ -173,8 +173,8 @@ fn garbage_never_breaks_an_invariant() {
         let mut rng = Rng::new(seed, 21);
         let config = Config {
             mss: 1000,
-            sack: rng.next_u32() % 2 == 0,
-            prr: rng.next_u32() % 2 == 0,
+            sack: rng.next_u32().is_multiple_of(2),
+            prr: rng.next_u32().is_multiple_of(2),
             rto_min: Span::from_ms(1),
             ..Config::default()
         };
@@ -196,7 +196,7 @@ fn garbage_never_breaks_an_invariant() {
                         endpoint.on_timeout(now);
                     }
                 }
-                2 if rng.next_u32() % 40 == 0 => endpoint.close(now),
+                2 if rng.next_u32().is_multiple_of(40) => endpoint.close(now),
                 _ => endpoint.on_segment(&anything(&mut rng, &near), now),
             }
             endpoint.check();
@@ -236,7 +236,7 @@ fn a_connection_survives_garbage_from_a_third_party() {
         let limit = Time::from_secs(100);
         while network.server.received() < 300_000 {
             assert!(network.step(limit), "seed {seed}: stalled");
-            let side = if rng.next_u32() % 2 == 0 {
+            let side = if rng.next_u32().is_multiple_of(2) {
                 Side::Client
             } else {
                 Side::Server

@@ -200,9 +200,10 @@ impl Estimate {
             }
             Counting::Delivered => acked.delivered,
             Counting::EveryPacket => or_one_segment(acked.bytes == 0),
-            Counting::Segments => self.whole_segments(acked.bytes),
             Counting::SegmentsAndDuplicates if duplicate => self.mss,
-            Counting::SegmentsAndDuplicates => self.whole_segments(acked.bytes),
+            Counting::Segments | Counting::SegmentsAndDuplicates => {
+                self.whole_segments(acked.bytes)
+            }
         };
         let edges = matches!(
             self.counting,
