@@ -75,7 +75,7 @@ pub struct Limiter {
     /// The end of the decrease interval in which a CNP came.
     cut_at: Option<Time>,
     increase_interval: Span,
-    /// The timer's next expiry; it runs from the first cut on.
+    /// The timer's next expiry; it runs from a cut until the line rate is reached.
     increase_at: Option<Time>,
     byte_counter: Option<u64>,
     /// Bytes sent since the last cut or the counter's last expiry.
@@ -212,20 +212,12 @@ impl Limiter {
                     self.cut(cut);
                 }
                 (_, Some(at)) => {
-                    // Nothing is left to win at line rate: only the stages count on.
-                    let until = cut.unwrap_or(now);
-                    let skipped = if self.rate == self.line && self.target == self.line {
-                        (until - at).as_ps() / self.increase_interval.as_ps()
-                    } else {
-                        0
-                    };
-                    self.time_stage = self
-                        .time_stage
-                        .saturating_add(u32::try_from(skipped).unwrap_or(u32::MAX));
                     self.increase(Counter::Timer);
-                    let next = at + self.increase_interval * (skipped + 1);
-                    // A clock at its end would expire for ever.
-                    self.increase_at = (next > at).then_some(next);
+                    let next = at + self.increase_interval;
+                    // At line rate nothing is left to win, and the next cut starts the timer anew;
+                    // at the end of time it would expire for ever.
+                    let goes_on = self.rate < self.line && next > at;
+                    self.increase_at = goes_on.then_some(next);
                 }
                 (_, None) => return,
             }
