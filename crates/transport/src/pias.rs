@@ -14,6 +14,28 @@
 //!
 //! Pure ACKs and handshake packets are in class 0 under every rule, see [`Pias::CONTROL`].
 //!
+//! Whoever carries an endpoint's segments asks for their classes:
+//!
+//! ```
+//! use tidegate_transport::pias::{Pias, Profile};
+//! use tidegate_transport::{Config, Endpoint, Seq, window};
+//! use tidegate_units::Time;
+//!
+//! let rule = window::Config::named("dctcp").unwrap();
+//! let mut endpoint = Endpoint::established(&Config::default(), &rule, Seq(0), Seq(0)).unwrap();
+//! let mut pias = Pias::new(&Profile::Ns2.config()).unwrap();
+//! let now = Time::ZERO;
+//! pias.on_write(endpoint.written(), endpoint.written() - endpoint.acked(), now);
+//! endpoint.write(1_000_000, now);
+//! while let Some(mut segment) = endpoint.poll_segment(now) {
+//!     segment.class = match endpoint.position(&segment) {
+//!         Some(position) => pias.class(position, segment.len, now),
+//!         None => Pias::CONTROL,
+//!     };
+//!     assert_eq!(segment.class, 0, "the first ten segments");
+//! }
+//! ```
+//!
 //! Differs from the kernel module: timeouts are consecutive if they repeat nearly the same bytes,
 //! as its comments say. Its code compares a timeout with itself and so counts any three.
 

@@ -292,8 +292,14 @@ impl Sender {
 
     /// Where the first payload byte of a segment lies in the messages.
     pub(crate) fn place(&self, segment: &Segment) -> Option<Place> {
+        self.messages.place(self.position(segment)?)
+    }
+
+    /// Where the first payload byte of a segment lies in everything written.
+    #[inline]
+    pub(crate) fn position(&self, segment: &Segment) -> Option<u64> {
         let sent = segment.len > 0 && segment.seq.is_within(self.una, self.max);
-        sent.then(|| self.messages.place(self.offset(segment.seq)))?
+        sent.then(|| self.offset(segment.seq))
     }
 
     /// Bytes thought to be on the way.
