@@ -7,8 +7,10 @@
 //! round_trip RULE SEGMENTS
 //! ```
 
+use std::collections::VecDeque;
+
 use tidegate_transport::{Config, Endpoint, Seq, window};
-use tidegate_units::{Span, Time};
+use tidegate_units::{Size, Span, Time};
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -20,24 +22,23 @@ fn main() {
     let rule = window::Config::named(&name).expect("a window rule by name");
     let config = Config {
         delayed_ack: 1,
+        max_window: Some(Size::Packets(64)),
         ..Config::default()
     };
     let mut client = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
     let mut server = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
     let mut now = Time::ZERO;
-    let mut left = segments;
-    while left > 0 {
-        // One message of one segment at a time: one data segment, one ACK.
-        client.write(1460, now);
-        let data = client.poll_segment(now).expect("room for one segment");
-        now += Span::from_us(10);
+    client.write(segments * 1460, now);
+    // A window of segments is on the way at any time; each is acknowledged as it arrives.
+    let mut pipe = VecDeque::with_capacity(64);
+    while client.acked() < segments * 1460 {
+        while let Some(segment) = client.poll_segment(now) {
+            pipe.push_back(segment);
+        }
+        let data = pipe.pop_front().expect("the window is in use");
+        now += Span::from_us(1);
         server.on_segment(&data, now);
-        let ack = server
-            .poll_segment(now)
-            .expect("every segment is acknowledged");
-        now += Span::from_us(10);
+        let ack = server.poll_segment(now).expect("every segment is acknowledged");
         client.on_segment(&ack, now);
-        left -= 1;
     }
-    assert_eq!(client.acked(), segments * 1460);
 }
