@@ -261,6 +261,14 @@ fn the_rate_stops_at_the_least_and_at_the_line() {
 }
 
 #[test]
+fn the_end_of_time_is_survived() {
+    let mut limiter = limiter(&Config::default(), 40);
+    limiter.on_cnp(Time::MAX - Span::from_ps(1));
+    assert_eq!(rate(&mut limiter, Time::MAX), 30 * G);
+    assert!(limiter.alpha(Time::MAX) < Alpha::ONE);
+}
+
+#[test]
 fn asking_often_gives_the_same_rate_as_asking_once() {
     for name in Profile::NAMES {
         let config = Profile::read(name).unwrap().config(Rate::from_gbps(100));
