@@ -14,10 +14,11 @@ struct Host {
 impl Host {
     fn new(profile: Profile, own: Seq, peer: Seq) -> Self {
         let config = Config::default();
-        let rule = window::Config::named("reno").unwrap();
+        let rule = window::Config::named("reno").expect("reno is a rule");
         Self {
-            endpoint: Endpoint::established(&config, &rule, own, peer).unwrap(),
-            pias: Pias::new(&profile.config()).unwrap(),
+            endpoint: Endpoint::established(&config, &rule, own, peer)
+                .expect("the defaults can be used"),
+            pias: Pias::new(&profile.config()).expect("the profiles can be used"),
             tags: Vec::new(),
         }
     }
