@@ -126,15 +126,19 @@ fn steps(stage_rule: StageRule, bytes: usize, timer: u64) -> Vec<u64> {
 
 #[test]
 fn the_phase_depends_on_both_stages() {
-    // Byte stages 1 to 4, then time stages 1 to 4, with F = 2.
-    assert_eq!(steps(StageRule::Above, 4, 4), [0, 1, 1, 1, 1, 1, 100, 200]);
+    // Byte stages 1 to 6, then time stages 1 to 6, with F = 2.
+    let steps_of = |rule| steps(rule, 6, 6);
     assert_eq!(
-        steps(StageRule::AtLeast, 4, 4),
-        [0, 1, 1, 1, 1, 100, 200, 300]
+        steps_of(StageRule::Above),
+        [0, 1, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400]
     );
     assert_eq!(
-        steps(StageRule::CountLast, 4, 4),
-        [0, 0, 1, 100, 100, 100, 100, 100]
+        steps_of(StageRule::AtLeast),
+        [0, 1, 1, 1, 1, 1, 1, 100, 200, 300, 400, 500]
+    );
+    assert_eq!(
+        steps_of(StageRule::CountLast),
+        [0, 0, 1, 100, 100, 100, 100, 100, 100, 100, 100, 100]
     );
     // One counter alone never reaches hyper increase, except where only the larger is asked.
     assert_eq!(steps(StageRule::Above, 0, 5), [0, 1, 1, 1, 1]);
@@ -208,6 +212,18 @@ fn hpcc3_takes_one_cut_per_interval_and_one_raise_per_slot() {
     // 100 Gb/s · 66047/131072 = 50389862060.5….
     assert_eq!(rate(&mut limiter, us(4)), 50_389_862_060);
     assert_eq!(rate(&mut limiter, us(8)), 50_389_862_060, "no CNP since");
+}
+
+#[test]
+fn the_slots_of_alpha_keep_their_places_over_a_long_silence() {
+    let mut limiter = limiter(&profile(Profile::Hpcc3, 100), 100);
+    limiter.on_cnp(us(0));
+    let quiet = Time::from_ns(20_000_300);
+    assert_eq!(limiter.alpha(quiet), Alpha::default());
+    limiter.on_cnp(quiet);
+    // The slot ends at 20 001 µs and raises α from 0 to 1/256.
+    assert_eq!(limiter.alpha(Time::from_ns(20_000_999)), Alpha::default());
+    assert_eq!(limiter.alpha(us(20_001)).as_q32(), 1 << 24);
 }
 
 #[test]
