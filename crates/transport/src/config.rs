@@ -1,0 +1,413 @@
+//! The settings of a TCP endpoint, and the published stacks by name.
+//!
+//! Defaults are those of the standards. [`Config::profile`] gives the settings of the experiments
+//! whose stacks are documented. The reaction to marks is chosen apart from these settings, by
+//! [`window::Config`](crate::window::Config).
+
+use tidegate_units::{Bytes, ConfigError, Size, Span, choices, settings};
+
+choices! {
+    /// Whether packets of a kind are sent as ECN-capable, once ECN is negotiated.
+    pub enum Ect {
+        /// Always.
+        Always = "always",
+        /// As the window rule wants: DCTCP and ODCTCP yes, the others no.
+        ByRule = "by-rule",
+        /// Never.
+        Never = "never",
+    }
+}
+
+choices! {
+    /// How the receiver echoes marks, whatever the sender's window rule.
+    pub enum Echo {
+        /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. When CE changes while an ACK is delayed,
+        /// that ACK leaves at once with the old state.
+        Dctcp = "dctcp",
+        /// As `dctcp`, but a segment that carries both CE and CWR is taken as unmarked (ns-3 of
+        /// ECN♯).
+        DctcpCwrClears = "dctcp-cwr-clears",
+        /// As `dctcp`, and the segment that brought the change is acknowledged at once too (Linux
+        /// since 5.1).
+        DctcpQuick = "dctcp-quick",
+        /// ODCTCP (thesis, section 5.2.2): ECE follows the last segment. A change of CE is
+        /// acknowledged at once, together with older data; but a segment with CWR keeps the
+        /// delayed ACK waiting.
+        Odctcp = "odctcp",
+        /// ODCTCP with its CWR rule inverted, as FreeBSD has it now: CWR forces an ACK at once.
+        OdctcpInverted = "odctcp-inverted",
+        /// No echo: marks are ignored.
+        Off = "off",
+        /// RFC 3168: from a mark on, every ACK carries ECE until a segment with CWR arrives.
+        Rfc3168 = "rfc3168",
+    }
+}
+
+choices! {
+    /// What happens to the window after the connection was idle.
+    pub enum IdleRestart {
+        /// Halved for every RTO of idleness, down to the initial window; the threshold keeps
+        /// three quarters of the old window (RFC 2861, as in Linux).
+        Decay = "decay",
+        /// Set to the initial window after more than the RTO *before* clamping to its minimum, even
+        /// if that raises it (ns-2 of TCN).
+        Ns2 = "ns2",
+        /// Kept.
+        Off = "off",
+        /// Lowered to the initial window after more than one RTO (RFC 5681, section 4.1).
+        Rfc5681 = "rfc5681",
+    }
+}
+
+choices! {
+    /// Who takes received bytes out of the receive buffer.
+    pub enum Reader {
+        /// They leave as soon as they are in order: the window never closes.
+        Immediate = "immediate",
+        /// The application, by calling `read`.
+        Manual = "manual",
+    }
+}
+
+choices! {
+    /// When the window may grow.
+    pub enum Growth {
+        /// On every ACK of new data.
+        Always = "always",
+        /// Only while the window, not the application, limits the sender (as in Linux).
+        WhenLimited = "when-limited",
+    }
+}
+
+choices! {
+    /// Where slow start ends. RFC 5681, section 3.1 leaves open what holds at the threshold itself.
+    pub enum SlowStart {
+        /// Below the threshold (Linux, ns-2).
+        Below = "below",
+        /// Up to the threshold and at it (FreeBSD): after a cut the first ACK still opens the window
+        /// by what it acknowledges, which is what figures 5.7 and 5.8 of the ODCTCP thesis are about.
+        UpTo = "up-to",
+    }
+}
+
+choices! {
+    /// What a lost SYN or SYN-ACK changes afterwards.
+    pub enum SynLoss {
+        /// The RTO starts at 3 s (RFC 6298, rule 5.7) and the window at one segment (RFC 5681,
+        /// section 3.1).
+        Cautious = "cautious",
+        /// Nothing.
+        Ignored = "ignored",
+    }
+}
+
+settings! {
+    /// Parameters of an endpoint.
+    pub struct Config {
+        /// Largest payload of a segment. Default: Ethernet without timestamps.
+        pub mss: u16 = 1460,
+        /// Window before the first ACK (RFC 6928).
+        pub initial_window: Size = Size::Packets(10),
+        /// Upper bound of the congestion window, or `none`.
+        pub max_window: Option<Size> = None,
+        /// Receive buffer, and the largest window that is offered. At most 1 GiB (RFC 7323).
+        pub receive_window: Bytes = Bytes::from_kib(16 * 1024),
+        /// Who empties the receive buffer.
+        pub reader: Reader = Reader::Immediate,
+
+        /// Retransmission timeout before the first sample (RFC 6298, section 2).
+        pub rto_initial: Span = Span::from_secs(1),
+        /// Lower bound of the timeout (RFC 6298, section 2).
+        pub rto_min: Span = Span::from_secs(1),
+        /// Upper bound of the timeout, also of its backoff (RFC 6298, section 2: at least 60 s).
+        pub rto_max: Span = Span::from_secs(60),
+        /// Tick of the clock that measures round trips (`G` in RFC 6298).
+        pub clock_granularity: Span = Span::from_us(1),
+        /// What a lost SYN changes.
+        pub syn_loss: SynLoss = SynLoss::Cautious,
+        /// Give up after this many timeouts in a row without an answer, or `none` for never.
+        /// Default: Linux.
+        pub max_retries: Option<u8> = Some(15),
+        /// How long a closed connection answers late segments (twice the segment lifetime).
+        pub time_wait: Span = Span::from_secs(60),
+
+        /// Acknowledge at the latest after this many segments (RFC 5681, section 4.2).
+        pub delayed_ack: u8 = 2,
+        /// Acknowledge at the latest after this time. Default: the least that Linux waits.
+        pub ack_delay: Span = Span::from_ms(40),
+
+        /// Selective acknowledgements, if the peer takes them too (RFC 2018, RFC 6675).
+        pub sack: bool = true,
+        /// Report duplicates in a first SACK block (RFC 2883).
+        pub dsack: bool = false,
+        /// Proportional rate reduction in fast recovery (RFC 6937).
+        pub prr: bool = false,
+        /// Duplicate ACKs that start fast recovery (`DupThresh`).
+        pub dupack_threshold: u8 = 3,
+        /// Send new data on the first duplicate ACKs (RFC 3042; rule 3 of RFC 6675, section 5).
+        pub limited_transmit: bool = true,
+        /// Appropriate byte counting: an ACK counts for at most this many segments (`L` in
+        /// RFC 3465), or `none`: every ACK counts for one. 1 is what RFC 5681 recommends.
+        pub abc: Option<u8> = Some(1),
+        /// Where slow start ends.
+        pub slow_start: SlowStart = SlowStart::Below,
+        /// When the window may grow.
+        pub growth: Growth = Growth::WhenLimited,
+        /// The window after an idle time.
+        pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
+        /// Hold back a small segment while others are on the way (RFC 9293, section 3.7.4).
+        pub nagle: bool = false,
+
+        /// Negotiate ECN, if the window rule or the echo rule uses it.
+        pub ecn: bool = true,
+        /// How the receiver echoes marks.
+        pub echo: Echo = Echo::Rfc3168,
+        /// ECN-capable SYN and SYN-ACK. RFC 3168, section 6.1.1 forbids it.
+        pub ect_syn: Ect = Ect::Never,
+        /// ECN-capable segments without data. RFC 3168, section 6.1.4 forbids it; DCTCP does it.
+        pub ect_ack: Ect = Ect::ByRule,
+        /// ECN-capable retransmissions. RFC 3168, section 6.1.5 forbids it; DCTCP does it.
+        pub ect_retransmission: Ect = Ect::ByRule,
+    }
+}
+
+/// The largest receive window: 2^30 bytes, so that sequence numbers stay unambiguous (RFC 7323).
+const MAX_RECEIVE_WINDOW: u64 = 1 << 30;
+
+impl Config {
+    /// The names of the published stacks.
+    pub const PROFILES: &'static [&'static str] = &[
+        "bcc-sim",
+        "ecn-sharp-sim",
+        "ecn-sharp-testbed",
+        "odctcp-dummynet",
+        "odctcp-testbed",
+        "rfc",
+        "tcn-micro",
+        "tcn-sim",
+        "tcn-testbed",
+    ];
+
+    /// The settings of a published stack; `rfc` is the default. The window rule is not part of it.
+    pub fn profile(name: &str) -> Option<Self> {
+        Some(match name {
+            "bcc-sim" => Self {
+                mss: 8960,
+                initial_window: Size::Packets(20),
+                max_window: Some(Size::Packets(125)),
+                ack_delay: Span::from_us(6),
+                ect_ack: Ect::Always,
+                ..Self::ns2(Span::from_ms(5))
+            },
+            "ecn-sharp-sim" => Self {
+                mss: 1400,
+                rto_min: Span::from_ms(5),
+                rto_initial: Span::from_ms(5),
+                clock_granularity: Span::from_us(100),
+                syn_loss: SynLoss::Ignored,
+                delayed_ack: 1,
+                sack: false,
+                abc: None,
+                growth: Growth::Always,
+                idle_restart: IdleRestart::Off,
+                echo: Echo::DctcpCwrClears,
+                ect_ack: Ect::Never,
+                ect_retransmission: Ect::Never,
+                ..Self::default()
+            },
+            "ecn-sharp-testbed" | "tcn-testbed" => Self {
+                mss: 1448,
+                rto_min: Span::from_ms(10),
+                syn_loss: SynLoss::Ignored,
+                prr: true,
+                // Linux counts acknowledged segments without a limit; no ACK covers this many.
+                abc: Some(u8::MAX),
+                idle_restart: IdleRestart::Decay,
+                echo: Echo::Dctcp,
+                ..Self::default()
+            },
+            "odctcp-testbed" | "odctcp-dummynet" => Self {
+                mss: 1448,
+                initial_window: Size::Packets(if name == "odctcp-testbed" { 10 } else { 3 }),
+                rto_min: Span::from_ms(230),
+                clock_granularity: Span::from_ms(1),
+                ack_delay: Span::from_ms(100),
+                abc: Some(2),
+                slow_start: SlowStart::UpTo,
+                echo: Echo::Odctcp,
+                ..Self::default()
+            },
+            "rfc" => Self::default(),
+            "tcn-micro" => Self {
+                idle_restart: IdleRestart::Off,
+                initial_window: Size::Packets(10),
+                ..Self::ns2(Span::from_ms(10))
+            },
+            "tcn-sim" => Self::ns2(Span::from_ms(5)),
+            _ => return None,
+        })
+    }
+
+    /// The ns-2 stack of the TCN simulations.
+    fn ns2(rto: Span) -> Self {
+        Self {
+            initial_window: Size::Packets(16),
+            max_window: Some(Size::Packets(1256)),
+            rto_initial: rto,
+            rto_min: rto,
+            rto_max: Span::from_secs(64),
+            syn_loss: SynLoss::Ignored,
+            delayed_ack: 1,
+            abc: None,
+            growth: Growth::Always,
+            idle_restart: IdleRestart::Ns2,
+            echo: Echo::Dctcp,
+            ..Self::default()
+        }
+    }
+
+    /// The congestion window before the first ACK, in bytes.
+    pub fn initial_window_bytes(&self) -> u32 {
+        bytes(self.initial_window, self.mss)
+    }
+
+    /// Says which setting cannot be used, if any.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let out = |field, value: &dyn core::fmt::Display, allowed: &str| {
+            Err(ConfigError::out_of_range(field, value, allowed))
+        };
+        if self.mss == 0 {
+            return out("mss", &self.mss, "at least 1");
+        }
+        let segment = u64::from(self.mss);
+        if !(segment..=MAX_RECEIVE_WINDOW).contains(&self.initial_window.in_bytes(segment as u32)) {
+            let allowed = "one segment to 1 GiB";
+            return out("initial_window", &self.initial_window, allowed);
+        }
+        if let Some(max) = self.max_window
+            && max.in_bytes(segment as u32) < 2 * segment
+        {
+            return out("max_window", &max, "at least 2 segments");
+        }
+        if !(segment..=MAX_RECEIVE_WINDOW).contains(&self.receive_window.0) {
+            return out(
+                "receive_window",
+                &self.receive_window,
+                "one segment to 1 GiB",
+            );
+        }
+        if self.rto_min == Span::ZERO {
+            return out("rto_min", &self.rto_min, "above 0");
+        }
+        if self.rto_max < self.rto_min {
+            return out("rto_max", &self.rto_max, "at least rto_min");
+        }
+        if self.rto_initial == Span::ZERO || self.rto_initial > self.rto_max {
+            return out("rto_initial", &self.rto_initial, "above 0, at most rto_max");
+        }
+        if self.clock_granularity == Span::ZERO {
+            return out("clock_granularity", &self.clock_granularity, "above 0");
+        }
+        if self.delayed_ack == 0 {
+            return out("delayed_ack", &self.delayed_ack, "at least 1");
+        }
+        if self.ack_delay == Span::ZERO || self.ack_delay > Span::from_ms(500) {
+            // RFC 5681, section 4.2: an ACK must not wait longer than half a second.
+            return out("ack_delay", &self.ack_delay, "above 0, at most 500ms");
+        }
+        if self.dupack_threshold == 0 {
+            return out("dupack_threshold", &self.dupack_threshold, "at least 1");
+        }
+        if self.abc == Some(0) {
+            return out("abc", &0, "at least 1, or none");
+        }
+        if self.max_retries == Some(0) {
+            return out("max_retries", &0, "at least 1, or none");
+        }
+        Ok(())
+    }
+}
+
+/// `size` in bytes of payload, at most 2^30.
+pub(crate) fn bytes(size: Size, mss: u16) -> u32 {
+    // Fits: the larger operand is cut to 2^30.
+    size.in_bytes(u32::from(mss)).min(MAX_RECEIVE_WINDOW) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::{ConfigError, Settings};
+
+    use super::*;
+
+    #[test]
+    fn every_profile_can_be_used() {
+        for name in Config::PROFILES {
+            let config = Config::profile(name).unwrap();
+            assert_eq!(config.check(), Ok(()), "{name}");
+        }
+        assert_eq!(Config::profile("rfc"), Some(Config::default()));
+        assert_eq!(Config::profile("linux"), None);
+        // BCC: 20 packets of 8960 bytes are 179 KB, 125 are 1.12 MB.
+        let bcc = Config::profile("bcc-sim").unwrap();
+        assert_eq!(bcc.initial_window_bytes(), 179_200);
+        assert_eq!(bytes(bcc.max_window.unwrap(), bcc.mss), 1_120_000);
+    }
+
+    #[test]
+    fn out_of_range_settings_are_named() {
+        let refused = [
+            ("mss", "0"),
+            ("initial_window", "1459B"),
+            ("initial_window", "2GiB"),
+            ("max_window", "1pkt"),
+            ("receive_window", "1459B"),
+            ("receive_window", "1025MiB"),
+            ("rto_min", "0s"),
+            ("rto_min", "61s"),
+            ("rto_initial", "0s"),
+            ("rto_initial", "61s"),
+            ("clock_granularity", "0s"),
+            ("delayed_ack", "0"),
+            ("ack_delay", "0s"),
+            ("ack_delay", "501ms"),
+            ("dupack_threshold", "0"),
+            ("abc", "0"),
+            ("max_retries", "0"),
+        ];
+        for (name, text) in refused {
+            let mut config = Config::default();
+            config.set(name, text).unwrap();
+            match config.check() {
+                Err(ConfigError::OutOfRange { field, .. }) => {
+                    let expected = if (name, text) == ("rto_min", "61s") {
+                        "rto_max"
+                    } else {
+                        name
+                    };
+                    assert_eq!(field, expected);
+                }
+                other => panic!("{name} {text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn values_at_the_edge_of_the_range_pass() {
+        let allowed = [
+            ("initial_window", "1pkt"),
+            ("max_window", "2pkts"),
+            ("receive_window", "1460B"),
+            ("receive_window", "1GiB"),
+            ("rto_initial", "60s"),
+            ("rto_max", "1s"),
+            ("ack_delay", "500ms"),
+            ("abc", "none"),
+        ];
+        for (name, text) in allowed {
+            let mut config = Config::default();
+            config.set(name, text).unwrap();
+            assert_eq!(config.check(), Ok(()), "{name} {text}");
+        }
+    }
+}

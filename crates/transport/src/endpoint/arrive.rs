@@ -1,0 +1,282 @@
+//! Segments that arrive: RFC 9293, section 3.10.7, with the checks of RFC 5961.
+
+use tidegate_units::{Span, Time};
+
+use super::{Endpoint, Offer, State};
+use crate::segment::{Flags, Segment};
+use crate::seq::Seq;
+use crate::timer::Timer;
+
+/// The least time between two answers to senseless segments without data. Two endpoints that
+/// disagree would otherwise answer each other for ever.
+const ANSWER_INTERVAL: Span = Span::from_ms(100);
+
+impl Endpoint {
+    /// A segment arrived, with the ECN codepoint as the network left it.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        self.stats.segments_received += 1;
+        match self.state {
+            State::Closed => self.answer_with_reset(segment),
+            State::Listen => self.on_segment_in_listen(segment),
+            State::SynSent => self.on_segment_in_syn_sent(segment, now),
+            _ => self.on_segment_of_connection(segment, now),
+        }
+    }
+
+    #[cold]
+    fn on_segment_in_listen(&mut self, segment: &Segment) {
+        let flags = segment.flags;
+        if flags.has(Flags::RST) {
+            self.stats.segments_refused += 1;
+        } else if flags.has(Flags::ACK) {
+            self.answer_with_reset(segment);
+        } else if flags.has(Flags::SYN) && !flags.has(Flags::FIN) {
+            self.learn_peer(segment, asks_for_ecn(flags));
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        } else {
+            self.stats.segments_refused += 1;
+        }
+    }
+
+    #[cold]
+    fn on_segment_in_syn_sent(&mut self, segment: &Segment, now: Time) {
+        let flags = segment.flags;
+        let acks = flags.has(Flags::ACK);
+        if acks && segment.ack != self.iss + 1 {
+            self.answer_with_reset(segment);
+        } else if flags.has(Flags::RST) {
+            if acks {
+                self.broken = true;
+                self.end();
+            } else {
+                self.stats.segments_refused += 1;
+            }
+        } else if !flags.has(Flags::SYN) || flags.has(Flags::FIN) {
+            self.stats.segments_refused += 1;
+        } else if acks {
+            // RFC 3168, section 6.1.1.1: ECE without CWR; both together come from broken peers.
+            let ecn = flags.has(Flags::ECE) && !flags.has(Flags::CWR);
+            self.learn_peer(segment, ecn);
+            self.sender.rtt_mut().on_ack(segment.ack, now);
+            self.establish(segment.seq, segment.window);
+            self.receiver.acknowledge_now();
+        } else {
+            // Both ends opened at the same time.
+            self.learn_peer(segment, asks_for_ecn(flags));
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
+    }
+
+    /// In any state from `SynReceived` on.
+    #[inline]
+    fn on_segment_of_connection(&mut self, segment: &Segment, now: Time) {
+        let flags = segment.flags;
+        let usual =
+            flags.bits() & (Flags::SYN | Flags::RST | Flags::ACK).bits() == Flags::ACK.bits();
+        if !self.is_acceptable(segment) || !usual {
+            self.on_unusual(segment, now);
+            return;
+        }
+        if self.state == State::SynReceived && !self.finish_handshake(segment, now) {
+            return;
+        }
+        if !self.take_ack(segment, now) {
+            return;
+        }
+        if segment.seq_len() > 0 {
+            self.take_data(segment, now);
+        }
+        self.settle(now);
+    }
+
+    /// Whether any part of the segment lies in the receive window (RFC 9293, section 3.4). A
+    /// segment of nothing but old data is not, and is answered with an ACK.
+    #[inline]
+    fn is_acceptable(&self, segment: &Segment) -> bool {
+        let (next, edge) = (self.receiver.next(), self.receiver.edge());
+        let len = segment.seq_len();
+        // Lengths beyond half the sequence space cannot be told from old segments.
+        if len > 1 << 30 {
+            return false;
+        }
+        if len == 0 {
+            return segment.seq == next
+                || (!segment.seq.is_before(next) && segment.seq.is_before(edge));
+        }
+        segment.seq.is_before(edge) && segment.end().is_after(next)
+    }
+
+    /// Anything but an acceptable segment with ACK and without SYN and RST.
+    #[cold]
+    fn on_unusual(&mut self, segment: &Segment, now: Time) {
+        let flags = segment.flags;
+        self.stats.segments_refused += 1;
+        let next = self.receiver.next();
+        if flags.has(Flags::RST) {
+            // RFC 5961, section 3.2: only the exact number resets; one in the window is challenged.
+            if segment.seq == next {
+                self.broken = true;
+                self.end();
+            } else if segment.seq.is_after(next) && segment.seq.is_before(self.receiver.edge()) {
+                self.answer(segment, now);
+            }
+        } else if flags.has(Flags::SYN) {
+            let repeats = segment.seq == self.irs;
+            if self.state == State::SynReceived && repeats && !flags.has(Flags::ACK) {
+                // The peer did not get our SYN-ACK.
+                self.syn_due = true;
+            } else if self.state == State::SynReceived && repeats && segment.ack == self.iss + 1 {
+                // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.
+                self.sender.rtt_mut().on_ack(segment.ack, now);
+                self.establish(segment.seq, segment.window);
+                self.receiver.acknowledge_now();
+                self.settle(now);
+            } else {
+                self.answer(segment, now);
+            }
+        } else if flags.has(Flags::ACK) {
+            // Old or beyond the window. The acknowledgement of an old segment is old too, but it
+            // may be the only one that gets through a closed window.
+            let known = segment.ack.is_within(self.sender.una(), self.sender.max());
+            if self.state != State::SynReceived && segment.len == 0 && known {
+                self.take_ack(segment, now);
+            }
+            if self.state == State::TimeWait {
+                self.timers.set(Timer::TimeWait, now, self.rules.time_wait);
+            }
+            self.answer(segment, now);
+            self.settle(now);
+        }
+    }
+
+    /// The third segment of the handshake. Answers whether the connection stands.
+    #[cold]
+    fn finish_handshake(&mut self, segment: &Segment, now: Time) -> bool {
+        if segment.ack != self.iss + 1 {
+            self.answer_with_reset(segment);
+            return false;
+        }
+        self.sender.rtt_mut().on_ack(segment.ack, now);
+        self.establish(segment.seq, segment.window);
+        true
+    }
+
+    /// Takes in the acknowledgement. Answers whether the rest of the segment may be looked at.
+    #[inline]
+    fn take_ack(&mut self, segment: &Segment, now: Time) -> bool {
+        let (una, max) = (self.sender.una(), self.sender.max());
+        let ack = segment.ack;
+        if ack.is_after(max) {
+            // It acknowledges what was never sent.
+            self.stats.segments_refused += 1;
+            self.answer(segment, now);
+            return false;
+        }
+        if ack.is_before(una) {
+            // RFC 5961, section 5.2: older than any window it could be a delayed segment of.
+            if una - ack > self.sender.widest().max(1) {
+                self.stats.segments_refused += 1;
+                self.answer(segment, now);
+                return false;
+            }
+            return true;
+        }
+        self.sender
+            .on_ack(segment, now, &mut self.timers, &mut self.stats);
+        true
+    }
+
+    #[inline]
+    fn take_data(&mut self, segment: &Segment, now: Time) {
+        self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
+        self.receiver
+            .on_data(segment, self.ecn, now, &mut self.timers);
+    }
+
+    /// Moves on to the state that the FINs of both sides have led to.
+    #[inline]
+    fn settle(&mut self, now: Time) {
+        if self.state == State::Established && !self.receiver.is_finished() {
+            return;
+        }
+        let ours = self.sender.is_fin_acked();
+        let theirs = self.receiver.is_finished();
+        let state = match self.state {
+            State::Established if theirs => State::CloseWait,
+            State::FinWait1 if ours && theirs => State::TimeWait,
+            State::FinWait1 if ours => State::FinWait2,
+            State::FinWait1 if theirs => State::Closing,
+            State::FinWait2 if theirs => State::TimeWait,
+            State::Closing if ours => State::TimeWait,
+            State::LastAck if ours => {
+                self.end();
+                return;
+            }
+            other => other,
+        };
+        if state == State::TimeWait && self.state != State::TimeWait {
+            self.timers.stop(Timer::Retransmit);
+            self.timers.set(Timer::TimeWait, now, self.rules.time_wait);
+        }
+        self.state = state;
+    }
+
+    /// Notes what a SYN said.
+    fn learn_peer(&mut self, segment: &Segment, ecn: bool) {
+        self.irs = segment.seq;
+        self.offer = Offer {
+            ecn,
+            sack: segment.sack_permitted,
+            mss: segment.mss,
+        };
+        self.receiver.begin(segment.seq + 1);
+    }
+
+    /// Tells the peer where we stand. Segments that take numbers are always answered; answers to
+    /// others are limited, because they may be such answers themselves.
+    #[cold]
+    fn answer(&mut self, segment: &Segment, now: Time) {
+        if segment.seq_len() == 0 {
+            if now < self.quiet_until {
+                return;
+            }
+            self.quiet_until = now + ANSWER_INTERVAL;
+        }
+        if self.state == State::SynReceived {
+            self.syn_due = true;
+        } else {
+            self.receiver.acknowledge_now();
+        }
+    }
+
+    /// Answers a segment that belongs to no connection (RFC 9293, section 3.10.7.1).
+    #[cold]
+    fn answer_with_reset(&mut self, segment: &Segment) {
+        self.stats.segments_refused += 1;
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        let reset = if segment.flags.has(Flags::ACK) {
+            Segment {
+                seq: segment.ack,
+                flags: Flags::RST,
+                ..Segment::default()
+            }
+        } else {
+            Segment {
+                seq: Seq(0),
+                ack: segment.end(),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            }
+        };
+        self.reset_due = Some(reset);
+    }
+}
+
+/// RFC 3168, section 6.1.1: a SYN that asks for ECN has both flags.
+const fn asks_for_ecn(flags: Flags) -> bool {
+    flags.has(Flags::ECE) && flags.has(Flags::CWR)
+}

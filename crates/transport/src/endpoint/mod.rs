@@ -1,0 +1,574 @@
+//! One end of a TCP connection: handshake, states, FIN and reset (RFC 9293), around a sender and a
+//! receiver.
+//!
+//! The host pushes what happens ([`on_segment`](Endpoint::on_segment),
+//! [`on_timeout`](Endpoint::on_timeout), [`write`](Endpoint::write), …) and after each push polls
+//! segments until there are none, and the next deadline. Segments that arrive are taken in by
+//! `arrive.rs`.
+
+mod arrive;
+
+use tidegate_units::{ConfigError, Ecn, Ratio, Span, Time};
+
+use crate::config::{Config, Ect, SynLoss};
+use crate::receiver::{Ack, Receiver};
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::sender::{Agreed, Outgoing, Reason, Sender};
+use crate::seq::Seq;
+use crate::stats::Stats;
+use crate::timer::{Timer, Timers};
+use crate::window::{self, Basis, EctUse, WindowRule};
+
+/// The states of a connection (RFC 9293, section 3.3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No connection: before `listen` or `connect`, or after the end.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// A SYN was sent.
+    SynSent,
+    /// A SYN arrived and was answered.
+    SynReceived,
+    /// Data flows.
+    Established,
+    /// Our FIN was sent, or waits behind data.
+    FinWait1,
+    /// Our FIN was acknowledged.
+    FinWait2,
+    /// The peer's FIN arrived; we may still send.
+    CloseWait,
+    /// Both sent a FIN at the same time.
+    Closing,
+    /// The peer closed first, then we did.
+    LastAck,
+    /// Both closed: late segments are still answered.
+    TimeWait,
+}
+
+/// Where a byte lies in the application's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The message's number, counted from zero over the whole connection.
+    pub message: u64,
+    /// Bytes of the message before this one.
+    pub offset: u64,
+    /// Bytes of the whole message.
+    pub len: u64,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
+pub struct Endpoint {
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    timers: Timers,
+    stats: Stats,
+    /// Our initial sequence number, and the peer's once it is known.
+    iss: Seq,
+    irs: Seq,
+    /// What the peer's SYN offered.
+    offer: Offer,
+    /// A SYN or SYN-ACK must leave, and how often it already did.
+    syn_due: bool,
+    syns_sent: u32,
+    /// A segment to answer with that belongs to no connection: a reset.
+    reset_due: Option<Segment>,
+    /// No answer to a senseless segment before this time (RFC 5961, section 7).
+    quiet_until: Time,
+    /// Whether the peer ended the connection with a RST, or was given up.
+    broken: bool,
+    /// Whether both ends agreed on ECN, and on SACK.
+    ecn: bool,
+    sack: bool,
+    rules: Rules,
+}
+
+/// What a SYN said.
+#[derive(Clone, Copy, Debug, Default)]
+struct Offer {
+    ecn: bool,
+    sack: bool,
+    mss: u16,
+}
+
+/// The parts of the settings that the endpoint itself needs.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    mss: u16,
+    initial_window: u32,
+    rto_max: Span,
+    time_wait: Span,
+    max_retries: Option<u8>,
+    syn_loss: SynLoss,
+    ecn: bool,
+    sack: bool,
+    ect_syn: Ect,
+    ect_ack: Ect,
+    ect_retransmission: Ect,
+}
+
+/// The timeout after a lost SYN (RFC 6298, rule 5.7).
+const RTO_AFTER_SYN_LOSS: Span = Span::from_secs(3);
+
+/// The payload that a peer takes if its SYN does not say (RFC 9293, section 3.7.1).
+const DEFAULT_MSS: u16 = 536;
+
+impl Endpoint {
+    /// Opens a connection actively: the SYN leaves at the first poll.
+    pub fn connect(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
+        let mut endpoint = Self::new(config, rule, iss)?;
+        endpoint.state = State::SynSent;
+        endpoint.syn_due = true;
+        Ok(endpoint)
+    }
+
+    /// Waits for a SYN.
+    pub fn listen(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
+        Self::new(config, rule, iss)
+    }
+
+    /// A connection whose handshake has gone by, with a peer of the same settings whose initial
+    /// sequence number is `peer_iss`.
+    pub fn established(
+        config: &Config,
+        rule: &window::Config,
+        iss: Seq,
+        peer_iss: Seq,
+    ) -> Result<Self, ConfigError> {
+        let mut endpoint = Self::new(config, rule, iss)?;
+        endpoint.irs = peer_iss;
+        endpoint.offer = Offer {
+            ecn: endpoint.rules.ecn,
+            sack: config.sack,
+            mss: config.mss,
+        };
+        endpoint.receiver = Receiver::new(config, peer_iss + 1);
+        // Fits: the settings allow at most 2^30.
+        endpoint.establish(peer_iss + 1, config.receive_window.0 as u32);
+        Ok(endpoint)
+    }
+
+    fn new(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
+        config.check()?;
+        let rule = rule.build(&Basis::new(config))?;
+        let uses_ecn = rule.ect() != EctUse::None || config.echo != crate::config::Echo::Off;
+        let ecn = config.ecn && uses_ecn;
+        Ok(Self {
+            state: State::Listen,
+            sender: Sender::new(config, rule, iss + 1),
+            receiver: Receiver::new(config, Seq(0)),
+            timers: Timers::new(),
+            stats: Stats::default(),
+            iss,
+            irs: Seq(0),
+            offer: Offer::default(),
+            syn_due: false,
+            syns_sent: 0,
+            reset_due: None,
+            quiet_until: Time::ZERO,
+            broken: false,
+            ecn: false,
+            sack: false,
+            rules: Rules {
+                mss: config.mss,
+                initial_window: config.initial_window_bytes(),
+                rto_max: config.rto_max,
+                time_wait: config.time_wait,
+                max_retries: config.max_retries,
+                syn_loss: config.syn_loss,
+                ecn,
+                sack: config.sack,
+                ect_syn: config.ect_syn,
+                ect_ack: config.ect_ack,
+                ect_retransmission: config.ect_retransmission,
+            },
+        })
+    }
+
+    /// Call when the time last returned by `poll_timeout` has come. Calling early is harmless.
+    pub fn on_timeout(&mut self, now: Time) {
+        if self.timers.take_expired(Timer::DelayedAck, now) {
+            self.receiver.on_delay_over();
+        }
+        if self.timers.take_expired(Timer::Retransmit, now) {
+            self.on_retransmit_timeout();
+        }
+        if self.timers.take_expired(Timer::Persist, now) {
+            self.sender.on_persist();
+        }
+        if self.timers.take_expired(Timer::TimeWait, now) {
+            self.end();
+        }
+    }
+
+    /// The next segment to send, if any. Poll until `None` after every other call.
+    #[inline]
+    pub fn poll_segment(&mut self, now: Time) -> Option<Segment> {
+        let segment = self.next_segment(now)?;
+        self.stats.segments_sent += 1;
+        Some(segment)
+    }
+
+    /// When to call `on_timeout` next. It may change after any other call.
+    #[must_use]
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// Adds a message of `bytes` bytes to what is to be sent. Ignored after `close`, and once the
+    /// connection is over.
+    pub fn write(&mut self, bytes: u64, _now: Time) {
+        if self.state != State::Closed {
+            self.sender.write(bytes);
+        }
+    }
+
+    /// Takes up to `bytes` received bytes out of the buffer, and answers how many there were. Only
+    /// of use with [`Reader::Manual`](crate::config::Reader).
+    pub fn read(&mut self, bytes: u64, _now: Time) -> u64 {
+        self.receiver.read(bytes)
+    }
+
+    /// No more data will be written: a FIN follows what is already there.
+    pub fn close(&mut self, _now: Time) {
+        match self.state {
+            State::Listen | State::SynSent => self.end(),
+            State::SynReceived => self.sender.close(),
+            State::Established => {
+                self.sender.close();
+                self.state = State::FinWait1;
+            }
+            State::CloseWait => {
+                self.sender.close();
+                self.state = State::LastAck;
+            }
+            State::Closed
+            | State::FinWait1
+            | State::FinWait2
+            | State::Closing
+            | State::LastAck
+            | State::TimeWait => {}
+        }
+    }
+
+    /// Ends the connection at once, with a RST if the peer may know of it.
+    pub fn abort(&mut self, _now: Time) {
+        let known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
+        if known {
+            self.reset_due = Some(Segment {
+                seq: self.sender.nxt(),
+                ack: self.receiver.next(),
+                flags: Flags::RST | Flags::ACK,
+                ..Segment::default()
+            });
+        }
+        self.end();
+    }
+
+    /// The state of the connection.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether the connection broke: the peer reset it or did not answer any more.
+    pub const fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// Payload bytes received in order since the beginning.
+    pub const fn received(&self) -> u64 {
+        self.receiver.received()
+    }
+
+    /// Payload bytes received in order and not yet read.
+    pub const fn readable(&self) -> u64 {
+        self.receiver.readable()
+    }
+
+    /// Payload bytes written by the application since the beginning.
+    pub const fn written(&self) -> u64 {
+        self.sender.written()
+    }
+
+    /// Payload bytes acknowledged by the peer since the beginning.
+    pub const fn acked(&self) -> u64 {
+        self.sender.acked()
+    }
+
+    /// Whether the peer has sent its FIN and everything before it has arrived.
+    pub fn is_finished(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    /// Where the first payload byte of a segment lies in the messages written here; `None` once
+    /// acknowledged, or if the segment has no payload.
+    pub fn place(&self, segment: &Segment) -> Option<Place> {
+        self.sender.place(segment)
+    }
+
+    /// Where the first payload byte of a segment lies in everything written here, bytes since the
+    /// beginning; `None` as for [`place`](Self::place). [`Pias`](crate::pias::Pias) tags by it.
+    #[inline]
+    pub fn position(&self, segment: &Segment) -> Option<u64> {
+        self.sender.position(segment)
+    }
+
+    /// The congestion window in bytes.
+    pub fn window(&self) -> u32 {
+        self.sender.rule().window()
+    }
+
+    /// The slow start threshold in bytes.
+    pub fn threshold(&self) -> u32 {
+        self.sender.rule().threshold()
+    }
+
+    /// The estimate of the marked fraction, if the window rule keeps one.
+    pub fn alpha(&self) -> Option<Ratio> {
+        self.sender.rule().alpha()
+    }
+
+    /// Bytes thought to be on the way (`pipe` in RFC 6675).
+    pub fn in_flight(&self) -> u32 {
+        self.sender.pipe()
+    }
+
+    /// Bytes sent and not yet acknowledged in order.
+    pub fn outstanding(&self) -> u32 {
+        self.sender.outstanding()
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.sender.rtt().smoothed()
+    }
+
+    /// The retransmission timeout, with backoff.
+    pub fn rto(&self) -> Span {
+        self.sender.rtt().timeout()
+    }
+
+    /// Whether both ends agreed on ECN.
+    pub const fn is_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    /// What was counted so far.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The retransmission timer ran out.
+    #[cold]
+    fn on_retransmit_timeout(&mut self) {
+        let retries = match self.state {
+            State::SynSent | State::SynReceived => self.syns_sent,
+            _ => self.sender.retries() + 1,
+        };
+        if self
+            .rules
+            .max_retries
+            .is_some_and(|max| retries > u32::from(max))
+        {
+            self.broken = true;
+            self.end();
+            return;
+        }
+        match self.state {
+            State::SynSent | State::SynReceived => {
+                self.stats.timeouts += 1;
+                self.sender.rtt_mut().on_timeout();
+                self.syn_due = true;
+            }
+            _ => self.sender.on_timeout(&mut self.stats),
+        }
+    }
+
+    /// The connection is over; nothing more is sent but a reset that is already due.
+    fn end(&mut self) {
+        self.state = State::Closed;
+        self.timers.stop_all();
+        self.syn_due = false;
+    }
+
+    /// The handshake is over. The peer's segment had the number `seq` and this window.
+    fn establish(&mut self, seq: Seq, window: u32) {
+        self.ecn = self.rules.ecn && self.offer.ecn;
+        self.sack = self.rules.sack && self.offer.sack;
+        let theirs = if self.offer.mss == 0 {
+            DEFAULT_MSS
+        } else {
+            self.offer.mss
+        };
+        let mss = u32::from(self.rules.mss.min(theirs));
+        let lost = self.syns_sent > 1;
+        let cautious = lost && self.rules.syn_loss == SynLoss::Cautious;
+        if cautious {
+            self.sender.rtt_mut().restart_at(RTO_AFTER_SYN_LOSS);
+        }
+        self.sender.begin(&Agreed {
+            mss,
+            initial_window: if cautious {
+                mss
+            } else {
+                self.rules.initial_window.max(mss)
+            },
+            sack: self.sack,
+            ecn: self.ecn,
+            window,
+            seq,
+        });
+        self.timers.stop(Timer::Retransmit);
+        self.state = if self.sender.is_closing() {
+            State::FinWait1
+        } else {
+            State::Established
+        };
+    }
+
+    #[inline]
+    fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.reset_due.is_some() {
+            return self.reset_due.take();
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.next_syn(now),
+            _ => {}
+        }
+        if self.receiver.owes_earlier() {
+            return self.next_ack();
+        }
+        let sender = &mut self.sender;
+        let rto_max = self.rules.rto_max;
+        match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
+            Some(outgoing) => Some(self.data(&outgoing)),
+            None => self.next_ack(),
+        }
+    }
+
+    /// A segment with payload or FIN.
+    #[inline]
+    fn data(&mut self, outgoing: &Outgoing) -> Segment {
+        let ack = self.receiver.piggyback(&mut self.timers);
+        let mut segment = self.acknowledging(ack, outgoing.seq);
+        segment.len = outgoing.len;
+        segment.flags |= Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
+        segment.is_retransmission = outgoing.reason == Reason::Retransmission;
+        let ect = self.sender.ect();
+        segment.ecn = match outgoing.reason {
+            // A FIN alone is a control packet, like an ACK.
+            _ if outgoing.len == 0 => self.codepoint(self.rules.ect_ack),
+            Reason::New if ect != EctUse::None => Ecn::Ect0,
+            // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
+            Reason::New | Reason::Probe => Ecn::NotEct,
+            Reason::Retransmission => self.codepoint(self.rules.ect_retransmission),
+        };
+        segment
+    }
+
+    #[inline]
+    fn next_ack(&mut self) -> Option<Segment> {
+        let ack = self.receiver.poll_ack(&mut self.timers)?;
+        let mut segment = self.acknowledging(ack, self.sender.max());
+        segment.ecn = self.codepoint(self.rules.ect_ack);
+        self.stats.pure_acks_sent += 1;
+        Some(segment)
+    }
+
+    /// The header that every segment of an established connection has.
+    #[inline]
+    fn acknowledging(&mut self, ack: Ack, seq: Seq) -> Segment {
+        self.receiver.window();
+        Segment {
+            seq,
+            ack: ack.number,
+            window: self.receiver.edge().since(ack.number),
+            flags: Flags::ACK | Flags::ECE.when(ack.echo && self.ecn),
+            sack: if self.sack {
+                self.receiver.blocks()
+            } else {
+                SackBlocks::default()
+            },
+            ..Segment::default()
+        }
+    }
+
+    /// The SYN or SYN-ACK, if one is due.
+    #[cold]
+    fn next_syn(&mut self, now: Time) -> Option<Segment> {
+        if !core::mem::take(&mut self.syn_due) {
+            return None;
+        }
+        let answers = self.state == State::SynReceived;
+        let rtt = self.sender.rtt_mut();
+        if self.syns_sent == 0 {
+            rtt.on_sent(self.iss + 1, now);
+        } else {
+            rtt.on_retransmission();
+            self.stats.retransmissions += 1;
+        }
+        self.timers.set(Timer::Retransmit, now, rtt.timeout());
+        self.syns_sent = self.syns_sent.saturating_add(1);
+        // RFC 3168, section 6.1.1: ECE and CWR ask, ECE alone agrees.
+        let flags = if answers {
+            Flags::SYN | Flags::ACK | Flags::ECE.when(self.rules.ecn && self.offer.ecn)
+        } else {
+            Flags::SYN | (Flags::ECE | Flags::CWR).when(self.rules.ecn)
+        };
+        let ect = match self.rules.ect_syn {
+            Ect::Always => self.rules.ecn,
+            Ect::ByRule => self.rules.ecn && self.sender.rule().ect() == EctUse::All,
+            Ect::Never => false,
+        };
+        Some(Segment {
+            seq: self.iss,
+            ack: if answers {
+                self.receiver.next()
+            } else {
+                Seq(0)
+            },
+            window: self.receiver.window(),
+            flags,
+            ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct },
+            sack_permitted: self.rules.sack && (!answers || self.offer.sack),
+            mss: self.rules.mss,
+            is_retransmission: self.syns_sent > 1,
+            ..Segment::default()
+        })
+    }
+
+    #[inline]
+    fn codepoint(&self, ect: Ect) -> Ecn {
+        let capable = match ect {
+            Ect::Always => self.ecn,
+            Ect::ByRule => self.sender.ect() == EctUse::All,
+            Ect::Never => false,
+        };
+        if capable { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+
+    /// Checks what must hold after every step.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        self.sender.check();
+        assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
+        assert!(self.window() > 0 || self.state == State::Listen);
+    }
+
+    /// Checks, once there is nothing more to send, that a deadline will bring the sender back.
+    #[cfg(test)]
+    pub(crate) fn check_waiting(&self) {
+        let waits = self.outstanding() > 0 || self.written() > self.acked();
+        if waits && !matches!(self.state, State::Closed | State::Listen) {
+            assert!(self.poll_timeout().is_some(), "a stalled sender: {self:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Proportional rate reduction: send in proportion to what arrives while the window falls.
+//!
+//! RFC 6937, with the slow-start reduction bound (PRR-SSRB). Used in fast recovery as an option, and
+//! for the reductions of rules that thin sending out after a mark, as Linux does.
+
+use crate::seq::Seq;
+
+/// A reduction in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prr {
+    /// One past the last byte sent when the reduction began.
+    pub(crate) end: Seq,
+    /// Bytes outstanding then (`RecoverFS`), at least one.
+    flight: u32,
+    /// Bytes that have arrived since (`prr_delivered`).
+    delivered: u64,
+    /// Bytes sent since (`prr_out`).
+    out: u64,
+    /// Bytes that may leave now (`sndcnt`).
+    allowance: u32,
+}
+
+impl Prr {
+    /// A reduction that begins with `flight` bytes outstanding, the last of them before `end`.
+    pub(crate) fn new(flight: u32, end: Seq) -> Self {
+        Self {
+            end,
+            flight: flight.max(1),
+            delivered: 0,
+            out: 0,
+            allowance: 0,
+        }
+    }
+
+    /// `delivered` more bytes have arrived, `pipe` are on the way, and `target` may be in the end
+    /// (`ssthresh`).
+    pub(crate) fn on_delivered(&mut self, delivered: u32, pipe: u32, target: u32, mss: u32) {
+        self.delivered += u64::from(delivered);
+        let allowance = if pipe > target {
+            let share = u128::from(self.delivered) * u128::from(target);
+            let due = share.div_ceil(u128::from(self.flight));
+            due.saturating_sub(u128::from(self.out))
+        } else {
+            let owed = self.delivered.saturating_sub(self.out);
+            let limit = owed.max(u64::from(delivered)) + u64::from(mss);
+            u128::from(limit.min(u64::from(target - pipe)))
+        };
+        self.allowance = u32::try_from(allowance).unwrap_or(u32::MAX);
+    }
+
+    /// `bytes` were sent.
+    pub(crate) fn on_sent(&mut self, bytes: u32) {
+        self.out += u64::from(bytes);
+        self.allowance = self.allowance.saturating_sub(bytes);
+    }
+
+    /// Bytes that may leave now.
+    pub(crate) const fn allowance(&self) -> u32 {
+        self.allowance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_second_segment_leaves_while_the_window_halves() {
+        // RFC 6937, section 4, in segments of 100: 20 outstanding, the target is 10.
+        let mut prr = Prr::new(2000, Seq(2000));
+        prr.on_sent(100);
+        let mut pipe = 1900;
+        let mut sent = 1;
+        for ack in 1..=13 {
+            pipe -= 100;
+            prr.on_delivered(100, pipe, 1000, 100);
+            while prr.allowance() >= 100 {
+                prr.on_sent(100);
+                pipe += 100;
+                sent += 1;
+            }
+            // ⌈ack · 100 · 1000 / 2000⌉ = 50 · ack bytes are due; only whole segments leave, and
+            // the retransmission at the start was the first of them.
+            assert_eq!(sent, (ack / 2).max(1), "after {ack}");
+        }
+        // 1900 − 1300 + 500 are on the way. One more arrives: the target is reached, not passed.
+        assert_eq!(pipe, 1100);
+        prr.on_delivered(100, 1000, 1000, 100);
+        assert_eq!(prr.allowance(), 0);
+        prr.on_delivered(100, 900, 1000, 100);
+        assert_eq!(prr.allowance(), 100);
+    }
+
+    #[test]
+    fn below_the_target_one_segment_more_than_arrived_leaves() {
+        let mut prr = Prr::new(2000, Seq(2000));
+        // Most of the flight was lost: 300 on the way, the target is 1000.
+        prr.on_delivered(100, 300, 1000, 100);
+        assert_eq!(prr.allowance(), 200);
+        prr.on_sent(200);
+        assert_eq!(prr.allowance(), 0);
+        // Close to the target, only what is missing leaves.
+        prr.on_delivered(100, 950, 1000, 100);
+        assert_eq!(prr.allowance(), 50);
+    }
+}

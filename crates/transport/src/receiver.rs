@@ -1,0 +1,308 @@
+//! The receiving half: what has arrived, what to acknowledge and when, which marks to echo, and how
+//! much more may come.
+//!
+//! Delayed ACKs follow RFC 5681, section 4.2: at once for anything out of order, otherwise after a
+//! number of segments or a time. The echo rules are those of [`Echo`].
+
+use tidegate_units::{Ecn, Span, Time};
+
+use crate::config::{Config, Echo, Reader};
+use crate::reassembly::{Arrival, Reassembly};
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::seq::{Range, Seq};
+use crate::timer::{Timer, Timers};
+
+/// An acknowledgement to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ack {
+    /// The next byte expected.
+    pub(crate) number: Seq,
+    /// Whether it carries ECE.
+    pub(crate) echo: bool,
+}
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    reassembly: Reassembly,
+    /// Payload bytes received in order, and those of them that were read.
+    received: u64,
+    read: u64,
+    /// The largest number that the peer was allowed to send, plus one.
+    edge: Seq,
+    /// The number of the peer's FIN, once it is known.
+    fin: Option<Seq>,
+    /// An ACK of earlier data that must leave before any other, with the echo of that time.
+    earlier: Option<Ack>,
+    /// Whether an ACK must leave now.
+    now: bool,
+    /// Segments that wait for a delayed ACK.
+    waiting: u8,
+    /// The echo as it stands: ECE of the next ACK.
+    echoing: bool,
+    /// A duplicate to report in the next ACK (RFC 2883).
+    duplicate: Option<Range>,
+    buffer: u32,
+    mss: u32,
+    delay: Span,
+    delayed_ack: u8,
+    echo: Echo,
+    reader: Reader,
+    reports_duplicates: bool,
+}
+
+impl Receiver {
+    /// Nothing has arrived; data begins at `next`.
+    pub(crate) fn new(config: &Config, next: Seq) -> Self {
+        // Fits: the settings allow at most 2^30.
+        let buffer = config.receive_window.0 as u32;
+        Self {
+            reassembly: Reassembly::new(next),
+            received: 0,
+            read: 0,
+            edge: next + buffer,
+            fin: None,
+            earlier: None,
+            now: false,
+            waiting: 0,
+            echoing: false,
+            duplicate: None,
+            buffer,
+            mss: u32::from(config.mss),
+            delay: config.ack_delay,
+            delayed_ack: config.delayed_ack,
+            echo: config.echo,
+            reader: config.reader,
+            reports_duplicates: config.dsack,
+        }
+    }
+
+    /// The peer's SYN arrived: data begins at `next`.
+    pub(crate) fn begin(&mut self, next: Seq) {
+        self.reassembly = Reassembly::new(next);
+        self.edge = next + self.buffer;
+    }
+
+    /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
+    #[inline]
+    pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
+        let before = self.next();
+        let urgency = if ecn {
+            self.echo(segment, before)
+        } else {
+            Urgency::Normal
+        };
+        let range = self.admissible(segment);
+        let arrival = self.reassembly.insert(range);
+        self.count(before);
+        if arrival == Arrival::Duplicate && self.reports_duplicates {
+            self.duplicate = Some(Range::new(segment.seq, segment.end()));
+        }
+        let delayable = arrival == Arrival::InOrder && !self.is_finished();
+        self.waiting = self.waiting.saturating_add(1);
+        if !delayable || self.waiting >= self.delayed_ack || urgency == Urgency::Now {
+            self.now = true;
+        } else if !timers.is_set(Timer::DelayedAck) {
+            timers.set(Timer::DelayedAck, now, self.delay);
+        }
+    }
+
+    /// An ACK is owed at once: an answer to a segment that was not acceptable, or to a probe.
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.now = true;
+    }
+
+    /// The delayed ACK timer ran out.
+    pub(crate) fn on_delay_over(&mut self) {
+        self.now |= self.waiting > 0;
+    }
+
+    /// The next ACK that must leave by itself.
+    #[inline]
+    pub(crate) fn poll_ack(&mut self, timers: &mut Timers) -> Option<Ack> {
+        if let Some(earlier) = self.earlier.take() {
+            return Some(earlier);
+        }
+        self.now.then(|| self.piggyback(timers))
+    }
+
+    /// Whether an ACK of earlier data must leave before anything else.
+    #[inline]
+    pub(crate) const fn owes_earlier(&self) -> bool {
+        self.earlier.is_some()
+    }
+
+    /// The ACK that a segment carries; no other is owed after it.
+    #[inline]
+    pub(crate) fn piggyback(&mut self, timers: &mut Timers) -> Ack {
+        self.now = false;
+        self.waiting = 0;
+        timers.stop(Timer::DelayedAck);
+        Ack {
+            number: self.next(),
+            echo: self.echoing,
+        }
+    }
+
+    /// The window to announce with an ACK of everything that has arrived. The right edge never
+    /// moves back, and moves forward in steps worth telling (RFC 9293, section 3.8.6.2.2).
+    #[inline]
+    pub(crate) fn window(&mut self) -> u32 {
+        let edge = self.open_edge();
+        if edge.since(self.edge) >= self.step() {
+            self.edge = edge;
+        }
+        self.edge.since(self.next())
+    }
+
+    /// The SACK blocks to send.
+    #[inline]
+    pub(crate) fn blocks(&mut self) -> SackBlocks {
+        self.reassembly.blocks(self.duplicate.take())
+    }
+
+    /// Takes up to `bytes` bytes out of the buffer and answers how many. If that opens the window
+    /// enough, the peer is told.
+    pub(crate) fn read(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.readable());
+        self.read += taken;
+        if self.open_edge().since(self.edge) >= self.step() {
+            self.now = true;
+        }
+        taken
+    }
+
+    /// The next byte expected.
+    #[inline]
+    pub(crate) const fn next(&self) -> Seq {
+        self.reassembly.next()
+    }
+
+    /// The number after the last one that may arrive.
+    #[inline]
+    pub(crate) const fn edge(&self) -> Seq {
+        self.edge
+    }
+
+    /// Payload bytes received in order.
+    pub(crate) const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Payload bytes received in order and not read.
+    pub(crate) const fn readable(&self) -> u64 {
+        self.received - self.read
+    }
+
+    /// Whether everything up to the peer's FIN has arrived.
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next().is_after(fin))
+    }
+
+    /// The part of a segment that fits the window and comes before the end of data. Learns of the
+    /// peer's FIN.
+    #[inline]
+    fn admissible(&mut self, segment: &Segment) -> Range {
+        let payload_end = segment.seq + segment.len;
+        let mut end = payload_end;
+        if segment.flags.has(Flags::FIN) {
+            // A FIN before data that has already arrived contradicts it, and is ignored.
+            let believable = !payload_end.is_before(self.reassembly.highest())
+                && payload_end.is_before(self.edge + 1);
+            if believable {
+                self.fin.get_or_insert(payload_end);
+            }
+        }
+        if let Some(fin) = self.fin {
+            // The FIN takes the number after the last byte; nothing comes after it.
+            if segment.flags.has(Flags::FIN) && payload_end == fin {
+                return Range::new(segment.seq, fin + 1);
+            }
+            end = end.min(fin);
+        }
+        Range::new(segment.seq, end.min(self.edge))
+    }
+
+    /// Counts what came into order since `before`, the FIN excluded.
+    #[inline]
+    fn count(&mut self, before: Seq) {
+        let mut fresh = self.next() - before;
+        if fresh > 0 && self.is_finished() {
+            fresh -= 1;
+        }
+        self.received += u64::from(fresh);
+        if self.reader == Reader::Immediate {
+            self.read = self.received;
+        }
+    }
+
+    /// Where the window would end if all free space were announced.
+    #[inline]
+    fn open_edge(&self) -> Seq {
+        let held = u32::try_from(self.readable()).unwrap_or(u32::MAX);
+        self.next() + self.buffer.saturating_sub(held)
+    }
+
+    /// The least step of the window's edge that is worth telling.
+    #[inline]
+    fn step(&self) -> u32 {
+        self.mss.min(self.buffer / 2).max(1)
+    }
+
+    /// Applies the echo rule to a segment with data. `next` is what was expected before it.
+    #[inline]
+    fn echo(&mut self, segment: &Segment, next: Seq) -> Urgency {
+        let marked = segment.ecn == Ecn::Ce;
+        let cwr = segment.flags.has(Flags::CWR);
+        match self.echo {
+            Echo::Off => Urgency::Normal,
+            Echo::Rfc3168 => {
+                // RFC 3168, section 6.1.3: CWR ends the echo, a mark on the same segment starts it.
+                self.echoing = marked || (self.echoing && !cwr);
+                Urgency::Normal
+            }
+            Echo::Dctcp => self.mirror(marked, next, Urgency::Normal),
+            Echo::DctcpCwrClears => self.mirror(marked && !cwr, next, Urgency::Normal),
+            Echo::DctcpQuick => self.mirror(marked, next, Urgency::Now),
+            Echo::Odctcp | Echo::OdctcpInverted => {
+                let changed = marked != self.echoing;
+                self.echoing = marked;
+                let at_once = match self.echo {
+                    Echo::Odctcp => changed && !cwr,
+                    _ => changed || cwr,
+                };
+                if at_once {
+                    Urgency::Now
+                } else {
+                    Urgency::Normal
+                }
+            }
+        }
+    }
+
+    /// RFC 8257, section 3.2: on a change, a delayed ACK leaves first, with the state before it.
+    fn mirror(&mut self, marked: bool, next: Seq, on_change: Urgency) -> Urgency {
+        if marked == self.echoing {
+            return Urgency::Normal;
+        }
+        if self.waiting > 0 {
+            self.earlier = Some(Ack {
+                number: next,
+                echo: self.echoing,
+            });
+            self.waiting = 0;
+        }
+        self.echoing = marked;
+        on_change
+    }
+}
+
+/// How soon a segment is acknowledged, as the echo rule sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    /// As the rules of delayed ACKs have it.
+    Normal,
+    /// At once.
+    Now,
+}

@@ -1,0 +1,244 @@
+//! Round-trip times and the retransmission timeout (RFC 6298).
+//!
+//! One segment is timed at a time, and never one that was sent again (Karn's rule): a sample per
+//! round trip, as the RFC has it. Times are kept in picoseconds, so the smoothing needs no scaling.
+
+use tidegate_units::{Span, Time};
+
+use crate::config::Config;
+use crate::seq::Seq;
+
+/// The estimate of the round-trip time.
+#[derive(Clone, Debug)]
+pub(crate) struct Rtt {
+    smoothed: Option<Span>,
+    variation: Span,
+    /// The timeout before backoff, clamped.
+    base: Span,
+    /// How often the timeout was doubled since the last sample.
+    backoff: u32,
+    /// The segment being timed: one past its last byte, and when it was sent.
+    timed: Option<(Seq, Time)>,
+    min: Span,
+    max: Span,
+    granularity: Span,
+}
+
+impl Rtt {
+    /// No sample yet.
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            smoothed: None,
+            variation: Span::ZERO,
+            base: config.rto_initial,
+            backoff: 0,
+            timed: None,
+            min: config.rto_min,
+            max: config.rto_max,
+            granularity: config.clock_granularity,
+        }
+    }
+
+    /// A segment that ends at `end` is sent for the first time.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, end: Seq, now: Time) {
+        if self.timed.is_none() {
+            self.timed = Some((end, now));
+        }
+    }
+
+    /// Something is sent again: an ACK could now answer either copy, or come late because of the
+    /// hole that is being repaired.
+    pub(crate) fn on_retransmission(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything before `ack` was acknowledged.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: Seq, now: Time) {
+        if let Some((end, sent)) = self.timed
+            && !ack.is_before(end)
+        {
+            self.timed = None;
+            self.sample(self.elapsed(sent, now));
+        }
+    }
+
+    /// The retransmission timer ran out: the timeout doubles (rule 5.5).
+    pub(crate) fn on_timeout(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+        self.timed = None;
+    }
+
+    /// The handshake needed a retransmission: the timeout starts at `rto` (rule 5.7), unless there
+    /// is a sample.
+    pub(crate) fn restart_at(&mut self, rto: Span) {
+        self.backoff = 0;
+        if self.smoothed.is_none() {
+            self.base = self.base.max(rto).min(self.max);
+        }
+    }
+
+    /// The timeout, with backoff.
+    #[inline]
+    pub(crate) fn timeout(&self) -> Span {
+        if self.backoff == 0 {
+            return self.base;
+        }
+        // 2^64 ps are 213 days: a larger factor is beyond any maximum.
+        let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        (self.base * factor).min(self.max)
+    }
+
+    /// The timeout without backoff and without its lower bound.
+    pub(crate) fn unclamped(&self) -> Span {
+        match self.smoothed {
+            None => self.base,
+            Some(smoothed) => smoothed + (self.variation * 4).max(self.granularity),
+        }
+    }
+
+    /// The smoothed round-trip time, once there is a sample.
+    pub(crate) fn smoothed(&self) -> Option<Span> {
+        self.smoothed
+    }
+
+    /// The time between two readings of a clock that ticks every `granularity`.
+    fn elapsed(&self, from: Time, to: Time) -> Span {
+        let tick = self.granularity.as_ps();
+        Span::from_ps((to.as_ps() / tick).saturating_sub(from.as_ps() / tick) * tick)
+    }
+
+    fn sample(&mut self, rtt: Span) {
+        // Karn's rule: only a sample ends the backoff. If the round trip is longer than the
+        // timeout, no segment is answered before it is sent again until the timeout has grown.
+        self.backoff = 0;
+        let (smoothed, variation) = match self.smoothed {
+            None => (rtt, Span::from_ps(rtt.as_ps() / 2)),
+            Some(old) => {
+                let error = (old - rtt).max(rtt - old);
+                // β = 1/4 and α = 1/8, rounded down.
+                let variation = part(self.variation, 3, 4) + part(error, 1, 4);
+                (part(old, 7, 8) + part(rtt, 1, 8), variation)
+            }
+        };
+        self.smoothed = Some(smoothed);
+        self.variation = variation;
+        self.base = self.unclamped().max(self.min).min(self.max);
+    }
+}
+
+/// `span · n / d`, rounded down.
+fn part(span: Span, n: u64, d: u64) -> Span {
+    Span::from_ps(span.as_ps() / d * n + span.as_ps() % d * n / d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config() -> Config {
+        Config {
+            rto_min: Span::from_ms(1),
+            ..Config::default()
+        }
+    }
+
+    /// Times one segment from `sent` to `acked`, in microseconds.
+    fn time(rtt: &mut Rtt, sent: u64, acked: u64) {
+        rtt.on_sent(Seq(10), Time::from_us(sent));
+        rtt.on_ack(Seq(10), Time::from_us(acked));
+    }
+
+    #[test]
+    fn samples_smooth_as_in_rfc_6298() {
+        let mut rtt = Rtt::new(&config());
+        assert_eq!(rtt.timeout(), Span::from_secs(1));
+        // First sample R = 800 µs: SRTT = 800, RTTVAR = 400, RTO = 800 + 1600 = 2400.
+        time(&mut rtt, 0, 800);
+        assert_eq!(rtt.smoothed(), Some(Span::from_us(800)));
+        assert_eq!(rtt.timeout(), Span::from_us(2_400));
+        // R = 1600: RTTVAR = 300 + 200 = 500, SRTT = 700 + 200 = 900, RTO = 2900.
+        time(&mut rtt, 1_000, 2_600);
+        assert_eq!(rtt.smoothed(), Some(Span::from_us(900)));
+        assert_eq!(rtt.timeout(), Span::from_us(2_900));
+        // R = 100: RTTVAR = 375 + 200 = 575, SRTT = 787.5 + 12.5 = 800, RTO = 3100.
+        time(&mut rtt, 3_000, 3_100);
+        assert_eq!(rtt.smoothed(), Some(Span::from_us(800)));
+        assert_eq!(rtt.timeout(), Span::from_us(3_100));
+    }
+
+    #[test]
+    fn the_timeout_is_clamped_and_the_unclamped_one_is_not() {
+        let mut rtt = Rtt::new(&config());
+        time(&mut rtt, 0, 100);
+        assert_eq!(rtt.unclamped(), Span::from_us(300));
+        assert_eq!(rtt.timeout(), Span::from_ms(1));
+        time(&mut rtt, 0, 200_000_000);
+        assert_eq!(rtt.timeout(), Span::from_secs(60));
+    }
+
+    #[test]
+    fn the_clock_counts_whole_ticks() {
+        let granularity = Span::from_ms(1);
+        let mut rtt = Rtt::new(&Config {
+            clock_granularity: granularity,
+            ..config()
+        });
+        // From 0.9 ms to 1.1 ms one tick passes; from 2.1 to 2.9 none.
+        time(&mut rtt, 900, 1_100);
+        assert_eq!(rtt.smoothed(), Some(granularity));
+        let mut rtt = Rtt::new(&Config {
+            clock_granularity: granularity,
+            ..config()
+        });
+        time(&mut rtt, 2_100, 2_900);
+        assert_eq!(rtt.smoothed(), Some(Span::ZERO));
+        // RTTVAR is zero, so G stands in for it.
+        assert_eq!(rtt.unclamped(), granularity);
+    }
+
+    #[test]
+    fn timeouts_double_up_to_the_maximum_and_a_sample_ends_them() {
+        let mut rtt = Rtt::new(&config());
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
+            rtt.on_timeout();
+            assert_eq!(rtt.timeout(), Span::from_secs(seconds));
+        }
+        for _ in 0..100 {
+            rtt.on_timeout();
+        }
+        assert_eq!(rtt.timeout(), Span::from_secs(60));
+        rtt.on_ack(Seq(1), Time::from_secs(9));
+        assert_eq!(rtt.timeout(), Span::from_secs(60), "nothing was timed");
+        time(&mut rtt, 0, 100_000);
+        assert_eq!(rtt.timeout(), Span::from_ms(300));
+    }
+
+    #[test]
+    fn retransmitted_segments_are_not_timed() {
+        let mut rtt = Rtt::new(&config());
+        rtt.on_sent(Seq(10), Time::ZERO);
+        rtt.on_retransmission();
+        rtt.on_ack(Seq(10), Time::from_us(50));
+        assert_eq!(rtt.smoothed(), None);
+        rtt.on_sent(Seq(20), Time::ZERO);
+        rtt.on_sent(Seq(30), Time::from_us(20));
+        rtt.on_ack(Seq(15), Time::from_us(30));
+        assert_eq!(
+            rtt.smoothed(),
+            None,
+            "the timed segment is not yet acknowledged"
+        );
+        rtt.on_ack(Seq(20), Time::from_us(40));
+        assert_eq!(rtt.smoothed(), Some(Span::from_us(40)));
+    }
+
+    #[test]
+    fn a_lost_syn_starts_the_timeout_at_three_seconds() {
+        let mut rtt = Rtt::new(&config());
+        rtt.on_timeout();
+        rtt.restart_at(Span::from_secs(3));
+        assert_eq!(rtt.timeout(), Span::from_secs(3));
+    }
+}

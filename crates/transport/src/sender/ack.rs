@@ -1,0 +1,274 @@
+//! Taking in acknowledgements: progress, duplicates, recovery (RFC 5681, 6582 and 6675).
+
+use tidegate_units::Time;
+
+use super::{MAX_PEER_WINDOW, Recovery, Sender};
+use crate::Stats;
+use crate::config::Growth;
+use crate::prr::Prr;
+use crate::segment::{Flags, Segment};
+use crate::seq::Seq;
+use crate::timer::{Timer, Timers};
+use crate::window::{AckKind, Acked, Pace, Phase, Reaction, WindowRule};
+
+impl Sender {
+    /// Takes in the acknowledgement of a segment. It must not acknowledge what was never sent.
+    #[inline]
+    pub(crate) fn on_ack(
+        &mut self,
+        segment: &Segment,
+        now: Time,
+        timers: &mut Timers,
+        stats: &mut Stats,
+    ) {
+        let ack = segment.ack;
+        let flight = self.outstanding();
+        let window_moved = self.take_window(segment);
+        if window_moved && timers.is_set(Timer::Persist) {
+            self.reopen(timers);
+        }
+        let fresh = if ack.is_after(self.una) {
+            ack - self.una
+        } else {
+            0
+        };
+        if fresh > 0 {
+            self.advance(ack, now);
+        }
+        let sacked = if self.rules.sack && !segment.sack.is_empty() {
+            self.scoreboard.take(&segment.sack, self.max)
+        } else {
+            0
+        };
+        let kind = if fresh > 0 {
+            AckKind::Advance
+        } else if self.is_duplicate(segment, sacked, flight, window_moved) {
+            AckKind::Duplicate
+        } else {
+            AckKind::Other
+        };
+        let was_fast = matches!(self.recovery, Recovery::Fast(_));
+        match kind {
+            AckKind::Advance => self.on_progress(ack, fresh, stats),
+            AckKind::Duplicate => self.on_duplicate(stats),
+            AckKind::Other => {}
+        }
+        let phase = match self.recovery {
+            Recovery::Fast(_) => Phase::FastRecovery,
+            Recovery::Open | Recovery::Timeout(_) => Phase::Open,
+        };
+        let echo = self.ecn && segment.flags.has(Flags::ECE);
+        stats.echoes_received += u64::from(echo);
+        let acked = Acked {
+            ack: self.una,
+            sent: self.max,
+            bytes: fresh,
+            // What had been SACKED before it was acknowledged in order is not counted twice.
+            delivered: self.last_delivered + sacked,
+            flight,
+            echo,
+            kind,
+            phase,
+            may_grow: fresh > 0 && !was_fast && phase == Phase::Open && self.is_window_in_use(),
+        };
+        if let Reaction::Reduced(pace) = self.rule.on_ack(&acked) {
+            stats.mark_reductions += 1;
+            self.announce_reduction();
+            self.prr = match pace {
+                Pace::AtOnce => None,
+                Pace::Prr => Some(Prr::new(flight, self.max)),
+            };
+        }
+        if self.prr.is_some() {
+            self.pace(acked.delivered);
+        }
+        if fresh > 0 {
+            self.set_timer(now, timers);
+        }
+        self.last_delivered = 0;
+    }
+
+    /// Learns of the peer's window (RFC 9293, section 3.10.7.4). Answers whether it changed.
+    #[inline]
+    fn take_window(&mut self, segment: &Segment) -> bool {
+        let (seq, ack) = self.edge_from;
+        let newer = segment.seq.is_after(seq)
+            || (segment.seq == seq && !segment.ack.is_before(ack))
+            || segment.ack.is_after(self.una);
+        if !newer || segment.ack.is_before(self.una) {
+            return false;
+        }
+        self.edge_from = (segment.seq, segment.ack);
+        let window = segment.window.min(MAX_PEER_WINDOW);
+        self.widest = self.widest.max(window);
+        let edge = segment.ack + window;
+        let moved = edge != self.edge;
+        self.edge = edge;
+        moved
+    }
+
+    /// The window that was being probed is open again.
+    #[cold]
+    fn reopen(&mut self, timers: &mut Timers) {
+        if self.edge.is_after(self.nxt) {
+            timers.stop(Timer::Persist);
+            self.probes = 0;
+            self.probe_due = false;
+        }
+    }
+
+    /// A duplicate in the sense of RFC 5681, section 2; with SACK, an ACK that reports something
+    /// new (RFC 6675, section 2).
+    #[inline]
+    fn is_duplicate(&self, segment: &Segment, sacked: u32, flight: u32, moved: bool) -> bool {
+        if self.rules.sack {
+            return sacked > 0;
+        }
+        flight > 0
+            && segment.ack == self.una
+            && segment.len == 0
+            && !segment.flags.has(Flags::FIN)
+            && !moved
+            && self.nxt != self.una
+    }
+
+    /// Everything before `ack` has arrived.
+    #[inline]
+    fn advance(&mut self, ack: Seq, now: Time) {
+        let before = self.una;
+        let known = self.scoreboard.sacked_before(ack);
+        // The FIN's number is no payload.
+        let mut payload = ack - before;
+        if self.fin.is_some_and(|fin| ack.is_after(fin)) {
+            payload -= 1;
+        }
+        self.last_delivered = (ack - before) - known;
+        self.acked += u64::from(payload);
+        self.messages.advance(self.acked);
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.scoreboard.advance(ack);
+        self.rtt.on_ack(ack, now);
+        self.duplicates = 0;
+        self.limited = 0;
+        self.probes = 0;
+        self.retries = 0;
+        if ack.is_after(self.peak_end) {
+            self.last_peak = self.peak;
+            self.peak = self.pipe();
+            self.peak_end = self.max;
+        }
+        if self.settled.is_some_and(|point| ack.is_after(point)) {
+            self.settled = None;
+        }
+        if self.prr.is_some_and(|prr| ack.is_after(prr.end)) || ack == self.max {
+            self.prr = None;
+        }
+    }
+
+    /// An ACK advanced by `fresh` bytes: recovery goes on or ends.
+    #[inline]
+    fn on_progress(&mut self, ack: Seq, fresh: u32, stats: &mut Stats) {
+        match self.recovery {
+            Recovery::Open => {}
+            Recovery::Fast(point) if ack.is_before(point) => self.on_partial_ack(fresh),
+            Recovery::Fast(point) => {
+                self.recovery = Recovery::Open;
+                self.inflation = 0;
+                self.resend_first = false;
+                self.prr = None;
+                self.settled = (!self.rules.sack).then_some(point);
+                self.scoreboard.end_recovery();
+                self.rule.on_recovered(ack);
+            }
+            Recovery::Timeout(point) if ack.is_before(point) => {}
+            Recovery::Timeout(point) => {
+                self.recovery = Recovery::Open;
+                self.settled = (!self.rules.sack).then_some(point);
+            }
+        }
+        // An ACK may advance and show at the same time that what comes next is lost.
+        if self.recovery == Recovery::Open && self.rules.sack && self.scoreboard.is_first_lost() {
+            self.enter_recovery(stats);
+        }
+    }
+
+    /// Fast recovery goes on: more was lost. Without SACK, the next hole begins where the ACK ends
+    /// (RFC 6582, section 3.2, step 3).
+    #[cold]
+    fn on_partial_ack(&mut self, fresh: u32) {
+        if !self.rules.sack {
+            self.resend_first = true;
+            self.inflation = self.inflation.saturating_sub(fresh);
+            if fresh >= self.mss {
+                self.inflation = self.inflation.saturating_add(self.mss);
+            }
+        }
+    }
+
+    #[cold]
+    fn on_duplicate(&mut self, stats: &mut Stats) {
+        stats.duplicate_acks += 1;
+        self.duplicates = self.duplicates.saturating_add(1);
+        match self.recovery {
+            Recovery::Open => {
+                let enough = self.duplicates >= u32::from(self.rules.dupack_threshold)
+                    || (self.rules.sack && self.scoreboard.is_first_lost());
+                if enough && self.settled.is_none() {
+                    self.enter_recovery(stats);
+                }
+            }
+            Recovery::Fast(_) if !self.rules.sack => {
+                self.inflation = self.inflation.saturating_add(self.mss);
+                // The inflated window never needs to exceed what was outstanding.
+                self.inflation = self.inflation.min(self.outstanding());
+            }
+            Recovery::Fast(_) | Recovery::Timeout(_) => {}
+        }
+    }
+
+    fn enter_recovery(&mut self, stats: &mut Stats) {
+        stats.fast_recoveries += 1;
+        let mut flight = self.flight();
+        // RFC 5681, section 3.2, step 2: limited transmit does not count as on the way.
+        flight.bytes = flight
+            .bytes
+            .saturating_sub(core::mem::take(&mut self.limited));
+        self.recovery = Recovery::Fast(self.max);
+        self.rule.on_loss(&flight);
+        self.announce_reduction();
+        self.scoreboard.begin_recovery();
+        self.resend_first = true;
+        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(flight.bytes, self.max));
+        if !self.rules.sack {
+            self.inflation = u32::from(self.rules.dupack_threshold) * self.mss;
+        }
+    }
+
+    /// Tells a reduction in progress what has arrived.
+    #[cold]
+    fn pace(&mut self, delivered: u32) {
+        let pipe = self.pipe();
+        let target = self.rule.window();
+        if let Some(prr) = &mut self.prr {
+            prr.on_delivered(delivered, pipe, target, self.mss);
+        }
+    }
+
+    /// Whether the window, not the application, limits the sender.
+    #[inline]
+    fn is_window_in_use(&self) -> bool {
+        match self.rules.growth {
+            Growth::Always => true,
+            Growth::WhenLimited => {
+                let window = self.rule.window();
+                let used = self.peak.max(self.last_peak);
+                if window < self.rule.threshold() {
+                    window / 2 < used
+                } else {
+                    window < used.saturating_add(self.mss)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! The sending half: what was written, sent and acknowledged, and how much may be on the way.
+//!
+//! The window rule decides how large the window is; here is everything else. Acknowledgements are
+//! taken in by `ack.rs`, and the next segment is chosen by `transmit.rs`.
+
+mod ack;
+mod messages;
+mod transmit;
+
+use tidegate_units::{Span, Time};
+
+use crate::config::{Config, Growth, IdleRestart};
+use crate::prr::Prr;
+use crate::rtt::Rtt;
+use crate::sack::Scoreboard;
+use crate::seq::Seq;
+use crate::timer::{Timer, Timers};
+use crate::window::{AnyWindow, Cwr, EctUse, Flight, Timeout, WindowRule};
+use crate::{Place, Segment, Stats};
+
+use messages::Messages;
+pub(crate) use transmit::{Outgoing, Reason};
+
+/// The largest window of a peer that is believed (RFC 7323).
+const MAX_PEER_WINDOW: u32 = 1 << 30;
+
+/// How a loss is being repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    /// Nothing is missing, as far as is known.
+    Open,
+    /// Fast recovery, until the number is acknowledged.
+    Fast(Seq),
+    /// After a timeout everything is sent again from the start, until the number is acknowledged.
+    Timeout(Seq),
+}
+
+/// The parts of the settings that the sender needs all the time.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "settings that are on or off")]
+struct Rules {
+    dupack_threshold: u8,
+    sack: bool,
+    prr: bool,
+    limited_transmit: bool,
+    nagle: bool,
+    growth: Growth,
+    idle_restart: IdleRestart,
+}
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
+pub(crate) struct Sender {
+    /// The first number that is not acknowledged (`SND.UNA`).
+    una: Seq,
+    /// The next number to send (`SND.NXT`); a timeout takes it back to `una`.
+    nxt: Seq,
+    /// One past the last number ever sent.
+    max: Seq,
+    /// The peer takes numbers before this.
+    edge: Seq,
+    /// The segment that moved `edge` last: its number and its acknowledgement (`SND.WL1`,
+    /// `SND.WL2`).
+    edge_from: (Seq, Seq),
+    /// The largest window that the peer ever announced.
+    widest: u32,
+    /// Payload bytes written, and those of them that are acknowledged.
+    written: u64,
+    acked: u64,
+    messages: Messages,
+    /// Whether a FIN follows the data, and its number once it was sent.
+    fin_wanted: bool,
+    fin: Option<Seq>,
+
+    mss: u32,
+    rule: AnyWindow,
+    rtt: Rtt,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    /// Of the ACK in hand: bytes acknowledged in order that had not been SACKed before.
+    last_delivered: u32,
+    /// Duplicate ACKs in a row.
+    duplicates: u32,
+    /// New bytes that these let out beyond the window: limited transmit.
+    limited: u32,
+    /// After a recovery without SACK, duplicates of this number start no new one (RFC 6582,
+    /// section 3.2, step 2).
+    settled: Option<Seq>,
+    /// Window added for duplicate ACKs in a recovery without SACK (RFC 6582).
+    inflation: u32,
+    /// Whether the first missing segment must be sent again, whatever the window.
+    resend_first: bool,
+    prr: Option<Prr>,
+    /// Whether the next new segment carries CWR.
+    cwr_due: bool,
+    /// Whether both ends agreed on ECN.
+    ecn: bool,
+
+    /// The most that was on the way in this round trip and in the one before, and where this one
+    /// ends.
+    peak: u32,
+    last_peak: u32,
+    peak_end: Seq,
+    /// When payload was last sent.
+    last_sent: Option<Time>,
+    /// Timeouts in a row without an answer from the peer.
+    retries: u32,
+    /// Probes in a row of a closed window.
+    probes: u32,
+    probe_due: bool,
+    rules: Rules,
+}
+
+impl Sender {
+    /// A sender whose data begins at `first`.
+    pub(crate) fn new(config: &Config, rule: AnyWindow, first: Seq) -> Self {
+        let mss = u32::from(config.mss);
+        Self {
+            una: first,
+            nxt: first,
+            max: first,
+            edge: first,
+            edge_from: (Seq(0), first),
+            widest: 0,
+            written: 0,
+            acked: 0,
+            messages: Messages::default(),
+            fin_wanted: false,
+            fin: None,
+            mss,
+            rule,
+            rtt: Rtt::new(config),
+            scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
+            recovery: Recovery::Open,
+            last_delivered: 0,
+            duplicates: 0,
+            limited: 0,
+            settled: None,
+            inflation: 0,
+            resend_first: false,
+            prr: None,
+            cwr_due: false,
+            ecn: false,
+            peak: 0,
+            last_peak: 0,
+            peak_end: first,
+            last_sent: None,
+            retries: 0,
+            probes: 0,
+            probe_due: false,
+            rules: Rules {
+                dupack_threshold: config.dupack_threshold,
+                sack: config.sack,
+                prr: config.prr,
+                limited_transmit: config.limited_transmit,
+                nagle: config.nagle,
+                growth: config.growth,
+                idle_restart: config.idle_restart,
+            },
+        }
+    }
+
+    /// The handshake is over: what was agreed on, and the segment that ended it.
+    pub(crate) fn begin(&mut self, agreed: &Agreed) {
+        self.mss = agreed.mss;
+        self.rules.sack = agreed.sack;
+        self.ecn = agreed.ecn;
+        self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
+        self.rule.begin(agreed.mss, agreed.initial_window, self.una);
+        self.edge = self.una + agreed.window.min(MAX_PEER_WINDOW);
+        self.edge_from = (agreed.seq, self.una);
+        self.widest = agreed.window;
+    }
+
+    /// Adds a message.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        if bytes > 0 && !self.fin_wanted {
+            self.written = self.written.saturating_add(bytes);
+            self.messages.push(self.written);
+        }
+    }
+
+    /// A FIN follows the data.
+    pub(crate) fn close(&mut self) {
+        self.fin_wanted = true;
+    }
+
+    /// The retransmission timer ran out: everything is sent again from the first missing byte
+    /// (RFC 5681, section 3.1; RFC 6298, section 5).
+    #[cold]
+    pub(crate) fn on_timeout(&mut self, stats: &mut Stats) {
+        stats.timeouts += 1;
+        let timeout = if self.retries == 0 {
+            Timeout::First
+        } else {
+            Timeout::Repeated
+        };
+        self.retries = self.retries.saturating_add(1);
+        self.rtt.on_timeout();
+        self.rule.on_timeout(&self.flight(), timeout);
+        self.announce_reduction();
+        self.scoreboard.clear();
+        self.recovery = Recovery::Timeout(self.max);
+        self.nxt = self.una;
+        self.duplicates = 0;
+        self.limited = 0;
+        self.inflation = 0;
+        self.resend_first = false;
+        self.prr = None;
+    }
+
+    /// The persist timer ran out: the window is probed.
+    #[cold]
+    pub(crate) fn on_persist(&mut self) {
+        self.probe_due = true;
+        self.probes = self.probes.saturating_add(1);
+    }
+
+    /// How long to wait before probing a closed window: the timeout, doubled with every probe.
+    fn probe_interval(&self, max: Span) -> Span {
+        let factor = 1_u64.checked_shl(self.probes).unwrap_or(u64::MAX);
+        (self.rtt.timeout() * factor).min(max)
+    }
+
+    /// Timeouts in a row without progress.
+    pub(crate) const fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// The round-trip estimate.
+    pub(crate) const fn rtt(&self) -> &Rtt {
+        &self.rtt
+    }
+
+    /// The round-trip estimate, to time the handshake.
+    pub(crate) const fn rtt_mut(&mut self) -> &mut Rtt {
+        &mut self.rtt
+    }
+
+    /// The window rule.
+    pub(crate) const fn rule(&self) -> &AnyWindow {
+        &self.rule
+    }
+
+    /// The first number that is not acknowledged.
+    #[inline]
+    pub(crate) const fn una(&self) -> Seq {
+        self.una
+    }
+
+    /// The next number to send.
+    #[inline]
+    pub(crate) const fn nxt(&self) -> Seq {
+        self.nxt
+    }
+
+    /// One past the last number ever sent.
+    #[inline]
+    pub(crate) const fn max(&self) -> Seq {
+        self.max
+    }
+
+    /// The largest window that the peer ever announced.
+    pub(crate) const fn widest(&self) -> u32 {
+        self.widest
+    }
+
+    /// Payload bytes written.
+    pub(crate) const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Payload bytes acknowledged.
+    pub(crate) const fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// Whether the FIN was sent and acknowledged.
+    #[inline]
+    pub(crate) fn is_fin_acked(&self) -> bool {
+        self.fin.is_some_and(|fin| self.una.is_after(fin))
+    }
+
+    /// Whether a FIN follows the data, or was sent.
+    pub(crate) const fn is_closing(&self) -> bool {
+        self.fin_wanted
+    }
+
+    /// Where the first payload byte of a segment lies in the messages.
+    pub(crate) fn place(&self, segment: &Segment) -> Option<Place> {
+        self.messages.place(self.position(segment)?)
+    }
+
+    /// Where the first payload byte of a segment lies in everything written.
+    #[inline]
+    pub(crate) fn position(&self, segment: &Segment) -> Option<u64> {
+        let sent = segment.len > 0 && segment.seq.is_within(self.una, self.max);
+        sent.then(|| self.offset(segment.seq))
+    }
+
+    /// Bytes thought to be on the way.
+    #[inline]
+    pub(crate) fn pipe(&self) -> u32 {
+        match self.recovery {
+            Recovery::Fast(_) if self.rules.sack => self.scoreboard.pipe(self.max),
+            Recovery::Fast(_) => self.nxt - self.una,
+            Recovery::Open => {
+                let outstanding = self.nxt - self.una;
+                // Limited transmit: what has left the network makes room for new data.
+                let gone = if !self.rules.limited_transmit {
+                    0
+                } else if self.rules.sack {
+                    self.scoreboard.sacked()
+                } else {
+                    self.duplicates.min(2) * self.mss
+                };
+                outstanding.saturating_sub(gone)
+            }
+            Recovery::Timeout(_) => {
+                (self.nxt - self.una).saturating_sub(self.scoreboard.sacked_before(self.nxt))
+            }
+        }
+    }
+
+    /// Bytes sent and not acknowledged in order.
+    #[inline]
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.max - self.una
+    }
+
+    /// Whether ECN is in use and the rule marks this kind of packet.
+    #[inline]
+    pub(crate) fn ect(&self) -> EctUse {
+        if self.ecn {
+            self.rule.ect()
+        } else {
+            EctUse::None
+        }
+    }
+
+    /// The offset of `seq` in everything written.
+    #[inline]
+    fn offset(&self, seq: Seq) -> u64 {
+        self.acked + u64::from(seq.since(self.una))
+    }
+
+    fn flight(&self) -> Flight {
+        Flight {
+            bytes: self.outstanding(),
+            una: self.una,
+            sent: self.max,
+        }
+    }
+
+    /// RFC 3168, section 6.1.2: the window was reduced, for whatever reason.
+    fn announce_reduction(&mut self) {
+        self.cwr_due |= self.ecn && self.rule.cwr() == Cwr::Sent && self.rule.ect() != EctUse::None;
+    }
+
+    /// The retransmission timer runs while something is on the way.
+    #[inline]
+    fn set_timer(&self, now: Time, timers: &mut Timers) {
+        if self.nxt == self.una {
+            timers.stop(Timer::Retransmit);
+        } else {
+            timers.set(Timer::Retransmit, now, self.rtt.timeout());
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        assert!(self.nxt.is_within(self.una, self.max), "{self:?}");
+        self.scoreboard.check(self.max);
+        assert!(self.pipe() <= 2 * self.outstanding(), "{self:?}");
+        if !matches!(self.recovery, Recovery::Fast(_)) {
+            assert!(self.pipe() <= self.outstanding(), "{self:?}");
+        }
+        assert!(self.written >= self.acked);
+        if let Some(fin) = self.fin {
+            assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
+        }
+    }
+}
+
+/// What the handshake agreed on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// The largest payload that both ends take.
+    pub(crate) mss: u32,
+    /// The congestion window to begin with.
+    pub(crate) initial_window: u32,
+    /// Whether both ends take SACK.
+    pub(crate) sack: bool,
+    /// Whether both ends agreed on ECN.
+    pub(crate) ecn: bool,
+    /// The peer's receive window.
+    pub(crate) window: u32,
+    /// The number of the segment that announced it.
+    pub(crate) seq: Seq,
+}

@@ -1,0 +1,6 @@
+//! Whole connections.
+
+mod exchange;
+mod garbage;
+mod one_sided;
+mod transfer;

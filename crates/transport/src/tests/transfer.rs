@@ -1,0 +1,190 @@
+//! Everything sent arrives once and in order, whatever the network does.
+
+use alloc::vec::Vec;
+
+use tidegate_units::{Rng, Setting, Settings, Span, Time};
+
+use crate::config::{Config, Echo, Reader};
+use crate::testing::{Network, Side, Weather};
+use crate::{State, window};
+
+/// All window rules, and DCTCP in all its profiles.
+pub(super) fn all_rules() -> Vec<window::Config> {
+    let mut rules: Vec<_> = window::Config::NAMES
+        .iter()
+        .map(|name| window::Config::named(name).unwrap())
+        .collect();
+    for name in window::dctcp::Config::PROFILES {
+        let profile = window::dctcp::Config::profile(name).unwrap();
+        rules.push(window::Config::Dctcp(profile));
+    }
+    rules
+}
+
+/// Settings drawn from everything that may matter to reliability.
+fn draw_config(rng: &mut Rng) -> Config {
+    let mut draw = |n: u32| rng.next_u32() % n;
+    let mut config = Config {
+        mss: [100, 536, 1460, 8960][draw(4) as usize],
+        rto_min: Span::from_us(u64::from(200 + draw(5000))),
+        rto_initial: Span::from_ms(u64::from(1 + draw(20))),
+        rto_max: Span::from_secs(2),
+        clock_granularity: Span::from_us(u64::from(1 + draw(1000))),
+        delayed_ack: 1 + draw(4) as u8,
+        ack_delay: Span::from_us(u64::from(100 + draw(40_000))),
+        sack: draw(3) > 0,
+        dsack: draw(2) > 0,
+        prr: draw(2) > 0,
+        limited_transmit: draw(2) > 0,
+        nagle: draw(4) == 0,
+        max_retries: None,
+        // Longer than a FIN may have to be repeated in the worst weather.
+        time_wait: Span::from_secs(60),
+        ..Config::default()
+    };
+    config.abc = [None, Some(1), Some(2)][draw(3) as usize];
+    for (field, names) in [
+        ("idle_restart", crate::config::IdleRestart::NAMES),
+        ("growth", crate::config::Growth::NAMES),
+        ("syn_loss", crate::config::SynLoss::NAMES),
+        ("ect_syn", crate::config::Ect::NAMES),
+        ("ect_ack", crate::config::Ect::NAMES),
+        ("ect_retransmission", crate::config::Ect::NAMES),
+        ("echo", Echo::NAMES),
+    ] {
+        config
+            .set(field, names[draw(names.len() as u32) as usize])
+            .unwrap();
+    }
+    config.check().unwrap();
+    config
+}
+
+/// Sends messages both ways in bad weather, closes both ends, and expects all of it to arrive.
+fn transfer(seed: u64, client: (&Config, &window::Config), server: (&Config, &window::Config)) {
+    let mut rng = Rng::new(seed, 11);
+    let mut network = Network::new(client, server, seed);
+    network.weather = Weather {
+        loss: [0, 10, 50, 200][(rng.next_u32() % 4) as usize],
+        duplication: [0, 30][(rng.next_u32() % 2) as usize],
+        marking: [0, 50, 500][(rng.next_u32() % 3) as usize],
+        delay: Span::from_us(40),
+        jitter: Span::from_us([0, 10, 300][(rng.next_u32() % 3) as usize]),
+    };
+    let limit = Time::from_secs(3000);
+    let mut sent = [0, 0];
+    for _ in 0..3 {
+        let up = u64::from(rng.next_u32() % 60_000);
+        let down = u64::from(rng.next_u32() % 10_000);
+        sent = [sent[0] + up, sent[1] + down];
+        let now = network.now;
+        network.client.write(up, now);
+        network.server.write(down, now);
+        let done = network.run_until(limit, |n| {
+            n.server.received() == sent[0] && n.client.received() == sent[1]
+        });
+        assert!(
+            done,
+            "seed {seed}: stalled at {} of {sent:?}\nclient {:?}\nserver {:?}",
+            network.now, network.client, network.server
+        );
+        // A pause, at times longer than the timeout.
+        network.now += Span::from_us(u64::from(rng.next_u32() % 20_000));
+    }
+    let now = network.now;
+    network.client.close(now);
+    network.flush();
+    network.server.close(now);
+    let closed = network.run_until(limit, |n| {
+        n.client.state() == State::Closed && n.server.state() == State::Closed
+    });
+    assert!(
+        closed,
+        "seed {seed}: not closed\nclient {:?}\nserver {:?}",
+        network.client, network.server
+    );
+    assert!(
+        !network.client.is_broken() && !network.server.is_broken(),
+        "seed {seed}"
+    );
+    assert_eq!(
+        [network.client.acked(), network.server.acked()],
+        sent,
+        "seed {seed}"
+    );
+    assert_eq!(
+        [network.server.received(), network.client.received()],
+        sent,
+        "seed {seed}"
+    );
+    assert_eq!(network.in_order(Side::Server), sent[0]);
+    assert_eq!(network.in_order(Side::Client), sent[1]);
+}
+
+#[test]
+fn everything_arrives_once_and_in_order_under_any_seed() {
+    let rules = all_rules();
+    for seed in 0..600 {
+        let mut rng = Rng::new(seed, 3);
+        let client = draw_config(&mut rng);
+        let server = draw_config(&mut rng);
+        let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
+        transfer(seed, (&client, rule()), (&server, rule()));
+    }
+}
+
+#[test]
+fn every_sender_rule_works_with_every_receiver_rule() {
+    let mut seed = 10_000;
+    for rule in &all_rules() {
+        for echo in Echo::NAMES {
+            let mut rng = Rng::new(seed, 5);
+            let server = Config {
+                echo: Echo::read(echo).unwrap(),
+                ..draw_config(&mut rng)
+            };
+            let client = draw_config(&mut rng);
+            transfer(seed, (&client, rule), (&server, rule));
+            seed += 1;
+        }
+    }
+}
+
+#[test]
+fn a_slow_reader_stops_the_sender_and_lets_it_go_on() {
+    for seed in 0..60 {
+        let mut rng = Rng::new(seed, 9);
+        let client = draw_config(&mut rng);
+        let server = Config {
+            reader: Reader::Manual,
+            receive_window: tidegate_units::Bytes(u64::from(9_000 + rng.next_u32() % 20_000)),
+            ..draw_config(&mut rng)
+        };
+        let rule = window::Config::named("reno").unwrap();
+        let mut network = Network::new((&client, &rule), (&server, &rule), seed);
+        network.weather.loss = [0, 100][(seed % 2) as usize];
+        network.client.write(200_000, Time::ZERO);
+        let limit = Time::from_secs(3000);
+        let mut taken = 0;
+        while taken < 200_000 {
+            // Long enough for the window to close and to be probed.
+            let until = network.now + Span::from_ms(50);
+            network.run_until(until, |_| false);
+            network.now = until;
+            let readable = network.server.readable();
+            assert!(
+                readable <= server.receive_window.0,
+                "seed {seed}: more than the buffer holds"
+            );
+            let portion = u64::from(1 + rng.next_u32() % 9_000);
+            taken += network.server.read(portion, until);
+            network.flush();
+            assert!(
+                until < limit,
+                "seed {seed}: stalled after {taken} {:?}",
+                network.client
+            );
+        }
+        assert_eq!(network.server.received(), 200_000);
+    }
+}

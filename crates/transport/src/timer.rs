@@ -1,0 +1,99 @@
+//! The timers of one connection: an array of deadlines, the next of which is their minimum.
+//!
+//! Lazy: moving a deadline is one store, and nothing is queued anywhere. The host asks for the
+//! minimum and calls when it has come.
+
+use tidegate_units::{Span, Time};
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// Something sent was not acknowledged in time (RFC 6298). Set while anything is outstanding.
+    Retransmit,
+    /// The peer's window is closed or too small; it is probed (RFC 9293, section 3.8.6.1). Never
+    /// set together with `Retransmit`.
+    Persist,
+    /// An ACK has waited long enough (RFC 5681, section 4.2).
+    DelayedAck,
+    /// The connection is over and forgotten after this.
+    TimeWait,
+}
+
+const COUNT: usize = 4;
+
+/// All timers of a connection. A deadline of [`Time::MAX`] means that the timer is off.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers([Time; COUNT]);
+
+impl Timers {
+    /// All timers off.
+    pub(crate) const fn new() -> Self {
+        Self([Time::MAX; COUNT])
+    }
+
+    /// Sets a timer to run out `span` after `now`.
+    #[inline]
+    pub(crate) fn set(&mut self, timer: Timer, now: Time, span: Span) {
+        self.0[timer as usize] = now + span;
+    }
+
+    /// Turns a timer off.
+    #[inline]
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.0[timer as usize] = Time::MAX;
+    }
+
+    /// Turns all timers off.
+    pub(crate) fn stop_all(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Whether a timer is on.
+    #[inline]
+    pub(crate) fn is_set(&self, timer: Timer) -> bool {
+        self.0[timer as usize] != Time::MAX
+    }
+
+    /// Turns a timer off if it has run out by `now`, and answers whether it had.
+    #[inline]
+    pub(crate) fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
+        let expired = self.is_set(timer) && self.0[timer as usize] <= now;
+        if expired {
+            self.stop(timer);
+        }
+        expired
+    }
+
+    /// The earliest deadline.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Time> {
+        let [a, b, c, d] = self.0;
+        let next = a.min(b).min(c.min(d));
+        (next != Time::MAX).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_deadline_is_the_earliest() {
+        let mut timers = Timers::new();
+        assert_eq!(timers.next(), None);
+        timers.set(Timer::Retransmit, Time::from_us(1), Span::from_us(9));
+        timers.set(Timer::DelayedAck, Time::from_us(1), Span::from_us(4));
+        assert_eq!(timers.next(), Some(Time::from_us(5)));
+        assert!(!timers.take_expired(Timer::DelayedAck, Time::from_ns(4_999)));
+        assert!(timers.take_expired(Timer::DelayedAck, Time::from_us(5)));
+        assert!(
+            !timers.take_expired(Timer::DelayedAck, Time::from_us(5)),
+            "it runs out once"
+        );
+        assert!(!timers.take_expired(Timer::Persist, Time::MAX));
+        assert_eq!(timers.next(), Some(Time::from_us(10)));
+        timers.stop_all();
+        assert_eq!(timers.next(), None);
+        assert!(!timers.is_set(Timer::Retransmit));
+    }
+}

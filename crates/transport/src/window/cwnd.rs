@@ -1,0 +1,253 @@
+//! The window itself: slow start, congestion avoidance and the cuts that all rules share.
+//!
+//! RFC 5681, section 3.1, counted in bytes (RFC 3465). Fractions of a segment are kept in a byte
+//! accumulator, so that no growth is lost to rounding.
+
+use tidegate_units::choices;
+
+use crate::config::{self, Config, SlowStart};
+use crate::seq::Seq;
+
+use super::{Restart, Timeout};
+
+/// What a rule is made from: the settings of the endpoint that concern the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Basis {
+    /// Largest payload of a segment.
+    pub mss: u32,
+    /// The window before the first ACK, in bytes.
+    pub initial: u32,
+    /// Upper bound of the window, in bytes.
+    pub max: u32,
+    /// Segments for which one ACK counts at most (RFC 3465), or `None`: every ACK counts for one.
+    pub abc: Option<u8>,
+    /// Where slow start ends.
+    pub slow_start: SlowStart,
+}
+
+impl Basis {
+    /// The settings of `config` that concern the window.
+    pub fn new(config: &Config) -> Self {
+        let max = config
+            .max_window
+            .map_or(u32::MAX / 2, |max| config::bytes(max, config.mss));
+        Self {
+            mss: u32::from(config.mss),
+            initial: config.initial_window_bytes(),
+            max,
+            abc: config.abc,
+            slow_start: config.slow_start,
+        }
+    }
+}
+
+/// A congestion window and its slow start threshold.
+#[derive(Clone, Copy, Debug)]
+pub struct Cwnd {
+    basis: Basis,
+    window: u32,
+    threshold: u32,
+    /// Bytes acknowledged in congestion avoidance towards the next segment of growth.
+    credit: u32,
+    /// Slow start after a timeout counts at most one segment per ACK (RFC 3465, section 2.3).
+    after_timeout: bool,
+}
+
+impl Cwnd {
+    /// A window at its initial size, the threshold as high as it gets (RFC 5681, section 3.1).
+    pub fn new(basis: &Basis) -> Self {
+        Self {
+            basis: *basis,
+            window: basis.initial.min(basis.max),
+            threshold: u32::MAX,
+            credit: 0,
+            after_timeout: false,
+        }
+    }
+
+    /// Starts over with the segment size and initial window of the handshake.
+    pub fn begin(&mut self, mss: u32, initial: u32) {
+        *self = Self::new(&Basis {
+            mss,
+            initial,
+            ..self.basis
+        });
+    }
+
+    /// Opens the window for an ACK of `bytes` new bytes.
+    #[inline]
+    pub fn grow(&mut self, bytes: u32) {
+        let mss = self.basis.mss;
+        if self.is_slow_start() {
+            let counted = match self.basis.abc {
+                None => mss,
+                Some(_) if self.after_timeout => bytes.min(mss),
+                Some(limit) => bytes.min(mss.saturating_mul(u32::from(limit))),
+            };
+            self.window = self.window.saturating_add(counted).min(self.basis.max);
+        } else {
+            self.after_timeout = false;
+            let counted = if self.basis.abc.is_some() { bytes } else { mss };
+            self.credit = self.credit.saturating_add(counted);
+            if self.credit >= self.window {
+                // One segment per window, whatever one ACK covers.
+                self.credit = (self.credit - self.window).min(self.window);
+                self.window = self.window.saturating_add(mss).min(self.basis.max);
+            }
+        }
+    }
+
+    /// Sets the window to `window` and the threshold to `threshold`.
+    pub fn cut_to(&mut self, window: u32, threshold: u32) {
+        self.window = window.min(self.basis.max);
+        self.threshold = threshold;
+        self.credit = 0;
+    }
+
+    /// Half of what was on the way, at least two segments (RFC 5681, equation 4).
+    pub fn half(&self, flight: u32) -> u32 {
+        (flight / 2).max(2 * self.basis.mss)
+    }
+
+    /// Falls to half of the flight; never rises.
+    pub fn halve(&mut self, flight: u32) {
+        let half = self.half(flight);
+        self.cut_to(half.min(self.window), half);
+    }
+
+    /// Falls to one segment; the threshold to `threshold`, unless the segment had timed out before.
+    pub fn collapse(&mut self, threshold: u32, timeout: Timeout) {
+        let threshold = match timeout {
+            Timeout::First => threshold,
+            Timeout::Repeated => self.threshold,
+        };
+        self.cut_to(self.basis.mss, threshold);
+        self.after_timeout = true;
+    }
+
+    /// Applies an idle time.
+    pub fn restart(&mut self, restart: Restart) {
+        let initial = self.basis.initial.min(self.basis.max);
+        match restart {
+            Restart::Keep => return,
+            Restart::AtMostInitial => self.window = self.window.min(initial),
+            Restart::Initial => self.window = initial,
+            Restart::Decay(times) => {
+                // RFC 2861, section 3.2; the shift by 32 or more leaves nothing of the window.
+                let kept = self.window - self.window / 4;
+                self.threshold = self.threshold.max(kept);
+                let decayed = self.window.checked_shr(times).unwrap_or(0);
+                self.window = decayed.max(initial.min(self.window));
+            }
+        }
+        self.credit = 0;
+    }
+
+    /// Bytes that may be on the way.
+    #[inline]
+    pub const fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// The slow start threshold.
+    #[inline]
+    pub const fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// The segment size.
+    #[inline]
+    pub const fn mss(&self) -> u32 {
+        self.basis.mss
+    }
+
+    /// Whether the window doubles every round trip.
+    #[inline]
+    pub const fn is_slow_start(&self) -> bool {
+        match self.basis.slow_start {
+            SlowStart::Below => self.window < self.threshold,
+            SlowStart::UpTo => self.window <= self.threshold,
+        }
+    }
+}
+
+choices! {
+    /// Growth of the window while the data of a reduction is being acknowledged.
+    pub enum Regrowth {
+        /// It goes on as if nothing had happened (FreeBSD, ODCTCP).
+        Continues = "continues",
+        /// It goes on, except on the first of a run of ACKs with ECE (ns-2).
+        ExceptFirstEcho = "except-first-echo",
+        /// None until an ACK covers data sent after the reduction.
+        Frozen = "frozen",
+    }
+}
+
+/// At most one reaction per window of data, and what growth is allowed meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct OncePerWindow {
+    /// One past the last byte sent before the reaction; `None` once an ACK has passed it.
+    end: Option<Seq>,
+    /// Whether the window may not grow before that.
+    frozen: bool,
+    /// Whether the last ACK carried ECE.
+    echoing: bool,
+    regrowth: Regrowth,
+}
+
+impl OncePerWindow {
+    /// No reaction yet.
+    pub const fn new(regrowth: Regrowth) -> Self {
+        Self {
+            end: None,
+            frozen: false,
+            echoing: false,
+            regrowth,
+        }
+    }
+
+    /// Takes in an ACK. Answers whether the window may grow on it, if there is no reduction.
+    #[inline]
+    pub fn on_ack(&mut self, ack: Seq, echo: bool) -> bool {
+        // Strictly after: the ACK must cover data that was sent after the reaction, which is when
+        // the segment with CWR has arrived. Forgetting the end keeps it safe from wrapping.
+        if let Some(end) = self.end
+            && ack.is_after(end)
+        {
+            self.end = None;
+            self.frozen = false;
+        }
+        let first_echo = echo && !self.echoing;
+        self.echoing = echo;
+        match self.regrowth {
+            Regrowth::Continues => true,
+            Regrowth::ExceptFirstEcho => !first_echo,
+            Regrowth::Frozen => !self.frozen,
+        }
+    }
+
+    /// The window was reduced for a mark; the data of this window ends at `sent`.
+    #[inline]
+    pub fn on_mark(&mut self, sent: Seq) {
+        self.end = Some(sent);
+        self.frozen = true;
+    }
+
+    /// The window was reduced for a loss or a timeout: marks before `sent` are answered for.
+    pub fn on_loss(&mut self, sent: Seq) {
+        self.end = Some(sent);
+        self.frozen = false;
+    }
+
+    /// Forgets the last reaction.
+    pub fn clear(&mut self) {
+        self.end = None;
+        self.frozen = false;
+    }
+
+    /// Whether the data of the last reaction is still being acknowledged.
+    #[inline]
+    pub const fn is_open(&self) -> bool {
+        self.end.is_some()
+    }
+}

@@ -1,0 +1,324 @@
+//! Window rules: what acknowledgements, echoed marks, losses and timeouts do to the window.
+//!
+//! A rule takes numbers and answers with a window; it sends nothing and keeps no time. Loss
+//! detection, retransmission and recovery belong to the sender. The receiver's part, how marks are
+//! echoed, is chosen separately ([`Echo`](crate::config::Echo)), so that any rule can face any
+//! receiver.
+
+mod cwnd;
+pub mod dctcp;
+pub mod ecn_star;
+pub mod odctcp;
+pub mod reno;
+pub mod rfc3168;
+
+pub use cwnd::{Basis, Cwnd, OncePerWindow, Regrowth};
+pub use dctcp::Dctcp;
+pub use ecn_star::EcnStar;
+pub use odctcp::Odctcp;
+pub use reno::Reno;
+pub use rfc3168::Rfc3168;
+
+use tidegate_units::{ConfigError, Field, Ratio, Settings, choices};
+
+use crate::seq::Seq;
+
+/// What an acknowledgement said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// Everything before this number has arrived.
+    pub ack: Seq,
+    /// One past the last byte sent so far.
+    pub sent: Seq,
+    /// Bytes acknowledged in order for the first time. Zero if the ACK did not advance.
+    pub bytes: u32,
+    /// Bytes newly known to have arrived: in order, or by a SACK block.
+    pub delivered: u32,
+    /// Bytes outstanding before this ACK.
+    pub flight: u32,
+    /// Whether the ACK carried ECE.
+    pub echo: bool,
+    /// What kind of ACK it was.
+    pub kind: AckKind,
+    /// Whether fast recovery is going on, after this ACK was taken in.
+    pub phase: Phase,
+    /// Whether this ACK may open the window: it advanced, outside recovery, and the window was in
+    /// use. Rules may still refuse.
+    pub may_grow: bool,
+}
+
+/// The kinds of acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckKind {
+    /// It acknowledged new data in order.
+    Advance,
+    /// A duplicate in the sense of RFC 5681, section 2.
+    Duplicate,
+    /// Neither: a window update, or an old ACK number on a segment with data.
+    Other,
+}
+
+/// Whether the sender is repairing a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No: normal operation, or slow start after a timeout.
+    Open,
+    /// Between the third duplicate ACK and the recovery point.
+    FastRecovery,
+}
+
+/// What was on the way when a loss was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flight {
+    /// Bytes sent and not yet acknowledged in order.
+    pub bytes: u32,
+    /// The first of them.
+    pub una: Seq,
+    /// One past the last byte sent so far.
+    pub sent: Seq,
+}
+
+/// Whether the same segment had timed out before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeout {
+    /// The first timeout of this segment.
+    First,
+    /// A retransmission timed out too: the threshold stays (RFC 5681, section 3.1).
+    Repeated,
+}
+
+/// What an idle time does to the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// Lower it to the initial window.
+    AtMostInitial,
+    /// Halve it this many times, down to the initial window.
+    Decay(u32),
+    /// Set it to the initial window, up or down.
+    Initial,
+    /// Keep it.
+    Keep,
+}
+
+/// A rule's answer to an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// No reduction.
+    None,
+    /// The window was reduced because of echoed marks.
+    Reduced(Pace),
+}
+
+choices! {
+    /// Whether a reduction is told to the receiver.
+    pub enum Cwr {
+        /// The next data segment carries CWR.
+        Sent = "sent",
+        /// Never, as in the first DCTCP: a standard receiver then echoes for ever.
+        Silent = "silent",
+    }
+}
+
+choices! {
+    /// How sending slows down to a reduced window.
+    pub enum Pace {
+        /// The window falls at once: nothing leaves until enough has arrived.
+        AtOnce = "at-once",
+        /// Proportional rate reduction: sending thins out over one round trip (RFC 6937).
+        Prr = "prr",
+    }
+}
+
+/// Which packets a rule wants to be ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EctUse {
+    /// All of them: data, retransmissions and pure ACKs.
+    All,
+    /// New data only (RFC 3168).
+    Data,
+    /// None.
+    None,
+}
+
+/// Decides on the congestion window of one connection.
+pub trait WindowRule {
+    /// The connection is established: `mss` was agreed on, data begins at `first`, and the window
+    /// starts at `initial` bytes.
+    fn begin(&mut self, mss: u32, initial: u32, first: Seq);
+
+    /// An acceptable ACK arrived. Called after the sender took it in, and after
+    /// [`on_loss`](Self::on_loss) or [`on_recovered`](Self::on_recovered) if it caused either.
+    fn on_ack(&mut self, acked: &Acked) -> Reaction;
+
+    /// Fast recovery begins: duplicate ACKs showed a loss.
+    fn on_loss(&mut self, flight: &Flight);
+
+    /// Fast recovery is over: `ack` reached the recovery point.
+    fn on_recovered(&mut self, _ack: Seq) {}
+
+    /// The retransmission timer ran out.
+    fn on_timeout(&mut self, flight: &Flight, timeout: Timeout);
+
+    /// Data is about to be sent after an idle time.
+    fn on_idle(&mut self, restart: Restart, next: Seq);
+
+    /// The congestion window in bytes.
+    fn window(&self) -> u32;
+
+    /// The slow start threshold in bytes.
+    fn threshold(&self) -> u32;
+
+    /// The estimate of the marked fraction, for rules that keep one.
+    fn alpha(&self) -> Option<Ratio> {
+        None
+    }
+
+    /// Which packets should be ECN-capable.
+    fn ect(&self) -> EctUse;
+
+    /// Whether reductions, for marks and for losses alike, are told to the receiver.
+    fn cwr(&self) -> Cwr {
+        Cwr::Sent
+    }
+}
+
+/// Makes, from one list: the enum of all rules and its forwarding, the enum of their parameters,
+/// and the names by which both are known in files and on the command line.
+macro_rules! rules {
+    ($($name:literal => $variant:ident($module:ident),)*) => {
+        /// Any window rule, chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyWindow {
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::$variant),
+            )*
+        }
+
+        /// The parameters of any window rule.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Config {
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Config),
+            )*
+        }
+
+        impl Config {
+            /// The names of all rules.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default parameters of the rule called `name`, or `None` if there is none.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The rule's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The rule's fields.
+            pub fn fields(&self) -> &'static [Field] {
+                match self {
+                    $(Self::$variant(_) => $module::Config::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
+                match self {
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            /// Makes the rule, or says which parameter cannot be used.
+            pub fn build(&self, basis: &Basis) -> Result<AnyWindow, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => {
+                        AnyWindow::$variant($module::$variant::new(config, basis)?)
+                    })*
+                })
+            }
+        }
+
+        /// Calls the same method of whichever rule it is.
+        macro_rules! forward {
+            ($self:ident, $rule:ident => $call:expr) => {
+                match $self {
+                    $(AnyWindow::$variant($rule) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+rules! {
+    "dctcp" => Dctcp(dctcp),
+    "ecn-star" => EcnStar(ecn_star),
+    "odctcp" => Odctcp(odctcp),
+    "reno" => Reno(reno),
+    "rfc3168" => Rfc3168(rfc3168),
+}
+
+impl WindowRule for AnyWindow {
+    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
+        forward!(self, rule => rule.begin(mss, initial, first));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, acked: &Acked) -> Reaction {
+        forward!(self, rule => rule.on_ack(acked))
+    }
+
+    fn on_loss(&mut self, flight: &Flight) {
+        forward!(self, rule => rule.on_loss(flight));
+    }
+
+    fn on_recovered(&mut self, ack: Seq) {
+        forward!(self, rule => rule.on_recovered(ack));
+    }
+
+    fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
+        forward!(self, rule => rule.on_timeout(flight, timeout));
+    }
+
+    fn on_idle(&mut self, restart: Restart, next: Seq) {
+        forward!(self, rule => rule.on_idle(restart, next));
+    }
+
+    #[inline]
+    fn window(&self) -> u32 {
+        forward!(self, rule => rule.window())
+    }
+
+    #[inline]
+    fn threshold(&self) -> u32 {
+        forward!(self, rule => rule.threshold())
+    }
+
+    fn alpha(&self) -> Option<Ratio> {
+        forward!(self, rule => rule.alpha())
+    }
+
+    #[inline]
+    fn ect(&self) -> EctUse {
+        forward!(self, rule => rule.ect())
+    }
+
+    fn cwr(&self) -> Cwr {
+        forward!(self, rule => rule.cwr())
+    }
+}

@@ -1,0 +1,94 @@
+//! ODCTCP's sender: DCTCP that also tells the receiver of its reductions, so that it can face a
+//! receiver of standard ECN.
+//!
+//! Kato, "Improving Transmission Performance with One-Sided Datacenter TCP", master's thesis, Keio
+//! University 2013, chapters 4 and 5. It is DCTCP as the thesis puts it into FreeBSD, with CWR on
+//! the next segment after a reduction, no pause in growth, a selectable α₀, and an estimate that
+//! starts over after an idle time.
+//!
+//! Differs from the first version merged into FreeBSD: α is reset after every idle time, not only
+//! after the first, and an α₀ of one means one, not 1/1024; both follow the thesis.
+//!
+//! The receiver's half is [`Echo::Odctcp`](crate::config::Echo).
+
+use tidegate_units::{ConfigError, Ratio, settings};
+
+use super::dctcp::{self, Dctcp};
+use super::{Acked, Basis, Cwr, EctUse, Flight, Reaction, Restart, Timeout, WindowRule};
+use crate::seq::Seq;
+
+settings! {
+    /// Parameters of ODCTCP.
+    pub struct Config {
+        /// α before the first sample: 0 for throughput, 1 for latency (section 4.2.2).
+        pub initial_alpha: Ratio = Ratio::ZERO,
+        /// Weight of a new sample (`g`, section 3.2).
+        pub gain: Ratio = Ratio::new(1, 16).expect("sixteen is not zero"),
+    }
+}
+
+/// ODCTCP.
+#[derive(Clone, Debug)]
+pub struct Odctcp(Dctcp);
+
+impl Odctcp {
+    /// ODCTCP with these parameters.
+    pub fn new(config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+        let dctcp = dctcp::Config {
+            initial_alpha: config.initial_alpha,
+            gain: config.gain,
+            ..dctcp::Config::freebsd_thesis()
+        };
+        Dctcp::new(&dctcp, basis).map(Self)
+    }
+}
+
+impl WindowRule for Odctcp {
+    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
+        self.0.begin(mss, initial, first);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, acked: &Acked) -> Reaction {
+        self.0.on_ack(acked)
+    }
+
+    fn on_loss(&mut self, flight: &Flight) {
+        self.0.on_loss(flight);
+    }
+
+    fn on_recovered(&mut self, ack: Seq) {
+        self.0.on_recovered(ack);
+    }
+
+    fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
+        self.0.on_timeout(flight, timeout);
+    }
+
+    fn on_idle(&mut self, restart: Restart, next: Seq) {
+        self.0.on_idle(restart, next);
+    }
+
+    #[inline]
+    fn window(&self) -> u32 {
+        self.0.window()
+    }
+
+    #[inline]
+    fn threshold(&self) -> u32 {
+        self.0.threshold()
+    }
+
+    fn alpha(&self) -> Option<Ratio> {
+        self.0.alpha()
+    }
+
+    #[inline]
+    fn ect(&self) -> EctUse {
+        self.0.ect()
+    }
+
+    fn cwr(&self) -> Cwr {
+        self.0.cwr()
+    }
+}

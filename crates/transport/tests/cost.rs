@@ -1,0 +1,97 @@
+//! Guard rails: memory per connection, and no allocation per segment once warm.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tidegate_transport::{Config, Endpoint, Seq, window};
+use tidegate_units::{Span, Time};
+
+/// Counts allocations.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[expect(unsafe_code, reason = "an allocator that counts")]
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Moves `messages` messages of 100 KB, losing every 50th segment.
+fn run(client: &mut Endpoint, server: &mut Endpoint, now: &mut Time, messages: u32) {
+    let mut count = 0_u32;
+    for _ in 0..messages {
+        client.write(100_000, *now);
+        while client.acked() < client.written() {
+            *now += Span::from_us(10);
+            let mut quiet = true;
+            while let Some(segment) = client.poll_segment(*now) {
+                quiet = false;
+                count += 1;
+                if !count.is_multiple_of(50) {
+                    server.on_segment(&segment, *now);
+                }
+            }
+            while let Some(segment) = server.poll_segment(*now) {
+                quiet = false;
+                client.on_segment(&segment, *now);
+            }
+            if quiet {
+                let next = [client.poll_timeout(), server.poll_timeout()]
+                    .into_iter()
+                    .flatten();
+                *now = next.min().expect("something is outstanding").max(*now);
+                client.on_timeout(*now);
+                server.on_timeout(*now);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
+    assert!(
+        size_of::<Endpoint>() <= 1024,
+        "{} bytes",
+        size_of::<Endpoint>()
+    );
+    let config = Config {
+        rto_min: Span::from_ms(1),
+        ..Config::default()
+    };
+    for name in window::Config::NAMES {
+        let rule = window::Config::named(name).expect("a rule of the list");
+        let mut client = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
+        let mut server = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let mut fresh = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
+        fresh.write(1, Time::ZERO);
+        let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        assert!(
+            made <= 1,
+            "{name}: only the list of messages is on the heap"
+        );
+        let mut now = Time::ZERO;
+        run(&mut client, &mut server, &mut now, 20);
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        run(&mut client, &mut server, &mut now, 100);
+        let made = ALLOCATIONS.load(Ordering::Relaxed) - before;
+        assert_eq!(made, 0, "{name}");
+        assert!(
+            client.stats().fast_recoveries > 10,
+            "{name}: losses were repaired"
+        );
+    }
+}
