@@ -4,6 +4,7 @@
 use core::alloc::{GlobalAlloc, Layout};
 
 use tidegate_dataplane as _;
+use tidegate_transport as _;
 use tidegate_units as _;
 
 /// The crates need an allocator to link; nothing here runs.
