@@ -38,7 +38,9 @@ fn main() {
         let data = pipe.pop_front().expect("the window is in use");
         now += Span::from_us(1);
         server.on_segment(&data, now);
-        let ack = server.poll_segment(now).expect("every segment is acknowledged");
+        let ack = server
+            .poll_segment(now)
+            .expect("every segment is acknowledged");
         client.on_segment(&ack, now);
     }
 }

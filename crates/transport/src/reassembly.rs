@@ -77,6 +77,7 @@ impl Reassembly {
     }
 
     /// The blocks to report, after `duplicate` if there is one.
+    #[inline]
     pub(crate) fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
         let Some(duplicate) = duplicate else {
             return self.recent;

@@ -155,10 +155,12 @@ impl Receiver {
         self.edge.since(self.next())
     }
 
-    /// The SACK blocks to send.
+    /// Puts the SACK blocks to send into `blocks`, which is empty.
     #[inline]
-    pub(crate) fn blocks(&mut self) -> SackBlocks {
-        self.reassembly.blocks(self.duplicate.take())
+    pub(crate) fn fill_blocks(&mut self, blocks: &mut SackBlocks) {
+        if self.reassembly.highest() != self.next() || self.duplicate.is_some() {
+            *blocks = self.reassembly.blocks(self.duplicate.take());
+        }
     }
 
     /// Takes up to `bytes` bytes out of the buffer and answers how many. If that opens the window

@@ -12,7 +12,7 @@ use tidegate_units::{ConfigError, Ecn, Ratio, Span, Time};
 
 use crate::config::{Config, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Segment};
 use crate::sender::{Agreed, Outgoing, Reason, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
@@ -487,18 +487,17 @@ impl Endpoint {
     #[inline]
     fn acknowledging(&mut self, ack: Ack, seq: Seq) -> Segment {
         self.receiver.window();
-        Segment {
+        let mut segment = Segment {
             seq,
             ack: ack.number,
             window: self.receiver.edge().since(ack.number),
             flags: Flags::ACK | Flags::ECE.when(ack.echo && self.ecn),
-            sack: if self.sack {
-                self.receiver.blocks()
-            } else {
-                SackBlocks::default()
-            },
             ..Segment::default()
+        };
+        if self.sack {
+            self.receiver.fill_blocks(&mut segment.sack);
         }
+        segment
     }
 
     /// The SYN or SYN-ACK, if one is due.

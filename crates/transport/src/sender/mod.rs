@@ -63,9 +63,8 @@ pub(crate) struct Sender {
     max: Seq,
     /// The peer takes numbers before this.
     edge: Seq,
-    /// The segment that moved `edge` last: its number and its acknowledgement (`SND.WL1`,
-    /// `SND.WL2`).
-    edge_from: (Seq, Seq),
+    /// The number of the segment that moved `edge` last (`SND.WL1`).
+    edge_from: Seq,
     /// The largest window that the peer ever announced.
     widest: u32,
     /// Payload bytes written, and those of them that are acknowledged.
@@ -78,6 +77,8 @@ pub(crate) struct Sender {
 
     mss: u32,
     rule: AnyWindow,
+    /// The rule's window, kept here because every segment asks for it.
+    window: u32,
     rtt: Rtt,
     scoreboard: Scoreboard,
     recovery: Recovery,
@@ -124,7 +125,7 @@ impl Sender {
             nxt: first,
             max: first,
             edge: first,
-            edge_from: (Seq(0), first),
+            edge_from: Seq(0),
             widest: 0,
             written: 0,
             acked: 0,
@@ -132,6 +133,7 @@ impl Sender {
             fin_wanted: false,
             fin: None,
             mss,
+            window: rule.window(),
             rule,
             rtt: Rtt::new(config),
             scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
@@ -171,8 +173,9 @@ impl Sender {
         self.ecn = agreed.ecn;
         self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
         self.rule.begin(agreed.mss, agreed.initial_window, self.una);
+        self.window = self.rule.window();
         self.edge = self.una + agreed.window.min(MAX_PEER_WINDOW);
-        self.edge_from = (agreed.seq, self.una);
+        self.edge_from = agreed.seq;
         self.widest = agreed.window;
     }
 
@@ -202,6 +205,7 @@ impl Sender {
         self.retries = self.retries.saturating_add(1);
         self.rtt.on_timeout();
         self.rule.on_timeout(&self.flight(), timeout);
+        self.window = self.rule.window();
         self.announce_reduction();
         self.scoreboard.clear();
         self.recovery = Recovery::Timeout(self.max);
@@ -380,6 +384,7 @@ impl Sender {
             assert!(self.pipe() <= self.outstanding(), "{self:?}");
         }
         assert!(self.written >= self.acked);
+        assert_eq!(self.window, self.rule.window());
         if let Some(fin) = self.fin {
             assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
         }

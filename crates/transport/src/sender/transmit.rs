@@ -45,7 +45,7 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) -> Option<Outgoing> {
-        if self.is_quiet() {
+        if self.is_quiet() || self.is_full() {
             return None;
         }
         let range = self.choose(now, probe_max, timers)?;
@@ -61,6 +61,19 @@ impl Sender {
             && !self.resend_first
             && !matches!(self.recovery, Recovery::Fast(_))
             && !self.probe_due
+    }
+
+    /// Whether the window is full of data that has no loss: the common answer after a segment was
+    /// sent. It may say no of a full window, never yes of one with room.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.recovery == Recovery::Open
+            && self.nxt == self.max
+            && self.prr.is_none()
+            && self.nxt - self.una >= self.window
+            && self.scoreboard.sacked() == 0
+            && self.duplicates == 0
+            && self.nxt != self.una
     }
 
     /// Payload bytes that were never sent.
@@ -168,7 +181,7 @@ impl Sender {
         if let Some(prr) = &self.prr {
             return prr.allowance() >= len;
         }
-        let window = self.rule.window().saturating_add(self.inflation);
+        let window = self.window.saturating_add(self.inflation);
         pipe.saturating_add(len) <= window
     }
 
@@ -230,6 +243,7 @@ impl Sender {
         };
         if idle > limit {
             self.rule.on_idle(restart, self.nxt);
+            self.window = self.rule.window();
         }
     }
 

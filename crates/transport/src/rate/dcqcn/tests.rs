@@ -630,6 +630,9 @@ fn an_ack_may_wait_for_others_but_not_the_last_one() {
         acks.push(receiver.poll_packet().map(|packet| packet.offset));
     }
     assert_eq!(acks, [None, None, Some(30), None, Some(50)]);
+    receiver.on_packet(&data(40, 10, Ecn::Ect0), us(5));
+    let duplicate = receiver.poll_packet().map(|packet| packet.offset);
+    assert_eq!(duplicate, Some(50), "nor one that is sent again");
     receiver.on_packet(&data(60, 10, Ecn::Ect0), us(6));
     assert_eq!(
         receiver.poll_packet().map(|packet| packet.kind),
