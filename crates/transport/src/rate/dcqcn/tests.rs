@@ -706,6 +706,17 @@ fn the_receiver_sends_at_most_one_cnp_per_interval() {
 }
 
 #[test]
+fn a_mark_at_the_end_of_the_interval_is_notified_at_once() {
+    let (_, mut receiver) = pair(&Config::default());
+    for at in [10, 60] {
+        receiver.on_packet(&data(at, 10, Ecn::Ce), us(at));
+        let first = receiver.poll_packet().map(|packet| packet.kind);
+        assert_eq!(first, Some(Kind::Cnp), "{at}");
+        receiver.poll_packet();
+    }
+}
+
+#[test]
 fn an_echo_answers_for_the_packets_since_the_last_answer() {
     let config = Config {
         ack_every: 2,
