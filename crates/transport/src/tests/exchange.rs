@@ -680,3 +680,111 @@ fn segments_know_their_place_in_the_messages() {
         Some(500)
     );
 }
+
+#[test]
+fn a_fin_waits_behind_a_closed_window_as_long_as_the_peer_answers() {
+    let config = Config {
+        reader: Reader::Manual,
+        receive_window: Bytes(2000),
+        max_retries: Some(2),
+        ..config()
+    };
+    let mut sender = established(&config, "reno");
+    let mut receiver = established(&config, "reno");
+    sender.write(2000, T);
+    let first = poll(&mut sender, T);
+    sender.close(T);
+    for segment in &first {
+        receiver.on_segment(segment, T);
+    }
+    for segment in poll(&mut receiver, T) {
+        sender.on_segment(&segment, T);
+    }
+    let mut now = T;
+    let mut fin = poll(&mut sender, T);
+    for _ in 0..6 {
+        assert_eq!((fin[0].len, fin[0].flags.has(Flags::FIN)), (0, true));
+        receiver.on_segment(&fin[0], now);
+        assert!(!receiver.is_finished(), "there is no room for its number");
+        for segment in poll(&mut receiver, now) {
+            sender.on_segment(&segment, now);
+        }
+        now = sender.poll_timeout().unwrap();
+        sender.on_timeout(now);
+        fin = poll(&mut sender, now);
+    }
+    receiver.read(2000, now);
+    assert_eq!(poll(&mut receiver, now)[0].window, 2000);
+    receiver.on_segment(&fin[0], now);
+    assert!(receiver.is_finished());
+    assert_eq!(
+        (receiver.received(), receiver.state()),
+        (2000, State::CloseWait)
+    );
+}
+
+#[test]
+fn nagle_holds_a_small_segment_until_the_others_are_acknowledged() {
+    let small = |nagle| {
+        let mut endpoint = established(&Config { nagle, ..config() }, "reno");
+        endpoint.write(100, T);
+        let first = shape(&poll(&mut endpoint, T));
+        endpoint.write(100, T);
+        let second = shape(&poll(&mut endpoint, T));
+        endpoint.on_segment(&ack(100, &[]), T);
+        (first, second, shape(&poll(&mut endpoint, T)))
+    };
+    assert_eq!(
+        small(false),
+        (Vec::from([(0, 100)]), Vec::from([(100, 100)]), Vec::new())
+    );
+    assert_eq!(
+        small(true),
+        (Vec::from([(0, 100)]), Vec::new(), Vec::from([(100, 100)]))
+    );
+}
+
+#[test]
+fn a_duplicate_is_reported_in_front_if_wanted() {
+    for (dsack, expected) in [(true, 1), (false, 0)] {
+        let mut endpoint = established(
+            &Config {
+                dsack,
+                delayed_ack: 1,
+                ..config()
+            },
+            "reno",
+        );
+        for _ in 0..2 {
+            endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
+        }
+        let sent = poll(&mut endpoint, T);
+        assert_eq!(sent[0].ack, Seq(1001));
+        assert_eq!(sent[0].sack.as_slice().len(), expected);
+    }
+}
+
+#[test]
+fn a_proportional_recovery_spends_half_of_what_arrives() {
+    let mut endpoint = established(
+        &Config {
+            prr: true,
+            ..config()
+        },
+        "reno",
+    );
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    // Segment 0 is lost. Two reports let new data out, the third starts the recovery from 12.
+    let mut sent = Vec::new();
+    for i in 1..=9 {
+        endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);
+        sent.push(poll(&mut endpoint, T).len());
+    }
+    // The third report sends the lost segment, whatever is due. 6 of 12 are the target, so of what
+    // has arrived in the recovery (1, 2, 3 with the third to fifth report) half is due: 0.5, 1 and
+    // 1.5, of which 1 is already spent. With the sixth report 12 − 6 − 1 + 1 = 6 are on the way:
+    // the target is reached, and one leaves for each that arrives.
+    assert_eq!(sent, [1, 1, 1, 0, 0, 0, 1, 1, 1]);
+    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (6000, 0));
+}
