@@ -788,3 +788,129 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
     assert_eq!(sent, [1, 1, 1, 0, 0, 0, 1, 1, 1]);
     assert_eq!((endpoint.window(), endpoint.stats().timeouts), (6000, 0));
 }
+
+#[test]
+fn after_a_timeout_sacked_data_that_the_receiver_dropped_is_sent_again() {
+    // RFC 2018, section 8: the receiver may drop what it has only SACKed.
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(4000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 3000)]), T);
+    poll(&mut endpoint, T);
+    let late = endpoint.poll_timeout().unwrap();
+    endpoint.on_timeout(late);
+    assert_eq!(shape(&poll(&mut endpoint, late)), [(0, 1000)]);
+    endpoint.on_segment(&ack(1000, &[]), late);
+    assert_eq!(
+        shape(&poll(&mut endpoint, late)),
+        [(1000, 1000), (2000, 1000)]
+    );
+}
+
+#[test]
+fn no_round_trip_is_measured_over_a_repair() {
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    let now = Time::from_ms(1);
+    endpoint.on_segment(&ack(0, &[(1000, 5000)]), now);
+    assert_eq!(shape(&poll(&mut endpoint, now)), [(0, 1000)]);
+    endpoint.on_segment(&ack(10_000, &[]), Time::from_ms(5));
+    assert_eq!(endpoint.smoothed_rtt(), None);
+    // The next segment is sent once, and timed.
+    endpoint.write(1000, Time::from_ms(5));
+    poll(&mut endpoint, Time::from_ms(5));
+    endpoint.on_segment(&ack(11_000, &[]), Time::from_ms(7));
+    assert_eq!(endpoint.smoothed_rtt(), Some(Span::from_ms(2)));
+}
+
+#[test]
+fn an_ack_that_advances_and_proves_a_loss_starts_the_repair() {
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(1000, &[(2000, 5000)]), T);
+    assert_eq!(endpoint.stats().fast_recoveries, 1);
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(1000, 1000)]);
+}
+
+#[test]
+fn reductions_for_losses_are_told_too_on_new_data() {
+    // RFC 3168, section 6.1.2: CWR after a reduction for any reason, never on a retransmission.
+    let mut endpoint = established(&config(), "rfc3168");
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 4000)]), T);
+    let sent = poll(&mut endpoint, T);
+    assert!(sent[0].is_retransmission && !sent[0].flags.has(Flags::CWR));
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    let sent = poll(&mut endpoint, T);
+    assert!(sent.len() > 1 && sent[0].flags.has(Flags::CWR) && !sent[1].flags.has(Flags::CWR));
+    // Plain TCP has nobody to tell.
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 4000)]), T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    assert!(
+        poll(&mut endpoint, T)
+            .iter()
+            .all(|segment| !segment.flags.has(Flags::CWR))
+    );
+}
+
+#[test]
+fn the_window_of_an_overtaken_segment_is_not_believed() {
+    let mut endpoint = established(&config(), "reno");
+    let mut newer = data(1000, Flags::NONE, Ecn::NotEct);
+    newer.window = 0;
+    endpoint.on_segment(&newer, T);
+    endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
+    endpoint.write(1000, T);
+    let sent = poll(&mut endpoint, T);
+    assert!(
+        sent.iter().all(|segment| segment.len == 0),
+        "the window is closed: {sent:?}"
+    );
+    // The same number with the same or a newer acknowledgement is.
+    endpoint.on_segment(
+        &Segment {
+            seq: Seq(2001),
+            ..ack(0, &[])
+        },
+        T,
+    );
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(0, 1000)]);
+}
+
+#[test]
+fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
+    // RFC 6582, section 3.2, step 2: they acknowledge no more than was sent before the timeout.
+    let mut endpoint = established(
+        &Config {
+            sack: false,
+            ..config()
+        },
+        "reno",
+    );
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    let late = endpoint.poll_timeout().unwrap();
+    endpoint.on_timeout(late);
+    poll(&mut endpoint, late);
+    endpoint.on_segment(&ack(10_000, &[]), late);
+    poll(&mut endpoint, late);
+    for _ in 0..4 {
+        endpoint.on_segment(&ack(10_000, &[]), late);
+        poll(&mut endpoint, late);
+    }
+    assert_eq!(endpoint.stats().fast_recoveries, 0);
+    // Once new data is acknowledged, three duplicates mean a loss again.
+    endpoint.on_segment(&ack(11_000, &[]), late);
+    poll(&mut endpoint, late);
+    for _ in 0..3 {
+        endpoint.on_segment(&ack(11_000, &[]), late);
+    }
+    assert_eq!(endpoint.stats().fast_recoveries, 1);
+}
