@@ -914,3 +914,20 @@ fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
     }
     assert_eq!(endpoint.stats().fast_recoveries, 1);
 }
+
+#[test]
+fn a_paced_reduction_is_over_when_nothing_is_on_the_way() {
+    let linux = window::dctcp::Config::profile("linux-5.1").unwrap();
+    let rule = window::Config::Dctcp(linux);
+    let mut endpoint = Endpoint::established(&config(), &rule, Seq(0), Seq(0)).unwrap();
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    let mut echo = ack(1000, &[]);
+    echo.flags |= Flags::ECE;
+    endpoint.on_segment(&echo, T);
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    assert_eq!((endpoint.window(), endpoint.outstanding()), (5000, 0));
+    // The next message has the whole window, not one segment per round trip.
+    endpoint.write(10_000, T);
+    assert_eq!(poll(&mut endpoint, T).len(), 5);
+}
