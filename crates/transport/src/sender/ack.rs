@@ -24,6 +24,7 @@ impl Sender {
         let ack = segment.ack;
         let flight = self.outstanding();
         let window_moved = self.take_window(segment);
+        self.unanswered = 0;
         if flight == 0 && !segment.flags.has(Flags::ECE) {
             // The usual case of an end that only receives: nothing to acknowledge.
             if window_moved && timers.is_set(Timer::Persist) {
@@ -161,7 +162,7 @@ impl Sender {
         self.retries = 0;
         if ack.is_after(self.peak_end) {
             self.last_peak = self.peak;
-            self.peak = self.pipe();
+            self.peak = self.nxt - ack;
             self.peak_end = self.max;
         }
         if self.settled.is_some_and(|point| ack.is_after(point)) {

@@ -108,8 +108,9 @@ pub(crate) struct Sender {
     peak_end: Seq,
     /// When payload was last sent.
     last_sent: Option<Time>,
-    /// Timeouts in a row without an answer from the peer.
+    /// Timeouts in a row without progress, and without any answer from the peer.
     retries: u32,
+    unanswered: u32,
     /// Probes in a row of a closed window.
     probes: u32,
     probe_due: bool,
@@ -152,6 +153,7 @@ impl Sender {
             peak_end: first,
             last_sent: None,
             retries: 0,
+            unanswered: 0,
             probes: 0,
             probe_due: false,
             rules: Rules {
@@ -203,6 +205,7 @@ impl Sender {
             Timeout::Repeated
         };
         self.retries = self.retries.saturating_add(1);
+        self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
         self.rule.on_timeout(&self.flight(), timeout);
         self.window = self.rule.window();
@@ -230,9 +233,9 @@ impl Sender {
         (self.rtt.timeout() * factor).min(max)
     }
 
-    /// Timeouts in a row without progress.
-    pub(crate) const fn retries(&self) -> u32 {
-        self.retries
+    /// Timeouts in a row without any answer from the peer.
+    pub(crate) const fn unanswered(&self) -> u32 {
+        self.unanswered
     }
 
     /// The round-trip estimate.

@@ -247,6 +247,21 @@ fn the_reaction_to_loss_differs() {
     );
 }
 
+#[test]
+fn the_window_before_a_mark_is_forgotten_with_its_data() {
+    let mut rule = rule("freebsd-thesis");
+    rule.on_ack(&ack(1, 10, true));
+    rule.on_loss(&flight(1, 10));
+    assert_eq!(
+        rule.window(),
+        5000,
+        "half of the ten segments before the mark"
+    );
+    rule.on_recovered(Seq(10 * MSS));
+    rule.on_loss(&flight(10, 15));
+    assert_eq!(rule.window(), 2500, "half of the window as it is");
+}
+
 /// The threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark if
 /// `marked`.
 fn after_timeout(name: &str, marked: bool) -> u32 {
