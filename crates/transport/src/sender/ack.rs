@@ -248,7 +248,9 @@ impl Sender {
         self.announce_reduction();
         self.scoreboard.begin_recovery();
         self.resend_first = true;
-        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(flight.bytes, self.max));
+        // RFC 6937 counts from all that is outstanding, limited transmit included.
+        let outstanding = self.outstanding();
+        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(outstanding, self.max));
         if !self.rules.sack {
             self.inflation = u32::from(self.rules.dupack_threshold) * self.mss;
         }

@@ -784,12 +784,13 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
         endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);
         sent.push(poll(&mut endpoint, T).len());
     }
-    // The third report sends the lost segment, whatever is due. 6 of 12 are the target, so of what
-    // has arrived in the recovery (1, 2, 3 with the third to fifth report) half is due: 0.5, 1 and
-    // 1.5, of which 1 is already spent. With the sixth report 12 − 6 − 1 + 1 = 6 are on the way:
-    // the target is reached, and one leaves for each that arrives.
-    assert_eq!(sent, [1, 1, 1, 0, 0, 0, 1, 1, 1]);
-    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (6000, 0));
+    // The third report sends the lost segment, whatever is due. 5 are the target, half of the 10
+    // without limited transmit, and 12 are outstanding. So 5/12 of what has arrived in the recovery
+    // is due: with the third to sixth report 0.4, 0.8, 1.25 and 1.7, of which 1 is already spent.
+    // With the seventh 12 − 7 − 1 + 1 = 5 are on the way: the target is reached, and from then on
+    // one leaves for each that arrives.
+    assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 1, 1]);
+    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (5000, 0));
 }
 
 #[test]
