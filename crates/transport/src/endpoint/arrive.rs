@@ -125,7 +125,10 @@ impl Endpoint {
         let next = self.receiver.next();
         if flags.has(Flags::RST) {
             // RFC 5961, section 3.2: only the exact number resets; one in the window is challenged.
-            if segment.seq == next {
+            if self.state == State::TimeWait {
+                // RFC 1337, section 3: nothing is left to reset. A peer that is already gone
+                // answers late duplicates of ours in this way.
+            } else if segment.seq == next {
                 self.broken = true;
                 self.end();
             } else if segment.seq.is_after(next) && segment.seq.is_before(self.receiver.edge()) {

@@ -8,9 +8,9 @@
 
 mod arrive;
 
-use tidegate_units::{ConfigError, Ecn, Ratio, Span, Time};
+use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 
-use crate::config::{Config, Ect, SynLoss};
+use crate::config::{self, Config, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::{Agreed, Outgoing, Reason, Sender};
@@ -101,7 +101,7 @@ struct Offer {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     mss: u16,
-    initial_window: u32,
+    initial_window: Size,
     rto_max: Span,
     time_wait: Span,
     max_retries: Option<u8>,
@@ -157,7 +157,7 @@ impl Endpoint {
     fn new(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
         config.check()?;
         let rule = rule.build(&Basis::new(config))?;
-        let uses_ecn = rule.ect() != EctUse::None || config.echo != crate::config::Echo::Off;
+        let uses_ecn = rule.ect() != EctUse::None || config.echo != config::Echo::Off;
         let ecn = config.ecn && uses_ecn;
         Ok(Self {
             state: State::Listen,
@@ -177,7 +177,7 @@ impl Endpoint {
             sack: false,
             rules: Rules {
                 mss: config.mss,
-                initial_window: config.initial_window_bytes(),
+                initial_window: config.initial_window,
                 rto_max: config.rto_max,
                 time_wait: config.time_wait,
                 max_retries: config.max_retries,
@@ -263,7 +263,8 @@ impl Endpoint {
         let known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
         if known {
             self.reset_due = Some(Segment {
-                seq: self.sender.nxt(),
+                // Not `nxt`, which a timeout takes back: below what has arrived, a RST is ignored.
+                seq: self.sender.max(),
                 ack: self.receiver.next(),
                 flags: Flags::RST | Flags::ACK,
                 ..Segment::default()
@@ -407,7 +408,10 @@ impl Endpoint {
         } else {
             self.offer.mss
         };
-        let mss = u32::from(self.rules.mss.min(theirs));
+        let mss = self.rules.mss.min(theirs);
+        // A window in packets is one of packets of the agreed size.
+        let initial_window = config::bytes(self.rules.initial_window, mss);
+        let mss = u32::from(mss);
         let lost = self.syns_sent > 1;
         let cautious = lost && self.rules.syn_loss == SynLoss::Cautious;
         if cautious {
@@ -418,7 +422,7 @@ impl Endpoint {
             initial_window: if cautious {
                 mss
             } else {
-                self.rules.initial_window.max(mss)
+                initial_window.max(mss)
             },
             sack: self.sack,
             ecn: self.ecn,
@@ -573,16 +577,16 @@ impl Endpoint {
     }
 
     /// Checks what must hold after every step.
-    #[cfg(test)]
-    pub(crate) fn check(&self) {
+    #[cfg(any(test, feature = "check"))]
+    pub fn check(&self) {
         self.sender.check();
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
         assert!(self.window() > 0 || self.state == State::Listen);
     }
 
     /// Checks, once there is nothing more to send, that a deadline will bring the sender back.
-    #[cfg(test)]
-    pub(crate) fn check_waiting(&self) {
+    #[cfg(any(test, feature = "check"))]
+    pub fn check_waiting(&self) {
         let waits = self.outstanding() > 0 || self.written() > self.acked();
         if waits && !matches!(self.state, State::Closed | State::Listen) {
             assert!(self.poll_timeout().is_some(), "a stalled sender: {self:?}");

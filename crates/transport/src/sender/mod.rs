@@ -259,12 +259,6 @@ impl Sender {
         self.una
     }
 
-    /// The next number to send.
-    #[inline]
-    pub(crate) const fn nxt(&self) -> Seq {
-        self.nxt
-    }
-
     /// One past the last number ever sent.
     #[inline]
     pub(crate) const fn max(&self) -> Seq {
@@ -378,7 +372,7 @@ impl Sender {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "check"))]
     pub(crate) fn check(&self) {
         assert!(self.nxt.is_within(self.una, self.max), "{self:?}");
         self.scoreboard.check(self.max);

@@ -935,3 +935,63 @@ fn a_paced_reduction_is_over_when_nothing_is_on_the_way() {
     endpoint.write(10_000, T);
     assert_eq!(poll(&mut endpoint, T).len(), 5);
 }
+
+#[test]
+fn a_closed_connection_that_waits_is_not_broken_by_a_reset() {
+    // The peer is gone already, and answers a late duplicate of ours with a RST.
+    let mut a = established(&config(), "reno");
+    a.close(T);
+    poll(&mut a, T);
+    let fin = Segment {
+        flags: Flags::ACK | Flags::FIN,
+        ..ack(1, &[])
+    };
+    a.on_segment(&fin, T);
+    assert_eq!(a.state(), State::TimeWait);
+    let reset = Segment {
+        seq: Seq(2),
+        flags: Flags::RST,
+        ..Segment::default()
+    };
+    a.on_segment(&reset, T);
+    assert_eq!((a.state(), a.is_broken()), (State::TimeWait, false));
+}
+
+#[test]
+fn a_reset_after_a_timeout_still_reaches_the_peer() {
+    // All data arrived and all ACKs were lost. A RST with the number of the first retransmission
+    // would lie before what the peer expects next.
+    let (mut a, mut b) = (
+        established(&config(), "reno"),
+        established(&config(), "reno"),
+    );
+    a.write(3000, T);
+    for segment in poll(&mut a, T) {
+        b.on_segment(&segment, T);
+    }
+    poll(&mut b, T);
+    let timeout = a.poll_timeout().unwrap();
+    a.on_timeout(timeout);
+    a.abort(timeout);
+    for segment in poll(&mut a, timeout) {
+        b.on_segment(&segment, timeout);
+    }
+    assert_eq!((b.state(), b.is_broken()), (State::Closed, true));
+}
+
+#[test]
+fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
+    let small = Config {
+        mss: 100,
+        ..config()
+    };
+    let mut client = Endpoint::connect(&config(), &rule("reno"), Seq(0)).unwrap();
+    let mut server = Endpoint::listen(&small, &rule("reno"), Seq(0)).unwrap();
+    client.write(100_000, T);
+    let syn = poll(&mut client, T);
+    server.on_segment(&syn[0], T);
+    let answer = poll(&mut server, T);
+    client.on_segment(&answer[0], T);
+    assert_eq!(client.window(), 10 * 100);
+    assert_eq!(poll(&mut client, T).len(), 10);
+}
