@@ -2,6 +2,7 @@
 
 use tidegate_dataplane::NonEct;
 
+use crate::connection;
 use crate::ops::{Drive, Order, Setup, check, decode};
 use crate::parts::{self, Choice};
 use crate::vector::{run_buffer, run_mark, run_sched};
@@ -57,6 +58,13 @@ pub fn run(
     };
     check(setup, marker, scheduler, buffer, &decode(bytes))
         .map_err(|violation| of_parts(violation.to_string()))
+}
+
+/// Takes two ends of a connection from the first bytes and operations from the rest. The error names
+/// the operation and what did not hold after it.
+pub fn transport(bytes: &[u8]) -> Result<(), String> {
+    let (ends, ops) = connection::decode(bytes);
+    connection::check(&ends, &ops).map_err(|problem| format!("{problem}\n{ends:?}"))
 }
 
 fn pick(choices: &[Choice], number: u8) -> Choice {

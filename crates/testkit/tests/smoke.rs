@@ -63,3 +63,13 @@ fn the_port_keeps_its_invariants_whatever_it_is_made_of() {
         }
     }
 }
+
+#[test]
+fn connections_keep_their_invariants_whatever_happens_to_them() {
+    for seed in 0..2000 {
+        let mut rng = Rng::new(seed, 2);
+        if let Err(problem) = fuzz::transport(&bytes(&mut rng, 900)) {
+            panic!("seed {seed}: {problem}");
+        }
+    }
+}

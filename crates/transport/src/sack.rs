@@ -331,7 +331,7 @@ impl Scoreboard {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "check"))]
 impl Scoreboard {
     /// Checks the invariants against a slow count.
     pub(crate) fn check(&self, sent: Seq) {
