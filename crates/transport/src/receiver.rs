@@ -43,7 +43,8 @@ pub(crate) struct Receiver {
     /// A duplicate to report in the next ACK (RFC 2883).
     duplicate: Option<Range>,
     buffer: u32,
-    mss: u32,
+    /// The least step of the window's edge that is worth telling.
+    step: u32,
     delay: Span,
     delayed_ack: u8,
     echo: Echo,
@@ -68,7 +69,7 @@ impl Receiver {
             echoing: false,
             duplicate: None,
             buffer,
-            mss: u32::from(config.mss),
+            step: u32::from(config.mss).min(buffer / 2).max(1),
             delay: config.ack_delay,
             delayed_ack: config.delayed_ack,
             echo: config.echo,
@@ -95,8 +96,8 @@ impl Receiver {
         let range = self.admissible(segment);
         let arrival = self.reassembly.insert(range);
         self.count(before);
-        if arrival == Arrival::Duplicate && self.reports_duplicates {
-            self.duplicate = Some(Range::new(segment.seq, segment.end()));
+        if arrival == Arrival::Duplicate {
+            self.on_old_data(segment);
         }
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
         self.waiting = self.waiting.saturating_add(1);
@@ -110,6 +111,13 @@ impl Receiver {
     /// An ACK is owed at once: an answer to a segment that was not acceptable, or to a probe.
     pub(crate) fn acknowledge_now(&mut self) {
         self.now = true;
+    }
+
+    /// A segment of nothing but old data arrived.
+    pub(crate) fn on_old_data(&mut self, segment: &Segment) {
+        if self.reports_duplicates && segment.len > 0 {
+            self.duplicate = Some(Range::new(segment.seq, segment.seq + segment.len));
+        }
     }
 
     /// The delayed ACK timer ran out.
@@ -144,20 +152,22 @@ impl Receiver {
         }
     }
 
-    /// The window to announce with an ACK of everything that has arrived. The right edge never
-    /// moves back, and moves forward in steps worth telling (RFC 9293, section 3.8.6.2.2).
+    /// Moves the edge of the window as far as there is room. It never moves back, and moves forward
+    /// in steps worth telling (RFC 9293, section 3.8.6.2.2).
     #[inline]
-    pub(crate) fn window(&mut self) -> u32 {
+    pub(crate) fn open_window(&mut self) {
         let edge = self.open_edge();
-        if edge.since(self.edge) >= self.step() {
+        if edge.since(self.edge) >= self.step {
             self.edge = edge;
         }
-        self.edge.since(self.next())
     }
 
     /// The SACK blocks to send.
     #[inline]
     pub(crate) fn blocks(&mut self) -> SackBlocks {
+        if self.duplicate.is_none() {
+            return self.reassembly.recent();
+        }
         self.reassembly.blocks(self.duplicate.take())
     }
 
@@ -166,7 +176,7 @@ impl Receiver {
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
         self.read += taken;
-        if self.open_edge().since(self.edge) >= self.step() {
+        if self.open_edge().since(self.edge) >= self.step {
             self.now = true;
         }
         taken
@@ -242,12 +252,6 @@ impl Receiver {
     fn open_edge(&self) -> Seq {
         let held = u32::try_from(self.readable()).unwrap_or(u32::MAX);
         self.next() + self.buffer.saturating_sub(held)
-    }
-
-    /// The least step of the window's edge that is worth telling.
-    #[inline]
-    fn step(&self) -> u32 {
-        self.mss.min(self.buffer / 2).max(1)
     }
 
     /// Applies the echo rule to a segment with data. `next` is what was expected before it.

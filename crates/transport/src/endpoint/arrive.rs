@@ -15,6 +15,15 @@ impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.stats.segments_received += 1;
+        if self.is_synchronised() {
+            self.on_segment_of_connection(segment, now);
+        } else {
+            self.on_segment_before_connection(segment, now);
+        }
+    }
+
+    #[cold]
+    fn on_segment_before_connection(&mut self, segment: &Segment, now: Time) {
         match self.state {
             State::Closed => self.answer_with_reset(segment),
             State::Listen => self.on_segment_in_listen(segment),
@@ -141,7 +150,11 @@ impl Endpoint {
             // may be the only one that gets through a closed window.
             let known = segment.ack.is_within(self.sender.una(), self.sender.max());
             if self.state != State::SynReceived && segment.len == 0 && known {
-                self.take_ack(segment, now);
+                self.sender
+                    .on_ack(segment, now, &mut self.timers, &mut self.stats);
+            }
+            if !segment.end().is_after(next) {
+                self.receiver.on_old_data(segment);
             }
             if self.state == State::TimeWait {
                 self.timers.set(Timer::TimeWait, now, self.rules.time_wait);
@@ -168,24 +181,27 @@ impl Endpoint {
     fn take_ack(&mut self, segment: &Segment, now: Time) -> bool {
         let (una, max) = (self.sender.una(), self.sender.max());
         let ack = segment.ack;
-        if ack.is_after(max) {
-            // It acknowledges what was never sent.
-            self.stats.segments_refused += 1;
-            self.answer(segment, now);
-            return false;
-        }
-        if ack.is_before(una) {
-            // RFC 5961, section 5.2: older than any window it could be a delayed segment of.
-            if una - ack > self.sender.widest().max(1) {
-                self.stats.segments_refused += 1;
-                self.answer(segment, now);
-                return false;
-            }
-            return true;
+        if !ack.is_within(una, max) {
+            return self.is_delayed(segment, now);
         }
         self.sender
             .on_ack(segment, now, &mut self.timers, &mut self.stats);
         true
+    }
+
+    /// Whether a segment whose acknowledgement is not of outstanding data is merely late. If not,
+    /// it is answered.
+    #[cold]
+    fn is_delayed(&mut self, segment: &Segment, now: Time) -> bool {
+        // RFC 5961, section 5.2: not of what was never sent, and not older than any window that
+        // the segment could have been delayed by.
+        let behind = self.sender.una().since(segment.ack);
+        if behind > 0 && behind <= self.sender.widest().max(1) {
+            return true;
+        }
+        self.stats.segments_refused += 1;
+        self.answer(segment, now);
+        false
     }
 
     #[inline]

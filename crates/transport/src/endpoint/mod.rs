@@ -370,7 +370,7 @@ impl Endpoint {
     fn on_retransmit_timeout(&mut self) {
         let retries = match self.state {
             State::SynSent | State::SynReceived => self.syns_sent,
-            _ => self.sender.retries() + 1,
+            _ => self.sender.unanswered() + 1,
         };
         if self
             .rules
@@ -435,13 +435,8 @@ impl Endpoint {
 
     #[inline]
     fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.reset_due.is_some() {
-            return self.reset_due.take();
-        }
-        match self.state {
-            State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.next_syn(now),
-            _ => {}
+        if self.reset_due.is_some() || !self.is_synchronised() {
+            return self.next_control(now);
         }
         if self.receiver.owes_earlier() {
             return self.next_ack();
@@ -454,50 +449,72 @@ impl Endpoint {
         }
     }
 
+    /// What leaves outside of a connection, or instead of it.
+    #[cold]
+    fn next_control(&mut self, now: Time) -> Option<Segment> {
+        if self.reset_due.is_some() {
+            return self.reset_due.take();
+        }
+        match self.state {
+            State::SynSent | State::SynReceived => self.next_syn(now),
+            _ => None,
+        }
+    }
+
+    /// Whether both ends know each other's numbers, and the handshake is over.
+    #[inline]
+    const fn is_synchronised(&self) -> bool {
+        !matches!(
+            self.state,
+            State::Closed | State::Listen | State::SynSent | State::SynReceived
+        )
+    }
+
     /// A segment with payload or FIN.
     #[inline]
     fn data(&mut self, outgoing: &Outgoing) -> Segment {
         let ack = self.receiver.piggyback(&mut self.timers);
-        let mut segment = self.acknowledging(ack, outgoing.seq);
-        segment.len = outgoing.len;
-        segment.flags |= Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
-        segment.is_retransmission = outgoing.reason == Reason::Retransmission;
-        let ect = self.sender.ect();
-        segment.ecn = match outgoing.reason {
+        let flags = Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
+        let ecn = match outgoing.reason {
             // A FIN alone is a control packet, like an ACK.
             _ if outgoing.len == 0 => self.codepoint(self.rules.ect_ack),
-            Reason::New if ect != EctUse::None => Ecn::Ect0,
+            Reason::New if self.sender.ect() != EctUse::None => Ecn::Ect0,
             // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
             Reason::New | Reason::Probe => Ecn::NotEct,
             Reason::Retransmission => self.codepoint(self.rules.ect_retransmission),
         };
-        segment
+        self.compose(ack, outgoing, flags, ecn)
     }
 
     #[inline]
     fn next_ack(&mut self) -> Option<Segment> {
         let ack = self.receiver.poll_ack(&mut self.timers)?;
-        let mut segment = self.acknowledging(ack, self.sender.max());
-        segment.ecn = self.codepoint(self.rules.ect_ack);
         self.stats.pure_acks_sent += 1;
-        Some(segment)
+        let empty = Outgoing::empty(self.sender.max());
+        let ecn = self.codepoint(self.rules.ect_ack);
+        Some(self.compose(ack, &empty, Flags::NONE, ecn))
     }
 
-    /// The header that every segment of an established connection has.
+    /// Any segment of an established connection.
     #[inline]
-    fn acknowledging(&mut self, ack: Ack, seq: Seq) -> Segment {
-        self.receiver.window();
+    fn compose(&mut self, ack: Ack, outgoing: &Outgoing, flags: Flags, ecn: Ecn) -> Segment {
+        self.receiver.open_window();
         Segment {
-            seq,
+            seq: outgoing.seq,
             ack: ack.number,
+            len: outgoing.len,
             window: self.receiver.edge().since(ack.number),
-            flags: Flags::ACK | Flags::ECE.when(ack.echo && self.ecn),
             sack: if self.sack {
                 self.receiver.blocks()
             } else {
                 SackBlocks::default()
             },
-            ..Segment::default()
+            flags: Flags::ACK | flags | Flags::ECE.when(ack.echo && self.ecn),
+            ecn,
+            class: 0,
+            sack_permitted: false,
+            mss: 0,
+            is_retransmission: matches!(outgoing.reason, Reason::Retransmission),
         }
     }
 
@@ -535,7 +552,7 @@ impl Endpoint {
             } else {
                 Seq(0)
             },
-            window: self.receiver.window(),
+            window: self.receiver.edge().since(self.receiver.next()),
             flags,
             ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct },
             sack_permitted: self.rules.sack && (!answers || self.offer.sack),

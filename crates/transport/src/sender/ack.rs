@@ -24,6 +24,14 @@ impl Sender {
         let ack = segment.ack;
         let flight = self.outstanding();
         let window_moved = self.take_window(segment);
+        self.unanswered = 0;
+        if flight == 0 && !segment.flags.has(Flags::ECE) {
+            // The usual case of an end that only receives: nothing to acknowledge.
+            if window_moved && timers.is_set(Timer::Persist) {
+                self.reopen(timers);
+            }
+            return;
+        }
         if window_moved && timers.is_set(Timer::Persist) {
             self.reopen(timers);
         }
@@ -79,6 +87,7 @@ impl Sender {
                 Pace::Prr => Some(Prr::new(flight, self.max)),
             };
         }
+        self.window = self.rule.window();
         if self.prr.is_some() {
             self.pace(acked.delivered);
         }
@@ -91,14 +100,12 @@ impl Sender {
     /// Learns of the peer's window (RFC 9293, section 3.10.7.4). Answers whether it changed.
     #[inline]
     fn take_window(&mut self, segment: &Segment) -> bool {
-        let (seq, ack) = self.edge_from;
-        let newer = segment.seq.is_after(seq)
-            || (segment.seq == seq && !segment.ack.is_before(ack))
-            || segment.ack.is_after(self.una);
-        if !newer || segment.ack.is_before(self.una) {
+        // The ACK number is not before `una`: older ones never get here. An equal one from an
+        // older segment was overtaken.
+        if segment.ack == self.una && segment.seq.is_before(self.edge_from) {
             return false;
         }
-        self.edge_from = (segment.seq, segment.ack);
+        self.edge_from = segment.seq;
         let window = segment.window.min(MAX_PEER_WINDOW);
         self.widest = self.widest.max(window);
         let edge = segment.ack + window;
@@ -155,7 +162,7 @@ impl Sender {
         self.retries = 0;
         if ack.is_after(self.peak_end) {
             self.last_peak = self.peak;
-            self.peak = self.pipe();
+            self.peak = self.nxt - ack;
             self.peak_end = self.max;
         }
         if self.settled.is_some_and(|point| ack.is_after(point)) {
@@ -180,6 +187,7 @@ impl Sender {
                 self.settled = (!self.rules.sack).then_some(point);
                 self.scoreboard.end_recovery();
                 self.rule.on_recovered(ack);
+                self.window = self.rule.window();
             }
             Recovery::Timeout(point) if ack.is_before(point) => {}
             Recovery::Timeout(point) => {
@@ -236,10 +244,13 @@ impl Sender {
             .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.rule.on_loss(&flight);
+        self.window = self.rule.window();
         self.announce_reduction();
         self.scoreboard.begin_recovery();
         self.resend_first = true;
-        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(flight.bytes, self.max));
+        // RFC 6937 counts from all that is outstanding, limited transmit included.
+        let outstanding = self.outstanding();
+        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(outstanding, self.max));
         if !self.rules.sack {
             self.inflation = u32::from(self.rules.dupack_threshold) * self.mss;
         }
@@ -249,7 +260,7 @@ impl Sender {
     #[cold]
     fn pace(&mut self, delivered: u32) {
         let pipe = self.pipe();
-        let target = self.rule.window();
+        let target = self.window;
         if let Some(prr) = &mut self.prr {
             prr.on_delivered(delivered, pipe, target, self.mss);
         }
@@ -261,7 +272,7 @@ impl Sender {
         match self.rules.growth {
             Growth::Always => true,
             Growth::WhenLimited => {
-                let window = self.rule.window();
+                let window = self.window;
                 let used = self.peak.max(self.last_peak);
                 if window < self.rule.threshold() {
                     window / 2 < used

@@ -63,9 +63,8 @@ pub(crate) struct Sender {
     max: Seq,
     /// The peer takes numbers before this.
     edge: Seq,
-    /// The segment that moved `edge` last: its number and its acknowledgement (`SND.WL1`,
-    /// `SND.WL2`).
-    edge_from: (Seq, Seq),
+    /// The number of the segment that moved `edge` last (`SND.WL1`).
+    edge_from: Seq,
     /// The largest window that the peer ever announced.
     widest: u32,
     /// Payload bytes written, and those of them that are acknowledged.
@@ -78,6 +77,8 @@ pub(crate) struct Sender {
 
     mss: u32,
     rule: AnyWindow,
+    /// The rule's window, kept here because every segment asks for it.
+    window: u32,
     rtt: Rtt,
     scoreboard: Scoreboard,
     recovery: Recovery,
@@ -107,8 +108,9 @@ pub(crate) struct Sender {
     peak_end: Seq,
     /// When payload was last sent.
     last_sent: Option<Time>,
-    /// Timeouts in a row without an answer from the peer.
+    /// Timeouts in a row without progress, and without any answer from the peer.
     retries: u32,
+    unanswered: u32,
     /// Probes in a row of a closed window.
     probes: u32,
     probe_due: bool,
@@ -124,7 +126,7 @@ impl Sender {
             nxt: first,
             max: first,
             edge: first,
-            edge_from: (Seq(0), first),
+            edge_from: Seq(0),
             widest: 0,
             written: 0,
             acked: 0,
@@ -132,6 +134,7 @@ impl Sender {
             fin_wanted: false,
             fin: None,
             mss,
+            window: rule.window(),
             rule,
             rtt: Rtt::new(config),
             scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
@@ -150,6 +153,7 @@ impl Sender {
             peak_end: first,
             last_sent: None,
             retries: 0,
+            unanswered: 0,
             probes: 0,
             probe_due: false,
             rules: Rules {
@@ -171,8 +175,9 @@ impl Sender {
         self.ecn = agreed.ecn;
         self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
         self.rule.begin(agreed.mss, agreed.initial_window, self.una);
+        self.window = self.rule.window();
         self.edge = self.una + agreed.window.min(MAX_PEER_WINDOW);
-        self.edge_from = (agreed.seq, self.una);
+        self.edge_from = agreed.seq;
         self.widest = agreed.window;
     }
 
@@ -200,8 +205,10 @@ impl Sender {
             Timeout::Repeated
         };
         self.retries = self.retries.saturating_add(1);
+        self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
         self.rule.on_timeout(&self.flight(), timeout);
+        self.window = self.rule.window();
         self.announce_reduction();
         self.scoreboard.clear();
         self.recovery = Recovery::Timeout(self.max);
@@ -226,9 +233,9 @@ impl Sender {
         (self.rtt.timeout() * factor).min(max)
     }
 
-    /// Timeouts in a row without progress.
-    pub(crate) const fn retries(&self) -> u32 {
-        self.retries
+    /// Timeouts in a row without any answer from the peer.
+    pub(crate) const fn unanswered(&self) -> u32 {
+        self.unanswered
     }
 
     /// The round-trip estimate.
@@ -380,6 +387,7 @@ impl Sender {
             assert!(self.pipe() <= self.outstanding(), "{self:?}");
         }
         assert!(self.written >= self.acked);
+        assert_eq!(self.window, self.rule.window());
         if let Some(fin) = self.fin {
             assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
         }

@@ -35,6 +35,20 @@ pub(crate) enum Reason {
     Retransmission,
 }
 
+impl Outgoing {
+    /// A segment without payload, to carry an ACK.
+    #[inline]
+    pub(crate) const fn empty(seq: Seq) -> Self {
+        Self {
+            seq,
+            len: 0,
+            fin: false,
+            cwr: false,
+            reason: Reason::New,
+        }
+    }
+}
+
 impl Sender {
     /// The next segment, if any may leave now.
     #[inline]
@@ -45,11 +59,43 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) -> Option<Outgoing> {
+        if self.is_plain() {
+            let unsent = self.unsent();
+            if unsent == 0 && !self.fin_wanted {
+                return None;
+            }
+            let full = u64::from(self.mss);
+            if unsent > full {
+                // A full segment of new data: does the window let it leave, and the peer take it?
+                let outstanding = self.nxt - self.una;
+                if outstanding > 0 && outstanding.saturating_add(self.mss) > self.window {
+                    return None;
+                }
+                if self.edge.since(self.nxt) >= self.mss {
+                    self.note_idle(now);
+                    let range = Range::new(self.nxt, self.nxt + self.mss);
+                    return Some(self.emit(range, now, timers, stats));
+                }
+            }
+        }
         if self.is_quiet() {
             return None;
         }
         let range = self.choose(now, probe_max, timers)?;
         Some(self.emit(range, now, timers, stats))
+    }
+
+    /// Whether data flows without any complication. What is then decided in a few steps is what
+    /// `choose` would decide too.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.recovery == Recovery::Open
+            && self.nxt == self.max
+            && self.duplicates == 0
+            && self.scoreboard.sacked() == 0
+            && self.fin.is_none()
+            && self.prr.is_none()
+            && !(self.resend_first | self.probe_due)
     }
 
     /// Whether there is nothing to send at all: the common answer after an ACK was sent.
@@ -168,7 +214,7 @@ impl Sender {
         if let Some(prr) = &self.prr {
             return prr.allowance() >= len;
         }
-        let window = self.rule.window().saturating_add(self.inflation);
+        let window = self.window.saturating_add(self.inflation);
         pipe.saturating_add(len) <= window
     }
 
@@ -230,6 +276,7 @@ impl Sender {
         };
         if idle > limit {
             self.rule.on_idle(restart, self.nxt);
+            self.window = self.rule.window();
         }
     }
 
@@ -279,7 +326,7 @@ impl Sender {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(range.len());
         }
-        self.peak = self.peak.max(self.pipe());
+        self.peak = self.peak.max(self.nxt - self.una);
         if len > 0 {
             self.last_sent = Some(now);
         }

@@ -683,3 +683,255 @@ fn segments_know_their_place_in_the_messages() {
         Some(500)
     );
 }
+
+#[test]
+fn a_fin_waits_behind_a_closed_window_as_long_as_the_peer_answers() {
+    let config = Config {
+        reader: Reader::Manual,
+        receive_window: Bytes(2000),
+        max_retries: Some(2),
+        ..config()
+    };
+    let mut sender = established(&config, "reno");
+    let mut receiver = established(&config, "reno");
+    sender.write(2000, T);
+    let first = poll(&mut sender, T);
+    sender.close(T);
+    for segment in &first {
+        receiver.on_segment(segment, T);
+    }
+    for segment in poll(&mut receiver, T) {
+        sender.on_segment(&segment, T);
+    }
+    let mut now = T;
+    let mut fin = poll(&mut sender, T);
+    for _ in 0..6 {
+        assert_eq!((fin[0].len, fin[0].flags.has(Flags::FIN)), (0, true));
+        receiver.on_segment(&fin[0], now);
+        assert!(!receiver.is_finished(), "there is no room for its number");
+        for segment in poll(&mut receiver, now) {
+            sender.on_segment(&segment, now);
+        }
+        now = sender.poll_timeout().unwrap();
+        sender.on_timeout(now);
+        fin = poll(&mut sender, now);
+    }
+    receiver.read(2000, now);
+    assert_eq!(poll(&mut receiver, now)[0].window, 2000);
+    receiver.on_segment(&fin[0], now);
+    assert!(receiver.is_finished());
+    assert_eq!(
+        (receiver.received(), receiver.state()),
+        (2000, State::CloseWait)
+    );
+}
+
+#[test]
+fn nagle_holds_a_small_segment_until_the_others_are_acknowledged() {
+    let small = |nagle| {
+        let mut endpoint = established(&Config { nagle, ..config() }, "reno");
+        endpoint.write(100, T);
+        let first = shape(&poll(&mut endpoint, T));
+        endpoint.write(100, T);
+        let second = shape(&poll(&mut endpoint, T));
+        endpoint.on_segment(&ack(100, &[]), T);
+        (first, second, shape(&poll(&mut endpoint, T)))
+    };
+    assert_eq!(
+        small(false),
+        (Vec::from([(0, 100)]), Vec::from([(100, 100)]), Vec::new())
+    );
+    assert_eq!(
+        small(true),
+        (Vec::from([(0, 100)]), Vec::new(), Vec::from([(100, 100)]))
+    );
+}
+
+#[test]
+fn a_duplicate_is_reported_in_front_if_wanted() {
+    for (dsack, expected) in [(true, 1), (false, 0)] {
+        let mut endpoint = established(
+            &Config {
+                dsack,
+                delayed_ack: 1,
+                ..config()
+            },
+            "reno",
+        );
+        for _ in 0..2 {
+            endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
+        }
+        let sent = poll(&mut endpoint, T);
+        assert_eq!(sent[0].ack, Seq(1001));
+        assert_eq!(sent[0].sack.as_slice().len(), expected);
+    }
+}
+
+#[test]
+fn a_proportional_recovery_spends_half_of_what_arrives() {
+    let mut endpoint = established(
+        &Config {
+            prr: true,
+            ..config()
+        },
+        "reno",
+    );
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    // Segment 0 is lost. Two reports let new data out, the third starts the recovery from 12.
+    let mut sent = Vec::new();
+    for i in 1..=9 {
+        endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);
+        sent.push(poll(&mut endpoint, T).len());
+    }
+    // The third report sends the lost segment, whatever is due. 5 are the target, half of the 10
+    // without limited transmit, and 12 are outstanding. So 5/12 of what has arrived in the recovery
+    // is due: with the third to sixth report 0.4, 0.8, 1.25 and 1.7, of which 1 is already spent.
+    // With the seventh 12 − 7 − 1 + 1 = 5 are on the way: the target is reached, and from then on
+    // one leaves for each that arrives.
+    assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 1, 1]);
+    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (5000, 0));
+}
+
+#[test]
+fn after_a_timeout_sacked_data_that_the_receiver_dropped_is_sent_again() {
+    // RFC 2018, section 8: the receiver may drop what it has only SACKed.
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(4000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 3000)]), T);
+    poll(&mut endpoint, T);
+    let late = endpoint.poll_timeout().unwrap();
+    endpoint.on_timeout(late);
+    assert_eq!(shape(&poll(&mut endpoint, late)), [(0, 1000)]);
+    endpoint.on_segment(&ack(1000, &[]), late);
+    assert_eq!(
+        shape(&poll(&mut endpoint, late)),
+        [(1000, 1000), (2000, 1000)]
+    );
+}
+
+#[test]
+fn no_round_trip_is_measured_over_a_repair() {
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    let now = Time::from_ms(1);
+    endpoint.on_segment(&ack(0, &[(1000, 5000)]), now);
+    assert_eq!(shape(&poll(&mut endpoint, now)), [(0, 1000)]);
+    endpoint.on_segment(&ack(10_000, &[]), Time::from_ms(5));
+    assert_eq!(endpoint.smoothed_rtt(), None);
+    // The next segment is sent once, and timed.
+    endpoint.write(1000, Time::from_ms(5));
+    poll(&mut endpoint, Time::from_ms(5));
+    endpoint.on_segment(&ack(11_000, &[]), Time::from_ms(7));
+    assert_eq!(endpoint.smoothed_rtt(), Some(Span::from_ms(2)));
+}
+
+#[test]
+fn an_ack_that_advances_and_proves_a_loss_starts_the_repair() {
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(1000, &[(2000, 5000)]), T);
+    assert_eq!(endpoint.stats().fast_recoveries, 1);
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(1000, 1000)]);
+}
+
+#[test]
+fn reductions_for_losses_are_told_too_on_new_data() {
+    // RFC 3168, section 6.1.2: CWR after a reduction for any reason, never on a retransmission.
+    let mut endpoint = established(&config(), "rfc3168");
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 4000)]), T);
+    let sent = poll(&mut endpoint, T);
+    assert!(sent[0].is_retransmission && !sent[0].flags.has(Flags::CWR));
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    let sent = poll(&mut endpoint, T);
+    assert!(sent.len() > 1 && sent[0].flags.has(Flags::CWR) && !sent[1].flags.has(Flags::CWR));
+    // Plain TCP has nobody to tell.
+    let mut endpoint = established(&config(), "reno");
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(0, &[(1000, 4000)]), T);
+    poll(&mut endpoint, T);
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    assert!(
+        poll(&mut endpoint, T)
+            .iter()
+            .all(|segment| !segment.flags.has(Flags::CWR))
+    );
+}
+
+#[test]
+fn the_window_of_an_overtaken_segment_is_not_believed() {
+    let mut endpoint = established(&config(), "reno");
+    let mut newer = data(1000, Flags::NONE, Ecn::NotEct);
+    newer.window = 0;
+    endpoint.on_segment(&newer, T);
+    endpoint.on_segment(&data(0, Flags::NONE, Ecn::NotEct), T);
+    endpoint.write(1000, T);
+    let sent = poll(&mut endpoint, T);
+    assert!(
+        sent.iter().all(|segment| segment.len == 0),
+        "the window is closed: {sent:?}"
+    );
+    // The same number with the same or a newer acknowledgement is.
+    endpoint.on_segment(
+        &Segment {
+            seq: Seq(2001),
+            ..ack(0, &[])
+        },
+        T,
+    );
+    assert_eq!(shape(&poll(&mut endpoint, T)), [(0, 1000)]);
+}
+
+#[test]
+fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
+    // RFC 6582, section 3.2, step 2: they acknowledge no more than was sent before the timeout.
+    let mut endpoint = established(
+        &Config {
+            sack: false,
+            ..config()
+        },
+        "reno",
+    );
+    endpoint.write(1_000_000, T);
+    poll(&mut endpoint, T);
+    let late = endpoint.poll_timeout().unwrap();
+    endpoint.on_timeout(late);
+    poll(&mut endpoint, late);
+    endpoint.on_segment(&ack(10_000, &[]), late);
+    poll(&mut endpoint, late);
+    for _ in 0..4 {
+        endpoint.on_segment(&ack(10_000, &[]), late);
+        poll(&mut endpoint, late);
+    }
+    assert_eq!(endpoint.stats().fast_recoveries, 0);
+    // Once new data is acknowledged, three duplicates mean a loss again.
+    endpoint.on_segment(&ack(11_000, &[]), late);
+    poll(&mut endpoint, late);
+    for _ in 0..3 {
+        endpoint.on_segment(&ack(11_000, &[]), late);
+    }
+    assert_eq!(endpoint.stats().fast_recoveries, 1);
+}
+
+#[test]
+fn a_paced_reduction_is_over_when_nothing_is_on_the_way() {
+    let linux = window::dctcp::Config::profile("linux-5.1").unwrap();
+    let rule = window::Config::Dctcp(linux);
+    let mut endpoint = Endpoint::established(&config(), &rule, Seq(0), Seq(0)).unwrap();
+    endpoint.write(10_000, T);
+    poll(&mut endpoint, T);
+    let mut echo = ack(1000, &[]);
+    echo.flags |= Flags::ECE;
+    endpoint.on_segment(&echo, T);
+    endpoint.on_segment(&ack(10_000, &[]), T);
+    assert_eq!((endpoint.window(), endpoint.outstanding()), (5000, 0));
+    // The next message has the whole window, not one segment per round trip.
+    endpoint.write(10_000, T);
+    assert_eq!(poll(&mut endpoint, T).len(), 5);
+}

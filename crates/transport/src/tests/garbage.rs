@@ -48,6 +48,25 @@ fn an_ack_of_unsent_data_is_answered_and_changes_nothing() {
 }
 
 #[test]
+fn an_acknowledgement_older_than_any_window_is_refused_with_its_data() {
+    // RFC 5961, section 5.2; the largest window that was announced is 16 MiB.
+    let widest = 16 << 20;
+    for (ack, taken) in [
+        (1_u32.wrapping_sub(widest), 1000),
+        (0_u32.wrapping_sub(widest), 0),
+    ] {
+        let mut endpoint = established();
+        endpoint.on_segment(&segment(1, ack, 1000, Flags::ACK), T);
+        assert_eq!(endpoint.received(), taken, "{ack}");
+        assert_eq!(
+            endpoint.poll_segment(T).is_some(),
+            taken == 0,
+            "the refusal is answered"
+        );
+    }
+}
+
+#[test]
 fn only_a_reset_with_the_exact_number_is_believed() {
     for (seq, expected, answered) in [
         (1, State::Closed, false),
@@ -87,9 +106,11 @@ fn old_data_is_acknowledged_again_and_data_beyond_the_window_is_not_taken() {
     endpoint.on_segment(&segment(beyond - 10, 1, 1000, Flags::ACK), T);
     let block = Range::new(Seq(beyond - 10), Seq(beyond));
     assert_eq!(endpoint.poll_segment(T).unwrap().sack.as_slice(), [block]);
-    // Half the sequence space of payload.
-    endpoint.on_segment(&segment(1001, 1, u32::MAX, Flags::ACK), T);
-    assert_eq!(endpoint.received(), 1000);
+    // More payload than any window, up to the whole sequence space.
+    for len in [(1 << 30) + 1, 1 << 31, u32::MAX] {
+        endpoint.on_segment(&segment(1001, 1, len, Flags::ACK), T);
+        assert_eq!(endpoint.received(), 1000);
+    }
 }
 
 #[test]

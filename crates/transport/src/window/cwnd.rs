@@ -251,3 +251,153 @@ impl OncePerWindow {
         self.end.is_some()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    fn cwnd(abc: Option<u8>) -> Cwnd {
+        Cwnd::new(&Basis {
+            mss: MSS,
+            initial: 4 * MSS,
+            max: 50 * MSS,
+            abc,
+            slow_start: SlowStart::Below,
+        })
+    }
+
+    #[test]
+    fn at_the_threshold_the_setting_decides_whether_it_is_slow_start() {
+        for (slow_start, threshold, expected) in [
+            (SlowStart::Below, 4001, 6000),
+            (SlowStart::Below, 4000, 4000),
+            (SlowStart::UpTo, 4000, 6000),
+            (SlowStart::UpTo, 3999, 4000),
+        ] {
+            let mut cwnd = cwnd(Some(2));
+            cwnd.basis.slow_start = slow_start;
+            cwnd.cut_to(4000, threshold);
+            cwnd.grow(2000);
+            assert_eq!(cwnd.window(), expected, "{slow_start:?} {threshold}");
+        }
+    }
+
+    #[test]
+    fn slow_start_counts_bytes_up_to_the_limit() {
+        for (abc, bytes, expected) in [
+            (None, 1, 5000),
+            (None, 9000, 5000),
+            (Some(1), 400, 4400),
+            (Some(1), 2000, 5000),
+            (Some(2), 2000, 6000),
+            (Some(2), 2001, 6000),
+        ] {
+            let mut cwnd = cwnd(abc);
+            cwnd.grow(bytes);
+            assert_eq!(cwnd.window(), expected, "{abc:?} {bytes}");
+        }
+    }
+
+    #[test]
+    fn after_a_timeout_slow_start_counts_one_segment_per_ack() {
+        let mut cwnd = cwnd(Some(2));
+        cwnd.collapse(4000, Timeout::First);
+        assert_eq!((cwnd.window(), cwnd.threshold()), (1000, 4000));
+        cwnd.grow(2000);
+        assert_eq!(cwnd.window(), 2000);
+        cwnd.collapse(2000, Timeout::Repeated);
+        assert_eq!((cwnd.window(), cwnd.threshold()), (1000, 4000));
+        // The threshold is reached: avoidance, and the next slow start counts two again.
+        for _ in 0..4 {
+            cwnd.grow(2000);
+        }
+        assert_eq!(cwnd.window(), 4000);
+        cwnd.cut_to(1000, 9000);
+        cwnd.grow(2000);
+        assert_eq!(cwnd.window(), 3000);
+    }
+
+    #[test]
+    fn avoidance_adds_one_segment_per_window_of_bytes() {
+        let mut cwnd = cwnd(Some(1));
+        cwnd.cut_to(4000, 4000);
+        for (bytes, expected) in [(3999, 4000), (1, 5000), (4999, 5000), (1, 6000)] {
+            cwnd.grow(bytes);
+            assert_eq!(cwnd.window(), expected);
+        }
+        // What is left over counts for the next segment.
+        cwnd.grow(7000);
+        assert_eq!(cwnd.window(), 7000);
+        cwnd.grow(6000);
+        assert_eq!(cwnd.window(), 8000);
+    }
+
+    #[test]
+    fn the_window_stays_below_its_maximum() {
+        let mut cwnd = cwnd(None);
+        for _ in 0..100 {
+            cwnd.grow(MSS);
+        }
+        assert_eq!(cwnd.window(), 50_000);
+        cwnd.cut_to(50_000, 1000);
+        cwnd.grow(u32::MAX);
+        for _ in 0..100 {
+            cwnd.grow(MSS);
+        }
+        assert_eq!(cwnd.window(), 50_000);
+    }
+
+    #[test]
+    fn idle_times_lower_the_window() {
+        let after = |window, restart| {
+            let mut cwnd = cwnd(None);
+            cwnd.cut_to(window, 6000);
+            cwnd.restart(restart);
+            (cwnd.window(), cwnd.threshold())
+        };
+        assert_eq!(after(20_000, Restart::Keep), (20_000, 6000));
+        assert_eq!(after(20_000, Restart::AtMostInitial), (4000, 6000));
+        assert_eq!(after(2000, Restart::AtMostInitial), (2000, 6000));
+        assert_eq!(after(2000, Restart::Initial), (4000, 6000));
+        // Halved once and twice, then at the initial window; three quarters stay as threshold.
+        assert_eq!(after(20_000, Restart::Decay(1)), (10_000, 15_000));
+        assert_eq!(after(20_000, Restart::Decay(2)), (5000, 15_000));
+        assert_eq!(after(20_000, Restart::Decay(3)), (4000, 15_000));
+        assert_eq!(after(20_000, Restart::Decay(u32::MAX)), (4000, 15_000));
+        assert_eq!(after(2000, Restart::Decay(1)), (2000, 6000));
+    }
+
+    #[test]
+    fn half_of_the_flight_is_at_least_two_segments_and_never_a_rise() {
+        let mut cwnd = cwnd(None);
+        assert_eq!(
+            [cwnd.half(3999), cwnd.half(4000), cwnd.half(4002)],
+            [2000, 2000, 2001]
+        );
+        cwnd.cut_to(1500, 9000);
+        cwnd.halve(8000);
+        assert_eq!((cwnd.window(), cwnd.threshold()), (1500, 4000));
+    }
+
+    #[test]
+    fn one_reaction_per_window_ends_strictly_after_its_data() {
+        let mut once = OncePerWindow::new(Regrowth::Frozen);
+        assert!(once.on_ack(Seq(0), true));
+        once.on_mark(Seq(10));
+        assert!(!once.on_ack(Seq(10), true) && once.is_open());
+        assert!(once.on_ack(Seq(11), true) && !once.is_open());
+        // A loss answers for marks but does not freeze.
+        once.on_loss(Seq(20));
+        assert!(once.on_ack(Seq(15), true) && once.is_open());
+        once.clear();
+        assert!(!once.is_open());
+        let mut once = OncePerWindow::new(Regrowth::ExceptFirstEcho);
+        let grows = [true, true, false, true].map(|echo| once.on_ack(Seq(0), echo));
+        assert_eq!(grows, [false, true, true, false]);
+        let mut once = OncePerWindow::new(Regrowth::Continues);
+        once.on_mark(Seq(10));
+        assert!(once.on_ack(Seq(1), true));
+    }
+}

@@ -101,3 +101,56 @@ impl WindowRule for EcnStar {
         EctUse::Data
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{ack, basis, flight};
+
+    fn rule() -> EcnStar {
+        let mut rule = EcnStar::new(&Config::default(), &basis()).unwrap();
+        rule.begin(1000, 10_000, Seq(0));
+        rule
+    }
+
+    #[test]
+    fn a_mark_halves_the_window_itself_and_growth_goes_on() {
+        let mut rule = rule();
+        // Three segments outstanding of a window of ten: the window counts, not the flight.
+        assert_eq!(
+            rule.on_ack(&ack(1, 3, true)),
+            Reaction::Reduced(Pace::AtOnce)
+        );
+        assert_eq!((rule.window(), rule.threshold()), (5000, 5000));
+        // Avoidance: five more ACKs, with or without ECE, make a segment.
+        for i in 2..=3 {
+            rule.on_ack(&ack(i, 3, true));
+        }
+        assert_eq!(rule.window(), 5000);
+        for i in 4..=6 {
+            rule.on_ack(&ack(i, 9, false));
+        }
+        assert_eq!(rule.window(), 6000);
+    }
+
+    #[test]
+    fn the_floor_is_one_segment_and_the_threshold_two() {
+        let mut rule = rule();
+        rule.begin(1000, 1000, Seq(0));
+        rule.on_ack(&ack(1, 3, true));
+        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+    }
+
+    #[test]
+    fn a_loss_after_a_mark_does_not_cut_again() {
+        let mut rule = rule();
+        rule.on_ack(&ack(1, 10, true));
+        rule.on_loss(&flight(1, 10));
+        assert_eq!(rule.window(), 5000);
+        rule.on_recovered(Seq(10_000));
+        rule.on_loss(&flight(10, 15));
+        assert_eq!(rule.window(), 2500);
+        rule.on_timeout(&flight(10, 15), Timeout::First);
+        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+    }
+}

@@ -322,3 +322,75 @@ impl WindowRule for AnyWindow {
         forward!(self, rule => rule.cwr())
     }
 }
+
+/// What the rules' own tests start from.
+#[cfg(test)]
+mod testing {
+    use super::*;
+
+    /// Segments of 1000 bytes, an initial window of ten, byte counting with L = 1.
+    pub(in crate::window) fn basis() -> Basis {
+        Basis {
+            mss: 1000,
+            initial: 10_000,
+            max: 1 << 30,
+            abc: Some(1),
+            slow_start: crate::config::SlowStart::Below,
+        }
+    }
+
+    /// An ACK of one segment that brings the acknowledged part to `ack` thousand bytes, while
+    /// `sent` thousand were sent.
+    pub(in crate::window) fn ack(ack: u32, sent: u32, echo: bool) -> Acked {
+        Acked {
+            ack: Seq(ack * 1000),
+            sent: Seq(sent * 1000),
+            bytes: 1000,
+            delivered: 1000,
+            flight: sent * 1000 - (ack - 1).min(sent) * 1000,
+            echo,
+            kind: AckKind::Advance,
+            phase: Phase::Open,
+            may_grow: true,
+        }
+    }
+
+    /// What is outstanding between two thousands.
+    pub(in crate::window) fn flight(una: u32, sent: u32) -> Flight {
+        Flight {
+            bytes: (sent - una) * 1000,
+            una: Seq(una * 1000),
+            sent: Seq(sent * 1000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn rules_are_known_by_name_and_field() {
+        for name in Config::NAMES {
+            let mut config = Config::named(name).unwrap();
+            assert_eq!(config.name(), *name);
+            assert!(config.build(&testing::basis()).is_ok(), "{name}");
+            for field in config.fields() {
+                let text = config.value(field.name).unwrap();
+                config.set(field.name, &text).unwrap();
+            }
+            assert!(config.set("colour", "blue").is_err());
+        }
+        assert_eq!(Config::named("cubic"), None);
+        let mut dctcp = Config::named("dctcp").unwrap();
+        dctcp.set("gain", "1/8").unwrap();
+        assert_eq!(dctcp.value("gain"), Some("1/8".to_string()));
+    }
+
+    #[test]
+    fn any_rule_stays_small() {
+        assert!(size_of::<AnyWindow>() <= 192, "{}", size_of::<AnyWindow>());
+    }
+}

@@ -92,3 +92,50 @@ impl WindowRule for Odctcp {
         self.0.cwr()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{ack, basis, flight};
+
+    fn rule() -> Odctcp {
+        let mut rule = Odctcp::new(&Config::default(), &basis()).unwrap();
+        rule.begin(1000, 10_000, Seq(0));
+        rule
+    }
+
+    #[test]
+    fn it_is_the_dctcp_of_the_thesis_with_cwr() {
+        let mut rule = rule();
+        assert_eq!((rule.cwr(), rule.ect()), (Cwr::Sent, EctUse::All));
+        // α₀ = 0: the echo is handled before the sample of its ACK, so the first cut is by nothing
+        // (figure 4.4); then the sample makes α = 64/1024.
+        assert_ne!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
+        assert_eq!(rule.window(), 10_000);
+        assert_eq!(rule.alpha(), Ratio::new(64, 1024));
+        rule.on_loss(&flight(1, 10));
+        assert_eq!(rule.window(), 5000, "half of the window before the mark");
+        rule.on_recovered(Seq(10_000));
+        rule.on_idle(Restart::AtMostInitial, Seq(10_000));
+        assert_eq!(rule.alpha(), Some(Ratio::ZERO));
+        rule.on_timeout(&flight(10, 14), Timeout::First);
+        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+    }
+
+    #[test]
+    fn the_initial_alpha_can_be_chosen() {
+        let config = Config {
+            initial_alpha: Ratio::ONE,
+            ..Config::default()
+        };
+        let mut rule = Odctcp::new(&config, &basis()).unwrap();
+        rule.begin(1000, 10_000, Seq(0));
+        rule.on_ack(&ack(1, 10, true));
+        assert_eq!(rule.window(), 5000);
+        let config = Config {
+            initial_alpha: Ratio::whole(2),
+            ..Config::default()
+        };
+        assert!(Odctcp::new(&config, &basis()).is_err());
+    }
+}

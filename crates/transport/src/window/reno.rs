@@ -68,3 +68,38 @@ impl WindowRule for Reno {
         EctUse::None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::testing::{ack, basis, flight};
+
+    fn rule() -> Reno {
+        let mut rule = Reno::new(&Config::default(), &basis()).unwrap();
+        rule.begin(1000, 10_000, Seq(0));
+        rule
+    }
+
+    #[test]
+    fn marks_mean_nothing_and_losses_halve() {
+        let mut rule = rule();
+        assert_eq!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
+        assert_eq!(rule.window(), 11_000);
+        rule.on_loss(&flight(1, 11));
+        assert_eq!((rule.window(), rule.threshold()), (5000, 5000));
+        rule.on_timeout(&flight(1, 9), Timeout::First);
+        assert_eq!((rule.window(), rule.threshold()), (1000, 4000));
+        rule.on_timeout(&flight(1, 2), Timeout::Repeated);
+        assert_eq!((rule.window(), rule.threshold()), (1000, 4000));
+        assert_eq!((rule.ect(), rule.alpha()), (EctUse::None, None));
+    }
+
+    #[test]
+    fn the_window_grows_only_when_it_may() {
+        let mut rule = rule();
+        let mut held = ack(1, 10, false);
+        held.may_grow = false;
+        rule.on_ack(&held);
+        assert_eq!(rule.window(), 10_000);
+    }
+}

@@ -527,9 +527,9 @@ fn a_nack_sends_the_sender_back_and_old_or_wild_answers_are_ignored() {
     sender.on_packet(&data(0, 1_000, Ecn::Ce), us(5));
     assert_eq!((sender.acked(), sender.stats().nacks), (0, 0));
     sender.on_packet(&answer(Kind::Nack, 2_000), us(5));
-    assert_eq!(sender.acked(), 2_000);
+    assert_eq!((sender.acked(), sender.stats().nacks), (2_000, 1));
     sender.on_packet(&answer(Kind::Nack, 1_000), us(5));
-    assert_eq!(sender.stats().nacks, 1);
+    assert_eq!(sender.stats().nacks, 1, "an old one");
     assert_eq!(send(&mut sender), Some((2_000, true)));
     // An ACK for what left before it went back moves it forward.
     sender.on_packet(&answer(Kind::Ack, 4_000), us(6));
@@ -630,6 +630,9 @@ fn an_ack_may_wait_for_others_but_not_the_last_one() {
         acks.push(receiver.poll_packet().map(|packet| packet.offset));
     }
     assert_eq!(acks, [None, None, Some(30), None, Some(50)]);
+    receiver.on_packet(&data(40, 10, Ecn::Ect0), us(5));
+    let duplicate = receiver.poll_packet().map(|packet| packet.offset);
+    assert_eq!(duplicate, Some(50), "nor one that is sent again");
     receiver.on_packet(&data(60, 10, Ecn::Ect0), us(6));
     assert_eq!(
         receiver.poll_packet().map(|packet| packet.kind),
@@ -700,6 +703,17 @@ fn the_receiver_sends_at_most_one_cnp_per_interval() {
         [10, 60],
         "its length has passed"
     );
+}
+
+#[test]
+fn a_mark_at_the_end_of_the_interval_is_notified_at_once() {
+    let (_, mut receiver) = pair(&Config::default());
+    for at in [10, 60] {
+        receiver.on_packet(&data(at, 10, Ecn::Ce), us(at));
+        let first = receiver.poll_packet().map(|packet| packet.kind);
+        assert_eq!(first, Some(Kind::Cnp), "{at}");
+        receiver.poll_packet();
+    }
 }
 
 #[test]

@@ -5,49 +5,15 @@ use alloc::vec::Vec;
 use tidegate_units::Settings;
 
 use super::*;
-use crate::config::SlowStart;
 use crate::window::AckKind;
+use crate::window::testing::{ack, basis, flight};
 
 const MSS: u32 = 1000;
-
-fn basis() -> Basis {
-    Basis {
-        mss: MSS,
-        initial: 10 * MSS,
-        max: 1 << 30,
-        abc: Some(1),
-        slow_start: SlowStart::Below,
-    }
-}
 
 fn rule(name: &str) -> Dctcp {
     let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
     rule.begin(MSS, 10 * MSS, Seq(0));
     rule
-}
-
-/// An ACK of one segment that brings the acknowledged part to `ack` thousand bytes, while `sent`
-/// thousand were sent.
-fn ack(ack: u32, sent: u32, echo: bool) -> Acked {
-    Acked {
-        ack: Seq(ack * MSS),
-        sent: Seq(sent * MSS),
-        bytes: MSS,
-        delivered: MSS,
-        flight: sent * MSS - (ack - 1) * MSS,
-        echo,
-        kind: AckKind::Advance,
-        phase: Phase::Open,
-        may_grow: true,
-    }
-}
-
-fn flight(una: u32, sent: u32) -> Flight {
-    Flight {
-        bytes: (sent - una) * MSS,
-        una: Seq(una * MSS),
-        sent: Seq(sent * MSS),
-    }
 }
 
 /// α in parts of 1024, rounded down.
@@ -279,6 +245,21 @@ fn the_reaction_to_loss_differs() {
         (5000, 5000),
         "half of the window before"
     );
+}
+
+#[test]
+fn the_window_before_a_mark_is_forgotten_with_its_data() {
+    let mut rule = rule("freebsd-thesis");
+    rule.on_ack(&ack(1, 10, true));
+    rule.on_loss(&flight(1, 10));
+    assert_eq!(
+        rule.window(),
+        5000,
+        "half of the ten segments before the mark"
+    );
+    rule.on_recovered(Seq(10 * MSS));
+    rule.on_loss(&flight(10, 15));
+    assert_eq!(rule.window(), 2500, "half of the window as it is");
 }
 
 /// The threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark if
