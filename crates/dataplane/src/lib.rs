@@ -46,3 +46,8 @@ pub use store::Slot;
 
 /// The most queues a port can have: one bit each in a 128-bit map, as on Tofino 2.
 pub const MAX_QUEUES: u8 = 128;
+
+/// The examples of the README are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

@@ -9,7 +9,6 @@ use alloc::vec::Vec;
 
 use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
 
-use crate::Pkt;
 use crate::buffer::Charge;
 
 /// The place of a waiting packet in its port's store.
@@ -30,7 +29,7 @@ pub(crate) struct Entry {
     /// What the buffer charged for it; its length is the packet's.
     pub(crate) charge: Charge,
     /// The packet behind it in the same list, or the next free slot.
-    next: Slot,
+    pub(crate) next: Slot,
     pub(crate) ecn: Ecn,
     /// The queue it counts for. Schedulers that merge queues keep one list for several.
     pub(crate) queue: QueueId,
@@ -72,59 +71,23 @@ impl Store {
 
     /// Puts a packet into a free slot, in no list.
     #[inline]
-    pub(crate) fn insert(
-        &mut self,
-        id: PktId,
-        pkt: &Pkt,
-        queue: QueueId,
-        arrival: Time,
-        charge: Charge,
-    ) -> Slot {
-        let slot = self.free;
-        let Some(place) = self.entries.get_mut(slot.0 as usize) else {
-            return self.grow(id, pkt, queue, arrival, charge);
-        };
-        self.free = place.next;
-        *place = Entry {
-            arrival,
-            id,
-            flow: pkt.flow,
-            charge,
-            next: Slot::NONE,
-            ecn: pkt.ecn,
-            queue,
-        };
-        slot
+    pub(crate) fn insert(&mut self, entry: Entry) -> Slot {
+        loop {
+            let slot = self.free;
+            if let Some(place) = self.entries.get_mut(slot.0 as usize) {
+                self.free = place.next;
+                *place = entry;
+                return slot;
+            }
+            // Growing apart from the packet lets it go straight from registers to its place.
+            self.grow();
+        }
     }
 
-    /// Adds a slot and puts the packet there.
-    #[cold]
-    #[inline(never)]
-    fn grow(
-        &mut self,
-        id: PktId,
-        pkt: &Pkt,
-        queue: QueueId,
-        arrival: Time,
-        charge: Charge,
-    ) -> Slot {
-        let slot = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
-        let next = Slot::NONE;
-        self.entries.push(Entry {
-            arrival,
-            id,
-            flow: pkt.flow,
-            charge,
-            next,
-            ecn: pkt.ecn,
-            queue,
-        });
-        Slot(slot)
-    }
-
-    /// Appends a slot to a list. Returns whether the list was empty.
+    /// Puts a packet at the end of a list. Returns whether the list was empty.
     #[inline]
-    pub(crate) fn push(&mut self, list: &mut List, slot: Slot) -> bool {
+    pub(crate) fn push(&mut self, list: &mut List, entry: Entry) -> bool {
+        let slot = self.insert(entry);
         let was_empty = list.is_empty();
         if was_empty {
             list.head = slot;
@@ -133,6 +96,23 @@ impl Store {
         }
         list.tail = slot;
         was_empty
+    }
+
+    /// Adds one free slot.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let slot = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
+        self.entries.push(Entry {
+            arrival: Time::ZERO,
+            id: PktId(0),
+            flow: FlowId(0),
+            charge: Charge::new(0, 0),
+            next: Slot::NONE,
+            ecn: Ecn::NotEct,
+            queue: QueueId(0),
+        });
+        self.free = Slot(slot);
     }
 
     /// Takes the first packet of a list that is not empty.
@@ -151,6 +131,12 @@ impl Store {
         vacate(place, &mut self.free, slot)
     }
 
+    /// Queue of the first packet of a list that is not empty.
+    #[inline]
+    pub(crate) fn head_queue(&self, list: List) -> QueueId {
+        self.entries[list.head.0 as usize].queue
+    }
+
     /// Length of the first packet of a list, or `None` if the list is empty.
     #[inline]
     pub(crate) fn head_len(&self, list: List) -> Option<u32> {
@@ -164,7 +150,7 @@ impl Store {
 #[inline]
 fn vacate(place: &mut Entry, free: &mut Slot, slot: Slot) -> Entry {
     let entry = Entry {
-        charge: place.charge.take(),
+        charge: place.charge.move_out(),
         ..*place
     };
     place.next = *free;
@@ -176,12 +162,20 @@ fn vacate(place: &mut Entry, free: &mut Slot, slot: Slot) -> Entry {
 mod tests {
     use super::*;
 
+    fn entry(id: u32) -> Entry {
+        Entry {
+            arrival: Time::ZERO,
+            id: PktId(id),
+            flow: FlowId(0),
+            charge: Charge::new(id, 0),
+            next: Slot::NONE,
+            ecn: Ecn::NotEct,
+            queue: QueueId(0),
+        }
+    }
+
     fn insert(store: &mut Store, id: u32) -> Slot {
-        let pkt = Pkt {
-            len: id,
-            ..Pkt::default()
-        };
-        store.insert(PktId(id), &pkt, QueueId(0), Time::ZERO, Charge::new(id, 0))
+        store.insert(entry(id))
     }
 
     #[test]
@@ -189,8 +183,7 @@ mod tests {
         let mut store = Store::new();
         let mut list = List::EMPTY;
         for id in 1..=3 {
-            let slot = insert(&mut store, id);
-            store.push(&mut list, slot);
+            assert_eq!(store.push(&mut list, entry(id)), id == 1);
         }
         assert_eq!(store.head_len(list), Some(1));
         let ids = core::array::from_fn(|_| store.pop(&mut list).id.0);
@@ -205,7 +198,7 @@ mod tests {
         let mut store = Store::new();
         let (first, second) = (insert(&mut store, 1), insert(&mut store, 2));
         assert_eq!(store.take(second).id, PktId(2));
-        assert_eq!(store.take(first).charge.take().bytes(), 1);
+        assert_eq!(store.take(first).charge.bytes(), 1);
     }
 
     #[test]

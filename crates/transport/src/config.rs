@@ -80,6 +80,17 @@ choices! {
 }
 
 choices! {
+    /// Where slow start ends. RFC 5681, section 3.1 leaves open what holds at the threshold itself.
+    pub enum SlowStart {
+        /// Below the threshold (Linux, ns-2).
+        Below = "below",
+        /// Up to the threshold and at it (FreeBSD): after a cut the first ACK still opens the window
+        /// by what it acknowledges, which is what figures 5.7 and 5.8 of the ODCTCP thesis are about.
+        UpTo = "up-to",
+    }
+}
+
+choices! {
     /// What a lost SYN or SYN-ACK changes afterwards.
     pub enum SynLoss {
         /// The RTO starts at 3 s (RFC 6298, rule 5.7) and the window at one segment (RFC 5681,
@@ -138,6 +149,8 @@ settings! {
         /// Appropriate byte counting: an ACK counts for at most this many segments (`L` in
         /// RFC 3465), or `none`: every ACK counts for one. 1 is what RFC 5681 recommends.
         pub abc: Option<u8> = Some(1),
+        /// Where slow start ends.
+        pub slow_start: SlowStart = SlowStart::Below,
         /// When the window may grow.
         pub growth: Growth = Growth::WhenLimited,
         /// The window after an idle time.
@@ -220,6 +233,7 @@ impl Config {
                 clock_granularity: Span::from_ms(1),
                 ack_delay: Span::from_ms(100),
                 abc: Some(2),
+                slow_start: SlowStart::UpTo,
                 echo: Echo::Odctcp,
                 ..Self::default()
             },

@@ -36,7 +36,9 @@ extern crate alloc;
 
 pub mod config;
 pub mod endpoint;
+pub mod pias;
 mod prr;
+pub mod rate;
 mod reassembly;
 mod receiver;
 mod rtt;

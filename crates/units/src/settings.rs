@@ -1,6 +1,6 @@
 //! Settings: a struct of parameters declared once, with its defaults and where they come from.
 //!
-//! [`settings!`](crate::settings) turns the declaration into the struct, its `Default`, and a table
+//! [`settings!`](macro@crate::settings) turns the declaration into the struct, its `Default`, and a table
 //! of fields that can be listed, set and read by name. Scenario files, command-line overrides,
 //! golden vectors and the reference pages all go through that table, so that no list of parameters
 //! is written twice.

@@ -3,16 +3,28 @@
 //! A buffer belongs to a whole switch and is handed to each port's calls. Admission returns a
 //! [`Charge`], and giving that back is the only way to free its bytes: what was charged and what
 //! is released cannot differ.
+//!
+//! One file each; to choose at run time, see [`Config`] and [`AnyBuffer`].
 
-mod per_port;
+pub mod dynamic_threshold;
+pub mod per_port;
+pub mod per_queue;
+pub mod pfc;
+pub mod unlimited;
 
+pub use dynamic_threshold::DynamicThreshold;
 pub use per_port::PerPort;
+pub use per_queue::PerQueue;
+pub use pfc::{Pause, PauseAction, Pfc};
+pub use unlimited::Unlimited;
 
+use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 
-use tidegate_units::{Bytes, ConfigError, PortId, QueueId};
+use tidegate_units::{Bytes, ConfigError, Field, PortId, QueueId, Settings};
 
-use crate::DropReason;
+use crate::{DropReason, MAX_QUEUES};
 
 /// What a packet asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +67,10 @@ impl Charge {
         self.account
     }
 
-    /// Moves the receipt out of a slot that is about to be reused.
+    /// Moves the receipt out of a slot that is free from now on; what stays behind is never read.
     #[inline]
-    pub(crate) const fn take(&mut self) -> Self {
-        core::mem::replace(self, Self::new(0, 0))
+    pub(crate) const fn move_out(&mut self) -> Self {
+        Self { ..*self }
     }
 }
 
@@ -77,19 +89,257 @@ pub trait Buffer {
     fn pool_bytes(&self, _port: PortId, _queue: QueueId) -> u32 {
         0
     }
+
+    /// The next change of an ingress account between paused and running that the host has not yet
+    /// heard of. Only lossless buffers have any. The host calls it after each arrival and each
+    /// departure until it returns `None`.
+    #[inline]
+    fn poll_pause(&mut self) -> Option<Pause> {
+        None
+    }
 }
 
-/// Checks that a limit is a number of bytes that counters can hold.
+/// Makes, from one list: the enum of all buffers, the enum of their parameters, and the names by
+/// which both are known in files and on the command line.
+macro_rules! buffers {
+    ($($name:literal => $variant:ident($module:ident),)*) => {
+        /// Any buffer, chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyBuffer {
+            /// Lossless ingress accounting over an egress buffer that may drop.
+            PfcOver(Box<Pfc<Self>>),
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::$variant),
+            )*
+        }
+
+        /// The parameters of any buffer.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Config {
+            /// Lossless ingress accounting over an egress buffer that may drop. Name, fields and
+            /// values are those of the ingress part.
+            PfcOver(Box<(pfc::Config, Self)>),
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Config),
+            )*
+        }
+
+        impl Config {
+            /// The names of all buffers.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default parameters of the buffer called `name`, or `None` if there is none.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The buffer's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Self::PfcOver(_) => "pfc",
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The buffer's fields.
+            pub fn fields(&self) -> &'static [Field] {
+                match self {
+                    Self::PfcOver(_) => pfc::Config::FIELDS,
+                    $(Self::$variant(_) => $module::Config::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    Self::PfcOver(pair) => pair.0.set(field, text),
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<String> {
+                match self {
+                    Self::PfcOver(pair) => pair.0.value(field),
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            /// Makes the buffer of a switch with `ports` ports of `queues` queues each, or says
+            /// which parameter cannot be used there.
+            pub fn build(&self, ports: u16, queues: u8) -> Result<AnyBuffer, ConfigError> {
+                Ok(match self {
+                    Self::PfcOver(pair) => {
+                        let egress = pair.1.build(ports, queues)?;
+                        if let AnyBuffer::Pfc(_) | AnyBuffer::PfcOver(_) = egress {
+                            let allowed = "a buffer without ingress accounting of its own";
+                            return Err(ConfigError::out_of_range("egress", "pfc", allowed));
+                        }
+                        AnyBuffer::PfcOver(Box::new(Pfc::over(&pair.0, ports, egress)?))
+                    }
+                    $(Self::$variant(config) => AnyBuffer::$variant(config.build(ports, queues)?),)*
+                })
+            }
+        }
+
+        /// Calls the same method of whichever buffer it is.
+        macro_rules! forward {
+            ($self:ident, $buffer:ident => $call:expr) => {
+                match $self {
+                    AnyBuffer::PfcOver($buffer) => $call,
+                    $(AnyBuffer::$variant($buffer) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+buffers! {
+    "dynamic-threshold" => DynamicThreshold(dynamic_threshold),
+    "per-port" => PerPort(per_port),
+    "per-queue" => PerQueue(per_queue),
+    "pfc" => Pfc(pfc),
+    "unlimited" => Unlimited(unlimited),
+}
+
+impl Buffer for AnyBuffer {
+    #[inline]
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        forward!(self, buffer => buffer.admit(request))
+    }
+
+    #[inline]
+    fn release(&mut self, charge: Charge) {
+        forward!(self, buffer => buffer.release(charge));
+    }
+
+    #[inline]
+    fn pool_bytes(&self, port: PortId, queue: QueueId) -> u32 {
+        forward!(self, buffer => buffer.pool_bytes(port, queue))
+    }
+
+    #[inline]
+    fn poll_pause(&mut self) -> Option<Pause> {
+        forward!(self, buffer => buffer.poll_pause())
+    }
+}
+
+/// The most (port, queue) pairs of a switch: 256 ports of 128 queues. The number of a pair and one
+/// flag then fit the 16 bits of a receipt that ingress accounting leaves.
+const MAX_PAIRS: u32 = 1 << 15;
+
+/// Takes `bytes` of a receipt off an account, and returns how many that were. A receipt that was
+/// released before, or issued by another buffer, is a bug of the host: it stops a debug build, and
+/// otherwise frees no more than the account holds.
+#[inline]
+fn free(held: &mut u32, bytes: u32) -> u32 {
+    debug_assert!(
+        bytes <= *held,
+        "a receipt is released once, to the buffer that issued it"
+    );
+    let freed = bytes.min(*held);
+    *held -= freed;
+    freed
+}
+
+/// Checks the number of ports.
+fn port_count(ports: u16) -> Result<usize, ConfigError> {
+    if ports == 0 {
+        return Err(ConfigError::out_of_range("ports", ports, "1 to 65535"));
+    }
+    Ok(usize::from(ports))
+}
+
+/// Checks the number of ports and queues, and returns that of the pairs.
+fn pair_count(ports: u16, queues: u8) -> Result<usize, ConfigError> {
+    let ports = port_count(ports)?;
+    if !(1..=MAX_QUEUES).contains(&queues) {
+        let allowed = format!("1 to {MAX_QUEUES}");
+        return Err(ConfigError::out_of_range("queues", queues, allowed));
+    }
+    let pairs = ports * usize::from(queues);
+    if pairs > MAX_PAIRS as usize {
+        let allowed = format!("at most {MAX_PAIRS} queues in all");
+        return Err(ConfigError::out_of_range(
+            "ports",
+            format!("{ports} of {queues} queues"),
+            allowed,
+        ));
+    }
+    Ok(pairs)
+}
+
+/// Checks that a list has one value for all, or one for each of `count` things.
+fn one_or_each<T>(
+    field: &'static str,
+    values: &[T],
+    count: usize,
+    things: &str,
+) -> Result<(), ConfigError> {
+    if values.len() == 1 || values.len() == count {
+        return Ok(());
+    }
+    let found = format!("{} values", values.len());
+    Err(ConfigError::out_of_range(
+        field,
+        found,
+        format!("1 value, or {count}: one for each {things}"),
+    ))
+}
+
+/// The value for the thing at `index` in such a list.
+fn pick<T>(values: &[T], index: usize) -> Option<&T> {
+    values.get(if values.len() == 1 { 0 } else { index })
+}
+
+/// Checks that a limit is a number of bytes that counters can hold, and not zero.
 fn limit(field: &'static str, limit: Bytes) -> Result<u32, ConfigError> {
-    match u32::try_from(limit.0) {
-        Ok(bytes @ 1..) => Ok(bytes),
+    within(field, limit, 1, u32::MAX)
+}
+
+/// Checks that a number of bytes lies between `least` and `most`.
+fn within(field: &'static str, bytes: Bytes, least: u32, most: u32) -> Result<u32, ConfigError> {
+    match u32::try_from(bytes.0) {
+        Ok(value) if (least..=most).contains(&value) => Ok(value),
         _ => {
-            let most = Bytes(u64::from(u32::MAX));
+            let [least, most] = [least, most].map(|bound| Bytes(u64::from(bound)));
             Err(ConfigError::out_of_range(
                 field,
-                limit,
-                format!("1B to {most}"),
+                bytes,
+                format!("{least} to {most}"),
             ))
         }
     }
 }
+
+/// What the buffers' own tests start from.
+#[cfg(test)]
+mod testing {
+    use super::*;
+
+    pub(super) fn request(port: u16, queue: u8, len: u32) -> Request {
+        Request {
+            port: PortId(port),
+            queue: QueueId(queue),
+            ingress: 0,
+            len,
+        }
+    }
+
+    /// The field that a refused configuration names.
+    pub(super) fn error<T>(result: Result<T, ConfigError>) -> &'static str {
+        match result {
+            Err(ConfigError::OutOfRange { field, .. }) => field,
+            Err(other) => panic!("{other}"),
+            Ok(_) => "none",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

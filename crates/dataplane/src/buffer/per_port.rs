@@ -7,10 +7,27 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use tidegate_units::{Bytes, ConfigError};
+use tidegate_units::{Bytes, ConfigError, settings};
 
 use super::{Buffer, Charge, Request};
 use crate::DropReason;
+
+settings! {
+    /// Parameters of the per-port limit.
+    pub struct Config {
+        /// Most bytes that the queues of a port hold together. The default is that of the
+        /// simulations, 200 packets of 1500 bytes (section 6.2); the authors' testbed switch has
+        /// 96 KB, counted in bytes on the wire.
+        pub limit: Bytes = Bytes::from_kb(300),
+    }
+}
+
+impl Config {
+    /// Makes the buffer of a switch with `ports` ports. The number of queues does not matter.
+    pub fn build(&self, ports: u16, _queues: u8) -> Result<PerPort, ConfigError> {
+        PerPort::new(ports, self.limit)
+    }
+}
 
 /// Per-port limits of equal size.
 #[derive(Clone, Debug)]
@@ -23,13 +40,9 @@ pub struct PerPort {
 impl PerPort {
     /// A buffer for `ports` ports that hold up to `limit` bytes each.
     pub fn new(ports: u16, limit: Bytes) -> Result<Self, ConfigError> {
-        if ports == 0 {
-            return Err(ConfigError::out_of_range("ports", ports, "1 to 65535"));
-        }
-        let limit = super::limit("limit", limit)?;
         Ok(Self {
-            held: vec![0; usize::from(ports)].into(),
-            limit,
+            held: vec![0; super::port_count(ports)?].into(),
+            limit: super::limit("limit", limit)?,
         })
     }
 }
@@ -51,7 +64,7 @@ impl Buffer for PerPort {
     #[inline]
     fn release(&mut self, charge: Charge) {
         if let Some(held) = self.held.get_mut(charge.account() as usize) {
-            *held -= charge.bytes();
+            super::free(held, charge.bytes());
         }
     }
 }
@@ -60,17 +73,11 @@ impl Buffer for PerPort {
 mod tests {
     use alloc::string::ToString;
 
-    use tidegate_units::{PortId, QueueId};
-
     use super::*;
+    use crate::buffer::testing;
 
     fn request(port: u16, len: u32) -> Request {
-        Request {
-            port: PortId(port),
-            queue: QueueId(0),
-            ingress: 0,
-            len,
-        }
+        testing::request(port, 0, len)
     }
 
     #[test]

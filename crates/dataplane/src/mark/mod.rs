@@ -5,13 +5,36 @@
 //!
 //! One value serves one port, with per-queue state inside. To add a scheme, see `CONTRIBUTING.md`.
 
+pub mod bcc;
+pub mod codel;
+pub mod diff_ecn;
 pub mod drop_tail;
+pub mod ecn_sharp;
+pub mod ideal_red;
+pub mod mq_ecn;
 mod or;
+pub mod per_flow_tcn;
+pub mod pool_red;
+pub mod port_red;
+pub mod queue_red;
 mod ramp;
+pub mod rate_red;
+pub mod red;
 pub mod tcn;
 
+pub use bcc::Bcc;
+pub use codel::Codel;
+pub use diff_ecn::DiffEcn;
 pub use drop_tail::DropTail;
+pub use ecn_sharp::EcnSharp;
+pub use ideal_red::IdealRed;
+pub use mq_ecn::MqEcn;
 pub use or::Or;
+pub use per_flow_tcn::PerFlowTcn;
+pub use pool_red::PoolRed;
+pub use port_red::PortRed;
+pub use queue_red::QueueRed;
+pub use rate_red::RateRed;
 pub use tcn::Tcn;
 
 use alloc::boxed::Box;
@@ -251,7 +274,18 @@ macro_rules! schemes {
 }
 
 schemes! {
+    "bcc" => Bcc(bcc),
+    "codel" => Codel(codel),
+    "diff-ecn" => DiffEcn(diff_ecn),
+    "ecn-sharp" => EcnSharp(ecn_sharp),
+    "ideal-red" => IdealRed(ideal_red),
+    "mq-ecn" => MqEcn(mq_ecn),
     "none" => DropTail(drop_tail),
+    "per-flow-tcn" => PerFlowTcn(per_flow_tcn),
+    "pool-red" => PoolRed(pool_red),
+    "port-red" => PortRed(port_red),
+    "queue-red" => QueueRed(queue_red),
+    "rate-red" => RateRed(rate_red),
     "tcn" => Tcn(tcn),
 }
 

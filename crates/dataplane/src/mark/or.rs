@@ -60,10 +60,72 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_units::Rate;
+
     use super::*;
     use crate::Rule;
-    use crate::mark::Tcn;
     use crate::mark::testing::cx;
+    use crate::mark::{DropTail, Tcn};
+    use crate::sched::TurnEvent;
+
+    /// A scheme that counts its calls, marks everything, and moves each packet one queue on.
+    #[derive(Default)]
+    struct Probe {
+        enqueued: u32,
+        queued: u32,
+        dequeued: u32,
+        turns: u32,
+        estimate: u32,
+    }
+
+    impl Marker for Probe {
+        fn assign(&mut self, _: &Pkt, proposed: QueueId, _: &impl Queues, _: Time) -> QueueId {
+            QueueId(proposed.0 + 1)
+        }
+
+        fn on_enqueue(&mut self, _: &Cx) -> Verdict {
+            self.enqueued += 1;
+            Verdict::Mark(Rule::QueueLength)
+        }
+
+        fn on_queued(&mut self, _: &Cx) {
+            self.queued += 1;
+        }
+
+        fn on_dequeue(&mut self, _: &Cx, _: Span) -> Verdict {
+            self.dequeued += 1;
+            Verdict::Mark(Rule::PortLength)
+        }
+
+        fn on_turn(&mut self, _: &Turn) {
+            self.turns += 1;
+        }
+
+        fn threshold(&self, _: QueueId) -> Option<u32> {
+            Some(self.estimate)
+        }
+
+        fn capacity(&self, _: QueueId) -> Option<Rate> {
+            Some(Rate::from_gbps(self.estimate))
+        }
+    }
+
+    /// A port without queues.
+    struct NoQueues;
+
+    impl Queues for NoQueues {
+        fn count(&self) -> u8 {
+            0
+        }
+
+        fn bytes(&self, _: QueueId) -> u32 {
+            0
+        }
+
+        fn packets(&self, _: QueueId) -> u32 {
+            0
+        }
+    }
 
     #[test]
     fn either_scheme_marks() {
@@ -74,5 +136,53 @@ mod tests {
         let verdicts = [10, 11, 21].map(|us| or.on_dequeue(&cx(), Span::from_us(us)));
         let mark = Verdict::Mark(Rule::Sojourn);
         assert_eq!(verdicts, [Verdict::Pass, mark, mark]);
+    }
+
+    #[test]
+    fn both_schemes_see_everything_although_the_first_marks() {
+        let mut or = Or {
+            first: Probe::default(),
+            second: Probe::default(),
+        };
+        assert_eq!(or.on_enqueue(&cx()), Verdict::Mark(Rule::QueueLength));
+        or.on_queued(&cx());
+        assert_eq!(
+            or.on_dequeue(&cx(), Span::ZERO),
+            Verdict::Mark(Rule::PortLength)
+        );
+        or.on_turn(&Turn {
+            queue: QueueId(0),
+            now: Time::ZERO,
+            event: TurnEvent::Joined,
+        });
+        for probe in [&or.first, &or.second] {
+            let calls = [probe.enqueued, probe.queued, probe.dequeued, probe.turns];
+            assert_eq!(calls, [1; 4]);
+        }
+        let queue = or.assign(&cx().pkt, QueueId(5), &NoQueues, Time::ZERO);
+        assert_eq!(queue, QueueId(7));
+    }
+
+    #[test]
+    fn the_first_estimate_is_shown() {
+        let probe = |estimate| Probe {
+            estimate,
+            ..Probe::default()
+        };
+        let both = Or {
+            first: probe(1),
+            second: probe(2),
+        };
+        let second = Or {
+            first: DropTail,
+            second: probe(2),
+        };
+        let queue = QueueId(0);
+        assert_eq!(
+            [both.threshold(queue), second.threshold(queue)],
+            [Some(1), Some(2)]
+        );
+        let rates = [1, 2].map(|gbps| Some(Rate::from_gbps(gbps)));
+        assert_eq!([both.capacity(queue), second.capacity(queue)], rates);
     }
 }

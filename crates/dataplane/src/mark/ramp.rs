@@ -10,7 +10,7 @@ pub(super) type Chance = u64;
 pub(super) const CERTAIN: Chance = 1 << 32;
 
 /// The line from zero at `low` to `probability` at `high`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ramp {
     low: u64,
     high: u64,

@@ -49,7 +49,8 @@ settings! {
 /// TCN.
 #[derive(Clone, Debug)]
 pub struct Tcn {
-    /// Of the plain form: an exact clock and a step.
+    /// No form marks a packet that waited no longer than this. The plain form, a step on an exact
+    /// clock, marks all others.
     threshold: Span,
     /// Every other form, boxed because most ports do without.
     special: Option<Box<Special>>,
@@ -100,7 +101,7 @@ impl Tcn {
             rng: Rng::new(site.seed, site.place),
         };
         Ok(Self {
-            threshold: config.threshold,
+            threshold: Span::ZERO,
             special: Some(Box::new(special)),
         })
     }
@@ -109,8 +110,11 @@ impl Tcn {
 impl Marker for Tcn {
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        if sojourn <= self.threshold {
+            return Verdict::Pass;
+        }
         let hit = match &mut self.special {
-            None => sojourn > self.threshold,
+            None => true,
             Some(special) => special.hit(cx.now, sojourn),
         };
         Verdict::mark_if(hit, Rule::Sojourn)

@@ -13,10 +13,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
-use super::{Pick, Round, Scheduler, Turn, TurnEvent};
+use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
 
 settings! {
     /// Parameters of DWRR.
@@ -24,6 +25,26 @@ settings! {
         /// Bytes each queue may send per round, one value per queue. The papers use one full
         /// packet: 1500 bytes in TCN's simulations; figure 2 of TCN has 18000.
         pub quanta: Vec<u32> = alloc::vec![1500],
+    }
+}
+
+impl Build for Config {
+    type Scheduler = Dwrr;
+
+    fn build(&self) -> Result<Dwrr, ConfigError> {
+        Dwrr::new(self)
+    }
+}
+
+impl Divide for Config {
+    fn queues(&self) -> usize {
+        self.quanta.len()
+    }
+
+    fn part(&self, queues: Range<usize>) -> Self {
+        Self {
+            quanta: self.quanta[queues].to_vec(),
+        }
     }
 }
 
@@ -51,14 +72,7 @@ struct State {
 impl Dwrr {
     /// A scheduler for as many queues as there are quanta.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        super::queue_count("quanta", config.quanta.len())?;
-        if config.quanta.contains(&0) {
-            return Err(ConfigError::out_of_range(
-                "quanta",
-                0,
-                "1 byte or more per queue",
-            ));
-        }
+        super::check_quanta(&config.quanta)?;
         let state = |&quantum| State {
             quantum,
             deficit: 0,
@@ -123,7 +137,8 @@ impl Scheduler for Dwrr {
 
     #[inline]
     fn pick(&mut self, now: Time, mut turn: impl FnMut(&Turn)) -> Pick {
-        let mut passed = 0;
+        // Up to two rounds of 128 queues.
+        let mut passed = 0_u16;
         loop {
             let queue = self.front;
             let state = &mut self.queues[queue.index()];
@@ -140,7 +155,7 @@ impl Scheduler for Dwrr {
                 event: TurnEvent::Ended,
             });
             passed += 1;
-            if passed == self.active {
+            if passed == u16::from(self.active) {
                 self.skip_rounds();
             }
         }
@@ -179,26 +194,4 @@ impl Scheduler for Dwrr {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::string::ToString;
-    use alloc::vec;
-
-    use super::*;
-
-    #[test]
-    fn quanta_are_checked() {
-        let error = |quanta| Dwrr::new(&Config { quanta }).unwrap_err().to_string();
-        assert_eq!(
-            error(vec![1500, 0]),
-            "quanta = 0 is out of range; allowed: 1 byte or more per queue"
-        );
-        assert_eq!(
-            error(vec![]),
-            "quanta = 0 queues is out of range; allowed: 1 to 128 queues"
-        );
-        assert_eq!(
-            error(vec![1; 129]),
-            "quanta = 129 queues is out of range; allowed: 1 to 128 queues"
-        );
-    }
-}
+mod tests;

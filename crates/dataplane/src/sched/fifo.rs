@@ -3,9 +3,25 @@
 //! Several queues share one list. They still have counters and lengths of their own, so that a
 //! per-queue scheme can watch classes that are not scheduled apart.
 
-use tidegate_units::{ConfigError, QueueId, Time};
+use tidegate_units::{ConfigError, QueueId, Time, settings};
 
-use super::{Pick, Scheduler, Turn};
+use super::{Build, Pick, Scheduler, Turn};
+
+settings! {
+    /// Parameters of FIFO.
+    pub struct Config {
+        /// Number of queues that share the list.
+        pub queues: u8 = 1,
+    }
+}
+
+impl Build for Config {
+    type Scheduler = Fifo;
+
+    fn build(&self) -> Result<Fifo, ConfigError> {
+        Fifo::new(self.queues)
+    }
+}
 
 /// First in, first out.
 #[derive(Clone, Debug)]
@@ -23,11 +39,14 @@ impl Fifo {
 }
 
 impl Scheduler for Fifo {
-    const MERGES: bool = true;
-
     #[inline]
     fn queues(&self) -> u8 {
         self.queues
+    }
+
+    #[inline]
+    fn is_merged(&self) -> bool {
+        true
     }
 
     #[inline]
@@ -40,4 +59,35 @@ impl Scheduler for Fifo {
 
     #[inline]
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+    use crate::sched::testing::Bench;
+
+    #[test]
+    fn packets_leave_as_they_came_from_any_queue() {
+        let mut bench = Bench::new(Fifo::new(3).unwrap());
+        for (id, queue) in [(1, 2), (2, 0), (3, 2), (4, 1)] {
+            bench.enqueue(id, queue, 100);
+        }
+        assert_eq!(bench.drain(), [1, 2, 3, 4]);
+        bench.enqueue(5, 1, 100);
+        assert_eq!(bench.port.queue_stats(QueueId(1)).unwrap().held_bytes, 100);
+        assert_eq!(bench.drain(), [5]);
+        assert!(bench.turns().is_empty());
+    }
+
+    #[test]
+    fn the_number_of_queues_is_checked() {
+        assert_eq!(
+            Config { queues: 0 }.build().unwrap_err().to_string(),
+            "queues = 0 queues is out of range; allowed: 1 to 128 queues"
+        );
+        assert!(Fifo::new(129).is_err());
+        assert_eq!(Fifo::new(128).unwrap().queues(), 128);
+    }
 }

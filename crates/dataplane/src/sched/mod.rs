@@ -4,12 +4,26 @@
 //! that gets its first packet and one for a packet that left, and names the queue to serve.
 
 pub mod dwrr;
-mod fifo;
+pub mod fifo;
+pub mod layered;
+pub mod pifo;
+mod queue_set;
+pub mod strict;
+mod virtual_time;
+pub mod wfq;
+pub mod wrr;
 
 pub use dwrr::Dwrr;
 pub use fifo::Fifo;
+pub use layered::Layered;
+pub use pifo::Pifo;
+pub use strict::Strict;
+pub use wfq::Wfq;
+pub use wrr::Wrr;
 
-use tidegate_units::{ConfigError, QueueId, Time};
+use core::ops::Range;
+
+use tidegate_units::{ConfigError, Field, QueueId, Settings, Time};
 
 use crate::{MAX_QUEUES, Pkt, Slot};
 
@@ -27,7 +41,8 @@ pub struct Turn {
 /// What happened to a queue's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEvent {
-    /// The queue became active and waits for its first turn.
+    /// The queue became active and waits for its first turn (only schedulers with a list of
+    /// active queues tell).
     Joined,
     /// The queue has used its quantum up and goes to the back with packets left.
     Ended,
@@ -36,7 +51,8 @@ pub enum TurnEvent {
         /// Bytes of that packet.
         len: u32,
     },
-    /// The scheduler came to the queue and found it empty (only cyclic schedulers look).
+    /// The scheduler came to the queue and found it empty (only cyclic schedulers look). It
+    /// also comes by all queues, the one that gets the packet too, when a packet ends a pause.
     Skipped,
 }
 
@@ -72,12 +88,15 @@ impl Pick {
 /// [`pick`](Self::pick) when the wire is free, removes exactly the packet that was picked, and
 /// then calls [`on_departed`](Self::on_departed).
 pub trait Scheduler {
-    /// Whether all queues are served as one. Their packets then wait in one list, and the other
-    /// hooks speak of queue 0.
-    const MERGES: bool = false;
-
     /// How many queues there are to serve.
     fn queues(&self) -> u8;
+
+    /// Whether all queues are served as one. Their packets then wait in one list, and the other
+    /// hooks speak of queue 0.
+    #[inline]
+    fn is_merged(&self) -> bool {
+        false
+    }
 
     /// Whether packets of `queue` wait by rank, in no list. Their arrivals then come to
     /// [`on_ranked`](Self::on_ranked) instead of [`on_active`](Self::on_active).
@@ -113,6 +132,178 @@ pub trait Scheduler {
     }
 }
 
+/// Parameters from which a scheduler is made.
+pub trait Build: Settings {
+    /// The scheduler.
+    type Scheduler: Scheduler;
+
+    /// Makes it, or says which parameter cannot be used.
+    fn build(&self) -> Result<Self::Scheduler, ConfigError>;
+}
+
+/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
+/// list with the whole port.
+pub trait Divide: Build {
+    /// How many queues they are for.
+    fn queues(&self) -> usize;
+
+    /// The parameters of some of the queues.
+    #[must_use]
+    fn part(&self, queues: Range<usize>) -> Self;
+}
+
+/// Makes, from one list: the enum of all schedulers and its forwarding, the enum of their
+/// parameters, and the names by which both are known in files and on the command line.
+macro_rules! schedulers {
+    ($($name:literal => $variant:ident($kind:ty, $config:ty),)*) => {
+        /// Any scheduler, chosen at run time.
+        #[derive(Clone, Debug)]
+        pub enum AnyScheduler {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($kind),
+            )*
+        }
+
+        /// The parameters of any scheduler.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Config {
+            $(
+                #[doc = concat!("`", $name, "`")]
+                $variant($config),
+            )*
+        }
+
+        impl Config {
+            /// The names of all schedulers.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default parameters of the scheduler called `name`, or `None` if there is none.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant(<$config>::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The scheduler's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The scheduler's fields.
+            pub fn fields(&self) -> &'static [Field] {
+                match self {
+                    $(Self::$variant(_) => <$config>::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
+                match self {
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            /// Makes the scheduler, or says which parameter cannot be used.
+            pub fn build(&self) -> Result<AnyScheduler, ConfigError> {
+                Ok(match self {
+                    $(Self::$variant(config) => AnyScheduler::$variant(config.build()?),)*
+                })
+            }
+        }
+
+        /// Calls the same method of whichever scheduler it is.
+        macro_rules! forward {
+            ($self:ident, $scheduler:ident => $call:expr) => {
+                match $self {
+                    $(AnyScheduler::$variant($scheduler) => $call,)*
+                }
+            };
+        }
+    };
+}
+
+schedulers! {
+    "dwrr" => Dwrr(Dwrr, dwrr::Config),
+    "fifo" => Fifo(Fifo, fifo::Config),
+    "pifo" => Pifo(Pifo, pifo::Config),
+    "sp" => Strict(Strict, strict::Config),
+    "sp-dwrr" => SpDwrr(Layered<Dwrr>, layered::Config<dwrr::Config>),
+    "sp-pifo" => SpPifo(Layered<Pifo>, layered::Config<pifo::Config>),
+    "sp-wfq" => SpWfq(Layered<Wfq>, layered::Config<wfq::Config>),
+    "sp-wrr" => SpWrr(Layered<Wrr>, layered::Config<wrr::Config>),
+    "wfq" => Wfq(Wfq, wfq::Config),
+    "wrr" => Wrr(Wrr, wrr::Config),
+}
+
+impl Scheduler for AnyScheduler {
+    #[inline]
+    fn queues(&self) -> u8 {
+        forward!(self, scheduler => scheduler.queues())
+    }
+
+    #[inline]
+    fn is_merged(&self) -> bool {
+        forward!(self, scheduler => scheduler.is_merged())
+    }
+
+    #[inline]
+    fn is_ranked(&self, queue: QueueId) -> bool {
+        forward!(self, scheduler => scheduler.is_ranked(queue))
+    }
+
+    #[inline]
+    fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
+        forward!(self, scheduler => scheduler.on_ranked(queue, slot, pkt, now));
+    }
+
+    #[inline]
+    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        forward!(self, scheduler => scheduler.on_active(queue, len, now, turn));
+    }
+
+    #[inline]
+    fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+        forward!(self, scheduler => scheduler.pick(now, turn))
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        forward!(self, scheduler => scheduler.on_departed(queue, len, next, now, turn));
+    }
+
+    fn round(&self, queue: QueueId) -> Option<Round> {
+        forward!(self, scheduler => scheduler.round(queue))
+    }
+}
+
+/// Checks a quantum per queue, and gives the number of queues.
+fn check_quanta(quanta: &[u32]) -> Result<u8, ConfigError> {
+    let count = queue_count("quanta", quanta.len())?;
+    if quanta.contains(&0) {
+        let allowed = "1 byte or more per queue";
+        return Err(ConfigError::out_of_range("quanta", 0, allowed));
+    }
+    Ok(count)
+}
+
 /// Checks a number of queues.
 fn queue_count(field: &'static str, queues: usize) -> Result<u8, ConfigError> {
     match u8::try_from(queues) {
@@ -127,3 +318,8 @@ fn queue_count(field: &'static str, queues: usize) -> Result<u8, ConfigError> {
         }
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

@@ -313,6 +313,13 @@ impl Endpoint {
         self.sender.place(segment)
     }
 
+    /// Where the first payload byte of a segment lies in everything written here, bytes since the
+    /// beginning; `None` as for [`place`](Self::place). [`Pias`](crate::pias::Pias) tags by it.
+    #[inline]
+    pub fn position(&self, segment: &Segment) -> Option<u64> {
+        self.sender.position(segment)
+    }
+
     /// The congestion window in bytes.
     pub fn window(&self) -> u32 {
         self.sender.rule().window()

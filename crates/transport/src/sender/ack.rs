@@ -157,6 +157,7 @@ impl Sender {
         self.scoreboard.advance(ack);
         self.rtt.on_ack(ack, now);
         self.duplicates = 0;
+        self.limited = 0;
         self.probes = 0;
         self.retries = 0;
         if ack.is_after(self.peak_end) {
@@ -236,7 +237,11 @@ impl Sender {
 
     fn enter_recovery(&mut self, stats: &mut Stats) {
         stats.fast_recoveries += 1;
-        let flight = self.flight();
+        let mut flight = self.flight();
+        // RFC 5681, section 3.2, step 2: limited transmit does not count as on the way.
+        flight.bytes = flight
+            .bytes
+            .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.rule.on_loss(&flight);
         self.window = self.rule.window();

@@ -86,6 +86,8 @@ pub(crate) struct Sender {
     last_delivered: u32,
     /// Duplicate ACKs in a row.
     duplicates: u32,
+    /// New bytes that these let out beyond the window: limited transmit.
+    limited: u32,
     /// After a recovery without SACK, duplicates of this number start no new one (RFC 6582,
     /// section 3.2, step 2).
     settled: Option<Seq>,
@@ -139,6 +141,7 @@ impl Sender {
             recovery: Recovery::Open,
             last_delivered: 0,
             duplicates: 0,
+            limited: 0,
             settled: None,
             inflation: 0,
             resend_first: false,
@@ -211,6 +214,7 @@ impl Sender {
         self.recovery = Recovery::Timeout(self.max);
         self.nxt = self.una;
         self.duplicates = 0;
+        self.limited = 0;
         self.inflation = 0;
         self.resend_first = false;
         self.prr = None;
@@ -295,8 +299,14 @@ impl Sender {
 
     /// Where the first payload byte of a segment lies in the messages.
     pub(crate) fn place(&self, segment: &Segment) -> Option<Place> {
+        self.messages.place(self.position(segment)?)
+    }
+
+    /// Where the first payload byte of a segment lies in everything written.
+    #[inline]
+    pub(crate) fn position(&self, segment: &Segment) -> Option<u64> {
         let sent = segment.len > 0 && segment.seq.is_within(self.una, self.max);
-        sent.then(|| self.messages.place(self.offset(segment.seq)))?
+        sent.then(|| self.offset(segment.seq))
     }
 
     /// Bytes thought to be on the way.

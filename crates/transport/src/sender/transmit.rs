@@ -309,6 +309,9 @@ impl Sender {
         }
         stats.bytes_sent += u64::from(len);
         self.max = self.max.max(range.end);
+        if self.duplicates > 0 && is_new && self.outstanding() > self.rule.window() {
+            self.limited = self.limited.saturating_add(range.len());
+        }
         if is_probe {
             stats.window_probes += 1;
         } else {

@@ -243,9 +243,10 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     assert_eq!(shape(&poll(&mut endpoint, T)), [(10_000, 1000)]);
     endpoint.on_segment(&ack(0, &[(3000, 4000), (1000, 2000)]), T);
     assert_eq!(shape(&poll(&mut endpoint, T)), [(11_000, 1000)]);
-    // The third: recovery. 12 segments are outstanding, so the window is 6.
+    // The third: recovery. 12 segments are outstanding, of which limited transmit does not count
+    // (RFC 5681, section 3.2), so the window is 5.
     endpoint.on_segment(&ack(0, &[(3000, 5000), (1000, 2000)]), T);
-    assert_eq!((endpoint.window(), endpoint.threshold()), (6000, 6000));
+    assert_eq!((endpoint.window(), endpoint.threshold()), (5000, 5000));
     let sent = poll(&mut endpoint, T);
     assert_eq!(shape(&sent), [(0, 1000)]);
     assert!(sent[0].is_retransmission);
@@ -260,15 +261,17 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     assert_eq!(endpoint.in_flight(), 6000);
     assert_eq!(shape(&poll(&mut endpoint, T)), []);
     endpoint.on_segment(&ack(0, &[(3000, 8000), (1000, 2000)]), T);
+    assert_eq!(shape(&poll(&mut endpoint, T)), []);
+    endpoint.on_segment(&ack(0, &[(3000, 9000), (1000, 2000)]), T);
     assert_eq!(
         shape(&poll(&mut endpoint, T)),
         [(2000, 1000)],
-        "five on the way: room for one"
+        "four on the way: room for one"
     );
     // Everything arrives: the window is what the loss left, and grows again.
     endpoint.on_segment(&ack(12_000, &[]), T);
-    assert_eq!((endpoint.window(), endpoint.in_flight()), (6000, 0));
-    assert_eq!(poll(&mut endpoint, T).len(), 6);
+    assert_eq!((endpoint.window(), endpoint.in_flight()), (5000, 0));
+    assert_eq!(poll(&mut endpoint, T).len(), 5);
     assert_eq!(endpoint.stats().timeouts, 0);
 }
 
@@ -288,25 +291,25 @@ fn without_sack_partial_acks_repair_one_segment_each() {
     assert_eq!(shape(&poll(&mut endpoint, T)), [(11_000, 1000)]);
     endpoint.on_segment(&ack(0, &[]), T);
     assert_eq!(shape(&poll(&mut endpoint, T)), [(0, 1000)]);
-    // The window is 6 segments, inflated by 3; 12 are outstanding. Four more duplicates inflate to
+    // The window is 5 segments, inflated by 3; 12 are outstanding. Five more duplicates inflate to
     // 13 and let one new segment out.
-    for _ in 0..3 {
+    for _ in 0..4 {
         endpoint.on_segment(&ack(0, &[]), T);
         assert_eq!(shape(&poll(&mut endpoint, T)), []);
     }
     endpoint.on_segment(&ack(0, &[]), T);
     assert_eq!(shape(&poll(&mut endpoint, T)), [(12_000, 1000)]);
-    // A partial ACK up to the second hole: it is filled at once. The inflation of 7 falls by the 4
-    // acknowledged and rises by one: 6 + 4 = 10 segments, 9 of which are outstanding.
+    // A partial ACK up to the second hole: it is filled at once. The inflation of 8 falls by the 4
+    // acknowledged and rises by one: 5 + 5 = 10 segments, 9 of which are outstanding.
     endpoint.on_segment(&ack(4000, &[]), T);
     assert_eq!(
         shape(&poll(&mut endpoint, T)),
         [(4000, 1000), (13_000, 1000)]
     );
-    // The ACK of everything outstanding at the loss ends the recovery: 6 segments.
+    // The ACK of everything outstanding at the loss ends the recovery: 5 segments.
     endpoint.on_segment(&ack(12_000, &[]), T);
-    assert_eq!((endpoint.window(), endpoint.outstanding()), (6000, 2000));
-    assert_eq!(poll(&mut endpoint, T).len(), 4);
+    assert_eq!((endpoint.window(), endpoint.outstanding()), (5000, 2000));
+    assert_eq!(poll(&mut endpoint, T).len(), 3);
 }
 
 #[test]
@@ -775,18 +778,19 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
     );
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
-    // Segment 0 is lost. Two reports let new data out, the third starts the recovery from 12.
+    // Segment 0 is lost. Two reports let new data out, which does not count when the third starts
+    // the recovery: the flight is 10, the target 5.
     let mut sent = Vec::new();
     for i in 1..=9 {
         endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);
         sent.push(poll(&mut endpoint, T).len());
     }
-    // The third report sends the lost segment, whatever is due. 6 of 12 are the target, so of what
-    // has arrived in the recovery (1, 2, 3 with the third to fifth report) half is due: 0.5, 1 and
-    // 1.5, of which 1 is already spent. With the sixth report 12 − 6 − 1 + 1 = 6 are on the way:
-    // the target is reached, and one leaves for each that arrives.
-    assert_eq!(sent, [1, 1, 1, 0, 0, 0, 1, 1, 1]);
-    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (6000, 0));
+    // The third report sends the lost segment, whatever is due. Of what has arrived in the recovery
+    // (1, 2, 3, 4, 5 with the third to seventh report) half is due: 0.5, 1, 1.5, 2 and 2.5, of
+    // which 1 is already spent: the sixth report releases the second. With the eighth
+    // 12 − 8 − 1 + 1 + 1 = 5 are on the way: the target; from there on, one for one.
+    assert_eq!(sent, [1, 1, 1, 0, 0, 1, 0, 0, 1]);
+    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (5000, 0));
 }
 
 #[test]

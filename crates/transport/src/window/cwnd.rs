@@ -5,7 +5,7 @@
 
 use tidegate_units::choices;
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, SlowStart};
 use crate::seq::Seq;
 
 use super::{Restart, Timeout};
@@ -21,6 +21,8 @@ pub struct Basis {
     pub max: u32,
     /// Segments for which one ACK counts at most (RFC 3465), or `None`: every ACK counts for one.
     pub abc: Option<u8>,
+    /// Where slow start ends.
+    pub slow_start: SlowStart,
 }
 
 impl Basis {
@@ -34,6 +36,7 @@ impl Basis {
             initial: config.initial_window_bytes(),
             max,
             abc: config.abc,
+            slow_start: config.slow_start,
         }
     }
 }
@@ -161,7 +164,10 @@ impl Cwnd {
     /// Whether the window doubles every round trip.
     #[inline]
     pub const fn is_slow_start(&self) -> bool {
-        self.window < self.threshold
+        match self.basis.slow_start {
+            SlowStart::Below => self.window < self.threshold,
+            SlowStart::UpTo => self.window <= self.threshold,
+        }
     }
 }
 
@@ -258,6 +264,7 @@ mod tests {
             initial: 4 * MSS,
             max: 50 * MSS,
             abc,
+            slow_start: SlowStart::Below,
         })
     }
 
@@ -274,6 +281,17 @@ mod tests {
             let mut cwnd = cwnd(abc);
             cwnd.grow(bytes);
             assert_eq!(cwnd.window(), expected, "{abc:?} {bytes}");
+        }
+    }
+
+    #[test]
+    fn slow_start_at_the_threshold_itself_is_a_choice() {
+        for (slow_start, expected) in [(SlowStart::Below, 4000), (SlowStart::UpTo, 5000)] {
+            let mut cwnd = cwnd(Some(1));
+            cwnd.basis.slow_start = slow_start;
+            cwnd.cut_to(4000, 4000);
+            cwnd.grow(1000);
+            assert_eq!(cwnd.window(), expected);
         }
     }
 

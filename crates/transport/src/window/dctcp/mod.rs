@@ -38,6 +38,16 @@ choices! {
 }
 
 choices! {
+    /// Which α cuts the window, if the ACK that brings the echo also ends a window of data.
+    pub enum CutAlpha {
+        /// The one from before the ACK: the echo is handled first (FreeBSD).
+        Before = "before",
+        /// The one that the ACK's window of data makes (RFC 8257, section 3.3; Linux).
+        Updated = "updated",
+    }
+}
+
+choices! {
     /// The threshold that goes with a window reduced for a mark.
     pub enum MarkThreshold {
         /// The larger of the window and half of the flight (ns-3 of ECN♯).
@@ -111,6 +121,8 @@ settings! {
         pub window_end: WindowEnd = WindowEnd::After,
         /// How α is computed.
         pub arithmetic: Arithmetic = Arithmetic::Exact,
+        /// Which α cuts the window.
+        pub cut_alpha: CutAlpha = CutAlpha::Updated,
         /// How the reduced window is rounded.
         pub rounding: Rounding = Rounding::Bytes,
         /// Lower bound of a reduced window, in segments (RFC 5681, equation 4: two).
@@ -152,6 +164,7 @@ pub struct Dctcp {
 /// The choices, without the numbers that went elsewhere.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
+    cut_alpha: CutAlpha,
     rounding: Rounding,
     min_window: u8,
     min_threshold: u8,
@@ -174,6 +187,7 @@ impl Dctcp {
             before_mark: None,
             marked_last: false,
             rules: Rules {
+                cut_alpha: config.cut_alpha,
                 rounding: config.rounding,
                 min_window: config.min_window,
                 min_threshold: config.min_threshold,
@@ -229,16 +243,23 @@ impl WindowRule for Dctcp {
 
     #[inline]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
-        // RFC 8257, section 3.3: α first, so that the cut uses the sample that ended with this ACK.
-        self.estimate.on_ack(acked);
         let grows = self.reduced.on_ack(acked.ack, acked.echo);
-        if !self.reduced.is_open() {
+        let is_open = self.reduced.is_open();
+        if !is_open {
             self.before_mark = None;
-            if acked.echo && acked.phase == Phase::Open {
+        }
+        let cuts = acked.echo && acked.phase == Phase::Open && !is_open;
+        let cuts_before = cuts && self.rules.cut_alpha == CutAlpha::Before;
+        if cuts_before {
+            self.cut_for_mark(acked.flight);
+        }
+        self.estimate.on_ack(acked);
+        if cuts {
+            if !cuts_before {
                 self.cut_for_mark(acked.flight);
-                self.reduced.on_mark(acked.sent);
-                return Reaction::Reduced(self.rules.pace);
             }
+            self.reduced.on_mark(acked.sent);
+            return Reaction::Reduced(self.rules.pace);
         }
         if acked.may_grow && grows {
             self.cwnd.grow(acked.bytes);

@@ -3,8 +3,8 @@
 use tidegate_units::Ratio;
 
 use super::{
-    Arithmetic, Config, Counting, IdleAlpha, LossAfterMark, LossCut, MarkThreshold, Rounding,
-    TimeoutCut, WindowEnd,
+    Arithmetic, Config, Counting, CutAlpha, IdleAlpha, LossAfterMark, LossCut, MarkThreshold,
+    Rounding, TimeoutCut, WindowEnd,
 };
 use crate::window::{Cwr, Pace, Regrowth};
 
@@ -111,6 +111,7 @@ impl Config {
             counting: Counting::EdgeBytes,
             window_end: WindowEnd::AfterOrRecovered,
             arithmetic: Arithmetic::Shift10,
+            cut_alpha: CutAlpha::Before,
             rounding: Rounding::Down,
             regrowth: Regrowth::Continues,
             loss: LossCut::HalfBeforeMark,

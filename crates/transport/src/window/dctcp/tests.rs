@@ -171,13 +171,13 @@ fn growth_after_a_cut_differs() {
     let ns2 = windows("ns2", &echoes);
     assert_eq!(ns2[..10], [9688; 10]);
     assert_eq!(ns2[10..], [10_688; 2]);
-    // FreeBSD of the thesis, α₀ = 0: α = 64/1024 after the first ACK; 10 000 · (1 − 1/32) = 9688,
-    // down to 9000. Growth goes on: nine ACKs after the cut make one segment.
+    // FreeBSD of the thesis, α₀ = 0: the echo is handled before the sample of its ACK, so the cut
+    // is by nothing (figure 4.4). Growth goes on: ten ACKs after it make one segment.
     let freebsd = windows("freebsd-thesis", &echoes);
-    assert_eq!(freebsd[..9], [9000; 9]);
-    assert_eq!(freebsd[9..], [10_000; 3]);
+    assert_eq!(freebsd[..10], [10_000; 10]);
+    assert_eq!(freebsd[10..], [11_000; 2]);
     // The same without the modifications of the thesis: frozen.
-    assert_eq!(windows("thesis-plain", &echoes), [9000; 12]);
+    assert_eq!(windows("thesis-plain", &echoes), [10_000; 12]);
 }
 
 #[test]

@@ -13,12 +13,14 @@
 use alloc::boxed::Box;
 use alloc::vec;
 
-use tidegate_units::{ByteTime, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices};
+use tidegate_units::{
+    ByteTime, ConfigError, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices,
+};
 
 use crate::buffer::{Buffer, Request};
-use crate::mark::{Cx, Marker, Queues, Verdict};
-use crate::sched::{Pick, Scheduler};
-use crate::store::{Entry, List, Store};
+use crate::mark::{self, AnyMarker, Cx, Marker, Queues, Site, Verdict};
+use crate::sched::{self, AnyScheduler, Pick, Scheduler};
+use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 choices! {
@@ -40,15 +42,21 @@ pub struct PortConfig {
     pub rate: Rate,
     /// What happens to packets that should be marked and cannot be.
     pub non_ect: NonEct,
+    /// The seed of the run, for schemes that draw at random.
+    pub seed: u64,
+    /// A number that no other port of the run has, so that each draws its own stream.
+    pub place: u64,
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s, passing what is not ECN-capable.
+    /// Port 0 at 10 Gb/s, passing what is not ECN-capable, with seed and place 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
             rate: Rate::from_gbps(10),
             non_ect: NonEct::Pass,
+            seed: 0,
+            place: 0,
         }
     }
 }
@@ -100,6 +108,8 @@ pub struct Port<M, S> {
     queues: Box<[Queue]>,
     exceptions: Box<[Exceptions]>,
     store: Store,
+    /// The list of all packets, if the scheduler serves the queues as one.
+    merged: List,
     bytes: u32,
     packets: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
@@ -134,6 +144,28 @@ struct Exceptions {
     dropped_packets: u64,
 }
 
+impl Port<AnyMarker, AnyScheduler> {
+    /// A port whose scheme and scheduler are chosen at run time, or which of their parameters
+    /// cannot be used.
+    pub fn build(
+        config: &PortConfig,
+        marking: &mark::Config,
+        scheduling: &sched::Config,
+    ) -> Result<Self, ConfigError> {
+        let scheduler = scheduling.build()?;
+        let site = Site {
+            rate: config.rate,
+            queues: scheduler.queues(),
+            round: &|queue| scheduler.round(queue),
+            scheduler: scheduling.name(),
+            seed: config.seed,
+            place: config.place,
+        };
+        let marker = marking.build(&site)?;
+        Ok(Self::new(config, marker, scheduler))
+    }
+}
+
 impl<M: Marker, S: Scheduler> Port<M, S> {
     /// An empty port with as many queues as `scheduler` serves.
     pub fn new(config: &PortConfig, marker: M, scheduler: S) -> Self {
@@ -150,6 +182,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             marker,
             scheduler,
             store: Store::new(),
+            merged: List::EMPTY,
             bytes: 0,
             packets: 0,
             busy_until: Time::ZERO,
@@ -228,18 +261,28 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
 
-        let slot = self.store.insert(id, &pkt, id_of_queue, now, charge);
+        let entry = Entry {
+            arrival: now,
+            id,
+            flow: pkt.flow,
+            charge,
+            next: Slot::NONE,
+            ecn: pkt.ecn,
+            queue: id_of_queue,
+        };
         if self.scheduler.is_ranked(id_of_queue) {
+            let slot = self.store.insert(entry);
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
-            let lane = if S::MERGES { QueueId(0) } else { id_of_queue };
-            let list = if S::MERGES {
-                &mut self.queues[0].list
+            let merged = self.scheduler.is_merged();
+            let list = if merged {
+                &mut self.merged
             } else {
                 &mut queue.list
             };
-            if self.store.push(list, slot) {
+            if self.store.push(list, entry) {
                 let marker = &mut self.marker;
+                let lane = if merged { QueueId(0) } else { id_of_queue };
                 self.scheduler
                     .on_active(lane, pkt.len, now, |turn| marker.on_turn(turn));
             }
@@ -261,18 +304,18 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             scheduler,
             queues,
             store,
+            merged,
             ..
         } = self;
         let Pick { queue: lane, slot } = scheduler.pick(now, |turn| marker.on_turn(turn));
-        let list = &mut queues[lane.index()].list;
-        let entry = match slot {
-            Some(slot) => store.take(slot),
-            None => store.pop(list),
+        let is_merged = scheduler.is_merged();
+        let id_of_queue = if is_merged {
+            store.head_queue(*merged)
+        } else {
+            lane
         };
-        let len = entry.charge.bytes();
-        let next = store.head_len(*list);
-        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
-
+        let queue = &mut queues[id_of_queue.index()];
+        let list = if is_merged { merged } else { &mut queue.list };
         let Entry {
             arrival,
             id,
@@ -280,9 +323,14 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             charge,
             mut ecn,
             ..
-        } = entry;
-        let id_of_queue = if S::MERGES { entry.queue } else { lane };
-        let queue = &mut queues[id_of_queue.index()];
+        } = match slot {
+            Some(slot) => store.take(slot),
+            None => store.pop(list),
+        };
+        let len = charge.bytes();
+        let next = store.head_len(*list);
+        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
+
         self.bytes -= len;
         self.packets -= 1;
         queue.bytes -= len;
@@ -449,3 +497,6 @@ impl Queues for Lengths<'_> {
         self.0.get(queue.index()).map_or(0, |queue| queue.packets)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,9 @@
+//! The work that is measured: marking decisions alone, and packets through a whole port.
+//!
+//! Each kind of work is a loop around one call. The same loop around an empty call is the harness's
+//! own cost, which is subtracted.
+
+mod case;
+mod work;
+
+pub use case::{Case, Form};

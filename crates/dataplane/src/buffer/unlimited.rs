@@ -1,0 +1,32 @@
+//! No limit: every packet is admitted. For tests, and for ports whose host bounds what it sends.
+
+use tidegate_units::{ConfigError, settings};
+
+use super::{Buffer, Charge, Request};
+use crate::DropReason;
+
+settings! {
+    /// No limit has no parameters.
+    pub struct Config {}
+}
+
+impl Config {
+    /// Makes the buffer, for any number of ports and queues.
+    pub const fn build(&self, _ports: u16, _queues: u8) -> Result<Unlimited, ConfigError> {
+        Ok(Unlimited)
+    }
+}
+
+/// A buffer without limit. It keeps no account: a port refuses what its own counters cannot hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unlimited;
+
+impl Buffer for Unlimited {
+    #[inline]
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        Ok(Charge::new(request.len, 0))
+    }
+
+    #[inline]
+    fn release(&mut self, _charge: Charge) {}
+}

@@ -1,0 +1,263 @@
+//! The exact flow table: one entry for each flow that has a packet queued, and no other.
+//!
+//! DiffECN, section IV-B: an active flow is one with one or more packets in the switch. The table
+//! counts each flow's packets and forgets it with the last, so that its length is the number of
+//! active flows.
+//!
+//! Open addressing with linear probing. A removed entry closes its gap by shifting later ones back,
+//! so that no tombstones pile up. The table is at most half full; it doubles when a new flow would
+//! make it fuller and never shrinks, hence a warm table does not allocate.
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use tidegate_units::{FlowId, QueueId};
+
+/// The flows that have packets queued.
+#[derive(Clone, Debug)]
+pub(super) struct FlowTable {
+    /// A power of two of them.
+    slots: Box<[Slot]>,
+    /// The hash's upper bits are the home slot: 64 − log2(slots).
+    shift: u32,
+    flows: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    flow: FlowId,
+    /// Packets of the flow that are queued; zero for a free slot.
+    packets: u32,
+    /// Bytes of the flow that went through the high-priority queue since it became active;
+    /// saturates.
+    passed: u32,
+    queue: QueueId,
+}
+
+impl FlowTable {
+    /// An empty table with room for half of 2^`bits` flows before it grows; `bits` is 1 to 31.
+    pub(super) fn new(bits: u32) -> Self {
+        Self {
+            slots: vec![Slot::FREE; 1 << bits].into(),
+            shift: u64::BITS - bits,
+            flows: 0,
+        }
+    }
+
+    /// Notes that a packet of `flow` was queued in `queue`, which is the flow's queue from now on,
+    /// and that `passed` of its bytes go through the high-priority queue.
+    #[inline]
+    pub(super) fn on_queued(&mut self, flow: FlowId, queue: QueueId, passed: u32) {
+        let mut index = self.position(flow);
+        if self.slots[index].packets == 0 {
+            if (self.flows as usize + 1) * 2 > self.slots.len() {
+                self.grow();
+                index = self.position(flow);
+            }
+            self.flows += 1;
+            self.slots[index] = Slot { flow, ..Slot::FREE };
+        }
+        let slot = &mut self.slots[index];
+        slot.packets += 1;
+        slot.passed = slot.passed.saturating_add(passed);
+        slot.queue = queue;
+    }
+
+    /// Notes that a packet of `flow` left. A flow that is not in the table is ignored.
+    #[inline]
+    pub(super) fn on_departed(&mut self, flow: FlowId) {
+        let index = self.position(flow);
+        match self.slots[index].packets {
+            0 => {}
+            1 => self.remove(index),
+            _ => self.slots[index].packets -= 1,
+        }
+    }
+
+    /// The queue of `flow` and the bytes it has passed through the high-priority queue, or `None`
+    /// if it has no packet queued.
+    #[inline]
+    pub(super) fn find(&self, flow: FlowId) -> Option<(QueueId, u32)> {
+        let slot = &self.slots[self.position(flow)];
+        (slot.packets > 0).then_some((slot.queue, slot.passed))
+    }
+
+    /// The number of flows that have packets queued.
+    #[inline]
+    pub(super) const fn flows(&self) -> u32 {
+        self.flows
+    }
+
+    /// The slot of `flow`, or the free slot where its search ends.
+    #[inline]
+    fn position(&self, flow: FlowId) -> usize {
+        let mut index = self.home(flow);
+        loop {
+            let slot = &self.slots[index];
+            if slot.packets == 0 || slot.flow == flow {
+                return index;
+            }
+            index = self.after(index);
+        }
+    }
+
+    /// Fibonacci hashing: dense ids spread evenly, and the upper bits of the product depend on all
+    /// bits of the id.
+    #[inline]
+    const fn home(&self, flow: FlowId) -> usize {
+        ((flow.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    #[inline]
+    const fn after(&self, index: usize) -> usize {
+        (index + 1) & (self.slots.len() - 1)
+    }
+
+    #[inline]
+    fn remove(&mut self, index: usize) {
+        self.flows -= 1;
+        let mut gap = index;
+        let mut index = self.after(gap);
+        while self.slots[index].packets > 0 {
+            // An entry moves into the gap unless its home lies after the gap: a search that starts
+            // there would miss it. Distances are counted backwards from the entry, around the end.
+            let distance = |from: usize| index.wrapping_sub(from) & (self.slots.len() - 1);
+            if distance(self.home(self.slots[index].flow)) >= distance(gap) {
+                self.slots[gap] = self.slots[index];
+                gap = index;
+            }
+            index = self.after(index);
+        }
+        self.slots[gap] = Slot::FREE;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut larger = Self::new(u64::BITS - self.shift + 1);
+        for &slot in self.slots.iter().filter(|slot| slot.packets > 0) {
+            let index = larger.position(slot.flow);
+            larger.slots[index] = slot;
+        }
+        larger.flows = self.flows;
+        *self = larger;
+    }
+}
+
+impl Slot {
+    const FREE: Self = Self {
+        flow: FlowId(0),
+        packets: 0,
+        passed: 0,
+        queue: QueueId(0),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+    use alloc::vec::Vec;
+
+    use tidegate_units::Rng;
+
+    use super::*;
+
+    #[test]
+    fn a_flow_lives_while_it_has_a_packet_queued() {
+        let mut table = FlowTable::new(3);
+        let flow = FlowId(7);
+        assert_eq!((table.find(flow), table.flows()), (None, 0));
+        table.on_queued(flow, QueueId(0), 1500);
+        table.on_queued(flow, QueueId(0), 64);
+        assert_eq!(table.find(flow), Some((QueueId(0), 1564)));
+        table.on_queued(flow, QueueId(3), 0);
+        assert_eq!(table.find(flow), Some((QueueId(3), 1564)));
+        assert_eq!(table.flows(), 1);
+        table.on_departed(flow);
+        table.on_departed(flow);
+        assert_eq!(table.find(flow), Some((QueueId(3), 1564)));
+        table.on_departed(flow);
+        assert_eq!((table.find(flow), table.flows()), (None, 0));
+        table.on_departed(flow);
+        assert_eq!(table.flows(), 0);
+        table.on_queued(flow, QueueId(0), 1);
+        assert_eq!(table.find(flow), Some((QueueId(0), 1)), "it starts anew");
+    }
+
+    #[test]
+    fn a_slot_takes_16_bytes() {
+        assert_eq!(size_of::<Slot>(), 16);
+    }
+
+    #[test]
+    fn passed_bytes_saturate() {
+        let mut table = FlowTable::new(1);
+        table.on_queued(FlowId(0), QueueId(0), u32::MAX - 1);
+        table.on_queued(FlowId(0), QueueId(0), 2);
+        assert_eq!(table.find(FlowId(0)), Some((QueueId(0), u32::MAX)));
+    }
+
+    #[test]
+    fn the_table_doubles_when_half_full_and_keeps_its_size() {
+        let mut table = FlowTable::new(2);
+        let sizes = [0, 1, 2, 3, 4].map(|flow| {
+            table.on_queued(FlowId(flow), QueueId(1), 0);
+            table.slots.len()
+        });
+        assert_eq!(sizes, [4, 4, 8, 8, 16]);
+        // A packet of a flow that is there does not count as another flow.
+        for _ in 0..20 {
+            table.on_queued(FlowId(0), QueueId(1), 0);
+        }
+        assert_eq!(table.slots.len(), 16);
+        for flow in 1..5 {
+            table.on_departed(FlowId(flow));
+        }
+        assert_eq!((table.slots.len(), table.flows()), (16, 1));
+    }
+
+    #[test]
+    fn dense_ids_spread_over_the_table() {
+        let table = FlowTable::new(6);
+        let mut homes: Vec<usize> = (0..32).map(|f| table.home(FlowId(f))).collect();
+        homes.sort_unstable();
+        homes.dedup();
+        assert_eq!(homes.len(), 32);
+    }
+
+    #[test]
+    fn random_operations_agree_with_a_map() {
+        for (place, flows) in [(0, 3), (1, 12), (2, 400)] {
+            let mut rng = Rng::new(1, place);
+            let mut table = FlowTable::new(2);
+            let mut model = BTreeMap::<FlowId, (u32, QueueId, u32)>::new();
+            for step in 0..20_000 {
+                let flow = FlowId(rng.next_u32() % flows);
+                // Phases of growth and of decay, so that chains form and dissolve.
+                if rng.next_u32() % 8 < if step / 1_000 % 2 == 0 { 5 } else { 3 } {
+                    let queue = QueueId(rng.next_u32() as u8);
+                    let passed = rng.next_u32() % 2_000;
+                    table.on_queued(flow, queue, passed);
+                    let entry = model.entry(flow).or_insert((0, queue, 0));
+                    *entry = (entry.0 + 1, queue, entry.2 + passed);
+                } else {
+                    table.on_departed(flow);
+                    if let Some(entry) = model.get_mut(&flow) {
+                        entry.0 -= 1;
+                        if entry.0 == 0 {
+                            model.remove(&flow);
+                        }
+                    }
+                }
+                assert_eq!(table.flows() as usize, model.len());
+                assert!(table.flows() as usize * 2 <= table.slots.len());
+                let check = FlowId(rng.next_u32() % flows);
+                let expected = model.get(&check).map(|&(_, queue, passed)| (queue, passed));
+                assert_eq!(table.find(check), expected, "step {step}");
+            }
+            for flow in (0..flows).map(FlowId) {
+                let expected = model.get(&flow).map(|&(_, queue, passed)| (queue, passed));
+                assert_eq!(table.find(flow), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The queue mapping unit (QMU): gives each active flow a queue of its own while there are enough.
+//!
+//! DiffECN, section IV-B, figure 9, and algorithm 1, lines 1 to 24. One queue of the port is set
+//! aside and served strictly first; the others are ordinary.
+//!
+//! - A new flow takes the lowest-numbered empty ordinary queue, or else the high-priority one.
+//! - A flow in an ordinary queue stays there.
+//! - A flow in the high-priority queue moves to an empty queue as soon as one of its packets finds
+//!   one (packet-triggered probing). Past its limit it moves to the shortest ordinary queue, in
+//!   bytes; of equally short ones, to the lowest-numbered. It does not come back while it is active.
+//!
+//! A flow's packets leave in order: those in the high-priority queue go before any other, and a flow
+//! never returns to it. This needs a scheduler that serves that queue strictly first.
+//!
+//! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets.
+//! Where a flow is forgotten with its last packet, probing therefore succeeds only for a flow that
+//! is new again, and the limit holds for one backlog. A flow that stays below the link's speed is
+//! bounded only where entries outlive their packets: hardware tables with the idle release.
+//!
+//! A choice becomes the flow's queue when a packet is queued there, not before: one that the buffer
+//! refuses changes nothing. On the chip the map is written ahead of the traffic manager.
+
+use alloc::vec;
+
+use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, choices};
+
+use super::flow_map::{FlowMap, Life};
+use super::flow_table::FlowTable;
+use super::rtts;
+use crate::mark::{Cx, Queues, Site};
+use crate::{MAX_QUEUES, Pkt};
+
+choices! {
+    /// How flows are remembered and counted.
+    pub enum Tables {
+        /// Each active flow by its own id, as in the simulations (section IV-B).
+        Exact = "exact",
+        /// By hash, with the arrays of the switch program (section V).
+        Hardware = "hardware",
+    }
+}
+
+choices! {
+    /// When the hardware flow map forgets a flow.
+    pub enum Release {
+        /// After a period without a packet (section VII-B). Packets can be reordered if they wait
+        /// longer than that.
+        Idle = "idle",
+        /// When the last packet leaves its queue (section IV-B).
+        QueueEmpty = "queue-empty",
+    }
+}
+
+choices! {
+    /// Whether the arriving packet is part of what its flow has passed.
+    pub enum PassCount {
+        /// The bytes before it, as the comment in algorithm 1 can be read.
+        BeforeArrival = "before-arrival",
+        /// Those bytes and its own: with a limit of two packets two pass, as in figure 8.
+        WithArrival = "with-arrival",
+    }
+}
+
+/// What a queue map is made of: the settings that `DiffEcn` and `PerFlowTcn` have in common.
+#[derive(Clone, Debug)]
+pub(in crate::mark) struct Options {
+    pub(in crate::mark) tables: Tables,
+    pub(in crate::mark) priority_queue: u8,
+    pub(in crate::mark) pass_limit: Size,
+    pub(in crate::mark) pass_count: PassCount,
+    pub(in crate::mark) mtu: u32,
+    pub(in crate::mark) map_entries: u32,
+    pub(in crate::mark) release: Release,
+    pub(in crate::mark) rtt: Span,
+    pub(in crate::mark) period: Ratio,
+}
+
+/// Which queue each flow's packets go to.
+#[derive(Clone, Debug)]
+pub(in crate::mark) struct QueueMap {
+    /// One bit for each ordinary queue that is empty.
+    empty: u128,
+    /// One bit for each ordinary queue.
+    ordinary: u128,
+    priority_queue: QueueId,
+    pass_count: PassCount,
+    pass_limit: u32,
+    memory: Memory,
+}
+
+#[derive(Clone, Debug)]
+enum Memory {
+    Exact(FlowTable),
+    Hardware(FlowMap),
+}
+
+impl QueueMap {
+    pub(in crate::mark) fn new(options: &Options, site: &Site) -> Result<Self, ConfigError> {
+        if !(2..=MAX_QUEUES).contains(&site.queues) {
+            let allowed = alloc::format!("2 to {MAX_QUEUES}: one set aside, the others ordinary");
+            return Err(ConfigError::out_of_range("queues", site.queues, allowed));
+        }
+        if options.priority_queue >= site.queues {
+            return Err(ConfigError::out_of_range(
+                "priority_queue",
+                options.priority_queue,
+                alloc::format!("a queue of the port, 0 to {}", site.queues - 1),
+            ));
+        }
+        let pass_limit = options.pass_limit.in_bytes(options.mtu);
+        let Ok(pass_limit) = u32::try_from(pass_limit) else {
+            return Err(ConfigError::out_of_range(
+                "pass_limit",
+                options.pass_limit,
+                alloc::format!("0 to {} bytes", u32::MAX),
+            ));
+        };
+        let all = u128::MAX >> (MAX_QUEUES - site.queues);
+        let priority_queue = QueueId(options.priority_queue);
+        let ordinary = all & !bit(priority_queue);
+        Ok(Self {
+            empty: ordinary,
+            ordinary,
+            priority_queue,
+            pass_count: options.pass_count,
+            pass_limit,
+            memory: Memory::new(options, site.queues)?,
+        })
+    }
+
+    /// The queue for an arriving packet. Changes nothing: the packet may still be dropped.
+    #[inline]
+    pub(in crate::mark) fn assign(&self, pkt: &Pkt, queues: &impl Queues, now: Time) -> QueueId {
+        let known = match &self.memory {
+            Memory::Exact(table) => table.find(pkt.flow),
+            Memory::Hardware(map) => map.find(pkt.flow, now),
+        };
+        match known {
+            Some((queue, _)) if queue != self.priority_queue => queue,
+            Some((_, passed)) if self.is_past_limit(passed, pkt.len) => self.shortest(queues),
+            _ => self.lowest_empty().unwrap_or(self.priority_queue),
+        }
+    }
+
+    /// Notes that a packet was queued.
+    #[inline]
+    pub(in crate::mark) fn on_queued(&mut self, cx: &Cx) {
+        let (flow, queue) = (cx.pkt.flow, cx.queue);
+        self.empty &= !bit(queue);
+        let passed = if queue == self.priority_queue {
+            cx.pkt.len
+        } else {
+            0
+        };
+        match &mut self.memory {
+            Memory::Exact(table) => table.on_queued(flow, queue, passed),
+            Memory::Hardware(map) => map.on_queued(flow, queue, passed, cx.now),
+        }
+    }
+
+    /// Notes that a packet left its queue.
+    #[inline]
+    pub(in crate::mark) fn on_departed(&mut self, cx: &Cx) {
+        let emptied = cx.queue_packets == 0;
+        if emptied {
+            self.empty |= bit(cx.queue) & self.ordinary;
+        }
+        match &mut self.memory {
+            Memory::Exact(table) => table.on_departed(cx.pkt.flow),
+            Memory::Hardware(map) if emptied => map.on_emptied(cx.queue),
+            Memory::Hardware(_) => {}
+        }
+    }
+
+    /// The number of flows that have packets queued. The hardware map does not know: zero.
+    #[inline]
+    pub(super) const fn active_flows(&self) -> u32 {
+        match &self.memory {
+            Memory::Exact(table) => table.flows(),
+            Memory::Hardware(_) => 0,
+        }
+    }
+
+    #[inline]
+    fn is_past_limit(&self, passed: u32, len: u32) -> bool {
+        let arriving = match self.pass_count {
+            PassCount::BeforeArrival => 0,
+            PassCount::WithArrival => len,
+        };
+        u64::from(passed) + u64::from(arriving) > u64::from(self.pass_limit)
+    }
+
+    #[inline]
+    fn lowest_empty(&self) -> Option<QueueId> {
+        // At most 127 if a bit is set.
+        (self.empty != 0).then(|| QueueId(self.empty.trailing_zeros() as u8))
+    }
+
+    #[cold]
+    fn shortest(&self, queues: &impl Queues) -> QueueId {
+        (0..MAX_QUEUES)
+            .map(QueueId)
+            .filter(|&queue| self.ordinary & bit(queue) != 0)
+            .min_by_key(|&queue| queues.bytes(queue))
+            .expect("at least one queue is ordinary")
+    }
+}
+
+impl Memory {
+    fn new(options: &Options, queues: u8) -> Result<Self, ConfigError> {
+        if options.tables == Tables::Exact {
+            // Twice as many slots as queues: full when each queue has its flow.
+            return Ok(Self::Exact(FlowTable::new(bits_for(u32::from(queues) * 2))));
+        }
+        if !(1..=MAX_MAP_ENTRIES).contains(&options.map_entries) {
+            return Err(ConfigError::out_of_range(
+                "map_entries",
+                options.map_entries,
+                alloc::format!("1 to {MAX_MAP_ENTRIES} for each queue"),
+            ));
+        }
+        let period = rtts(options.period, options.rtt);
+        if period == Span::ZERO {
+            let field = if options.rtt == Span::ZERO {
+                "rtt"
+            } else {
+                "period"
+            };
+            return Err(ConfigError::out_of_range(field, period, "above 0"));
+        }
+        let life = match options.release {
+            Release::Idle => Life::Idle(period),
+            Release::QueueEmpty => Life::Queue(vec![0; usize::from(queues)].into()),
+        };
+        let bits = bits_for(options.map_entries * u32::from(queues));
+        Ok(Self::Hardware(FlowMap::new(bits, life)))
+    }
+}
+
+/// Entries of the hardware map for each queue: with 128 queues, 2^23 entries in all.
+const MAX_MAP_ENTRIES: u32 = 1 << 16;
+
+/// The fewest bits that number `entries` things.
+pub(super) const fn bits_for(entries: u32) -> u32 {
+    entries.next_power_of_two().trailing_zeros()
+}
+
+/// The queue's bit in a map of queues; none for a number that no queue has.
+#[inline]
+const fn bit(queue: QueueId) -> u128 {
+    match 1_u128.checked_shl(queue.0 as u32) {
+        Some(bit) => bit,
+        None => 0,
+    }
+}

@@ -1,0 +1,308 @@
+//! ECN♯: mark on dequeue when the sojourn time exceeds a high threshold, and now and then while it
+//! has stayed at or above a low one for an interval.
+//!
+//! Zhang et al., "Enabling ECN for Datacenter Networks With RTT Variations", CoNEXT 2019 and IEEE
+//! Transactions on Cloud Computing 2022, sections 3 and 4. The instantaneous part tames bursts, the
+//! persistent part (Algorithm 1) drains queues that only flows with short round trips can build.
+//!
+//! The authors' simulator has another law than the paper; see [`Law`]. Section 3.5 describes a form
+//! with the queue length as the signal and one with probabilistic instantaneous marks; both are
+//! options. Section 4 puts the scheme on a Tofino chip; see [`tofino`].
+//!
+//! Differs from the paper: "above the target" and "marking" are phases, not a time that may be zero
+//! and a flag. They mean the same, but time zero is a time like any other. Where Algorithm 1 returns
+//! nothing (in the marking state, detected, not yet due), the packet passes.
+
+pub mod tofino;
+
+use alloc::boxed::Box;
+
+use tidegate_units::{ConfigError, Rate, Ratio, Rng, Span, Time, choices, settings};
+
+use self::tofino::Pipeline;
+use super::ramp::{Ramp, Zone};
+use super::{Cx, Marker, Site, Verdict};
+use crate::Rule;
+
+choices! {
+    /// What computes the persistent part.
+    pub enum Arithmetic {
+        /// Picoseconds and true division.
+        Exact = "exact",
+        /// The chip's clock of 1.024 µs ticks and its table for division (section 4).
+        Tofino = "tofino",
+    }
+}
+
+choices! {
+    /// When the next mark of the persistent part is due.
+    pub enum Law {
+        /// At or after `marking_next`; the one after it `pst_interval / √count` from now (the
+        /// authors' simulator).
+        Ns3 = "ns3",
+        /// Strictly after `marking_next`; the one after it `pst_interval / count` later than that
+        /// (Algorithm 1 and the Tofino prototype).
+        Paper = "paper",
+    }
+}
+
+choices! {
+    /// What is compared with the targets.
+    pub enum Signal {
+        /// Bytes left in the queue behind the packet, with targets times the port's rate
+        /// (section 3.5).
+        QueueLength = "queue-length",
+        /// The time that the packet waited.
+        Sojourn = "sojourn",
+    }
+}
+
+settings! {
+    /// Parameters of ECN♯.
+    pub struct Config {
+        /// Mark every packet strictly above this (`ins_target`): λ × a high percentile of the
+        /// round-trip times. The default is that of the testbed (section 5.2).
+        pub ins_target: Span = Span::from_us(200),
+        /// A packet strictly below this ends a persistent queue (`pst_target`): at least λ × the
+        /// mean round-trip time. The default is that of the testbed (section 5.2).
+        pub pst_target: Span = Span::from_us(85),
+        /// How long a queue must persist before it is marked, and the distance of the first two
+        /// marks (`pst_interval`): about a high percentile of the round-trip times. The default is
+        /// that of the testbed (section 5.2).
+        pub pst_interval: Span = Span::from_us(200),
+        /// Mark with a rising probability from here to `ins_target` (section 3.5, for DCQCN), or
+        /// `none` for a single step.
+        pub ins_min_target: Option<Span> = None,
+        /// The probability that the rise reaches at `ins_target` (section 3.5: 1). Not used by a
+        /// step.
+        pub max_probability: Ratio = Ratio::ONE,
+        /// When the next mark of the persistent part is due.
+        pub law: Law = Law::Paper,
+        /// What is compared with the targets.
+        pub signal: Signal = Signal::Sojourn,
+        /// What computes the persistent part.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
+    }
+}
+
+/// ECN♯.
+#[derive(Clone, Debug)]
+pub struct EcnSharp {
+    /// Targets, in units of the measure.
+    ins_target: u64,
+    pst_target: u64,
+    /// The rise of the probability below `ins_target`, if there is one.
+    rise: Option<Box<(Ramp, Rng)>>,
+    machine: Machine,
+    measure: Measure,
+}
+
+/// What the signal is counted in.
+#[derive(Clone, Copy, Debug)]
+enum Measure {
+    /// Bytes behind the packet.
+    Bytes,
+    /// Picoseconds of sojourn time.
+    Picoseconds,
+    /// Sojourn time in ticks of the chip, rounded down.
+    Ticks,
+}
+
+/// What runs the persistent part.
+#[derive(Clone, Debug)]
+enum Machine {
+    Exact(Box<Exact>),
+    Tofino(Box<Pipeline>),
+}
+
+#[derive(Clone, Debug)]
+struct Exact {
+    interval: Span,
+    law: Law,
+    queues: Box<[Phase]>,
+}
+
+/// Where a queue stands since its last packet below the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// That packet was the last one.
+    Below,
+    /// All packets since were above. It is persistent once a packet leaves strictly after `until`.
+    Above { until: Time },
+    /// The queue is persistent; `count` packets have been marked, the next is due at `next`.
+    Marking { next: Time, count: u32 },
+}
+
+impl EcnSharp {
+    /// ECN♯ with these parameters.
+    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let measure = match (config.signal, config.arithmetic) {
+            (Signal::QueueLength, _) => Measure::Bytes,
+            (Signal::Sojourn, Arithmetic::Exact) => Measure::Picoseconds,
+            (Signal::Sojourn, Arithmetic::Tofino) => Measure::Ticks,
+        };
+        let down = |target: Span| match measure {
+            Measure::Bytes => site.rate.bytes_in(target),
+            Measure::Picoseconds => target.as_ps(),
+            Measure::Ticks => tofino::ticks(target.as_ps()),
+        };
+        let pst_target = match measure {
+            // Whole bytes are below a broken target exactly if they are below the next whole one.
+            Measure::Bytes => bytes_rounded_up(site.rate, config.pst_target),
+            Measure::Picoseconds | Measure::Ticks => down(config.pst_target),
+        };
+        let rise = match config.ins_min_target {
+            None => None,
+            Some(low) if low > config.ins_target => {
+                let allowed = alloc::format!("at most ins_target, {}", config.ins_target);
+                return Err(ConfigError::out_of_range("ins_min_target", low, allowed));
+            }
+            Some(low) => {
+                let low = ("ins_min_target", down(low));
+                let probability = ("max_probability", config.max_probability);
+                let ramp = Ramp::new(low, down(config.ins_target), probability)?;
+                Some(Box::new((ramp, Rng::new(site.seed, site.place))))
+            }
+        };
+        let machine = match config.arithmetic {
+            Arithmetic::Exact => Machine::Exact(Box::new(Exact::new(config, site)?)),
+            Arithmetic::Tofino if config.law == Law::Ns3 => {
+                let allowed = "paper: the chip has no square root";
+                return Err(ConfigError::out_of_range("law", "ns3", allowed));
+            }
+            Arithmetic::Tofino => {
+                Machine::Tofino(Box::new(Pipeline::new(config.pst_interval, site.queues)?))
+            }
+        };
+        Ok(Self {
+            ins_target: down(config.ins_target),
+            pst_target,
+            rise,
+            machine,
+            measure,
+        })
+    }
+}
+
+impl Marker for EcnSharp {
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        let level = match self.measure {
+            Measure::Bytes => u64::from(cx.queue_bytes),
+            Measure::Picoseconds => sojourn.as_ps(),
+            Measure::Ticks => tofino::ticks(sojourn.as_ps()),
+        };
+        let instantaneous = match &mut self.rise {
+            None => level > self.ins_target,
+            Some(rise) => hit(rise, level),
+        };
+        // The persistent part sees every packet, also those that are marked already and those that
+        // cannot be.
+        let is_below = level < self.pst_target;
+        let persistent = match &mut self.machine {
+            Machine::Exact(exact) => exact.mark(cx, is_below),
+            Machine::Tofino(pipeline) => pipeline.mark(cx.queue, cx.now, is_below),
+        };
+        if instantaneous {
+            let rule = match self.measure {
+                Measure::Bytes => Rule::QueueLength,
+                Measure::Picoseconds | Measure::Ticks => Rule::Sojourn,
+            };
+            return Verdict::Mark(rule);
+        }
+        Verdict::mark_if(persistent, Rule::Persistent)
+    }
+}
+
+/// Whether a packet at this level is marked by the rising probability.
+#[cold]
+fn hit((ramp, rng): &mut (Ramp, Rng), level: u64) -> bool {
+    match ramp.zone(level) {
+        Zone::Below => false,
+        Zone::Between(chance) => u64::from(rng.next_u32()) < chance,
+        Zone::Above => true,
+    }
+}
+
+impl Exact {
+    fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let interval = config.pst_interval;
+        if interval == Span::ZERO {
+            return Err(ConfigError::out_of_range(
+                "pst_interval",
+                interval,
+                "above 0",
+            ));
+        }
+        Ok(Self {
+            interval,
+            law: config.law,
+            queues: alloc::vec![Phase::Below; usize::from(site.queues)].into(),
+        })
+    }
+
+    /// Algorithm 1.
+    #[inline]
+    fn mark(&mut self, cx: &Cx, is_below: bool) -> bool {
+        let Some(phase) = self.queues.get_mut(cx.queue.index()) else {
+            return false;
+        };
+        if is_below {
+            *phase = Phase::Below;
+            return false;
+        }
+        let now = cx.now;
+        match *phase {
+            Phase::Below => {
+                *phase = Phase::Above {
+                    until: now + self.interval,
+                };
+                false
+            }
+            Phase::Above { until } => {
+                let detected = now > until;
+                if detected {
+                    *phase = Phase::Marking {
+                        next: now + self.interval,
+                        count: 1,
+                    };
+                }
+                detected
+            }
+            Phase::Marking { next, count } => {
+                let due = match self.law {
+                    Law::Ns3 => now >= next,
+                    Law::Paper => now > next,
+                };
+                if due {
+                    let count = count.saturating_add(1);
+                    let next = match self.law {
+                        Law::Ns3 => now + over_sqrt(self.interval, count),
+                        Law::Paper => {
+                            next + Span::from_ps(self.interval.as_ps() / u64::from(count))
+                        }
+                    };
+                    *phase = Phase::Marking { next, count };
+                }
+                due
+            }
+        }
+    }
+}
+
+/// `span` / √`count`, rounded down. The count is not zero.
+#[cold]
+fn over_sqrt(span: Span, count: u32) -> Span {
+    let square = u128::from(span.as_ps()) * u128::from(span.as_ps());
+    // At most `span`.
+    Span::from_ps((square / u128::from(count)).isqrt() as u64)
+}
+
+/// Bytes that pass in `span`, rounded up; saturates.
+fn bytes_rounded_up(rate: Rate, span: Span) -> u64 {
+    let bytes = (u128::from(span.as_ps()) * u128::from(rate.as_bps())).div_ceil(8_000_000_000_000);
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

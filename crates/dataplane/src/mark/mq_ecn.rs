@@ -1,0 +1,378 @@
+//! MQ-ECN: mark on enqueue when the queue exceeds its share of the port's threshold, the share being
+//! the part of the link that the queue gets in a round of the scheduler.
+//!
+//! Bai et al., "Enabling ECN in Multi-Service Multi-Queue Data Centers", NSDI 2016. A queue that may
+//! send `quantum` bytes per round of `T_round` has the capacity `quantum / T_round`, so its threshold
+//! is `K_i = min(quantum / (T_round · C), 1) · K`. `T_round` is a moving average over the turns of
+//! all queues that share the rounds, and decays while the port is idle.
+//!
+//! Three versions have been published and no two agree. The defaults are the rules of MQ-ECN's own
+//! simulator. Those of TCN's simulator and of TCN's kernel module are options, one per difference;
+//! the page of the scheme lists which belong together.
+//!
+//! Differs from the authors' code: the average is kept in fixed point (picoseconds, weights in units
+//! of 2^−32) instead of floating point. Queues that are served without rounds, such as those of
+//! strict priority in front of DWRR, have the port's threshold.
+
+mod average;
+
+use alloc::boxed::Box;
+use alloc::vec;
+
+use tidegate_units::{
+    ByteTime, ConfigError, QueueId, Rate, Ratio, Size, Span, Time, choices, settings,
+};
+
+use self::average::{Average, ONE_SLOT, slots, whole_slots};
+use super::{Cx, Marker, Site, Verdict};
+use crate::Rule;
+use crate::sched::{Turn, TurnEvent};
+
+/// Bytes of a full packet, in which thresholds and idle slots are counted.
+const PACKET: u32 = 1500;
+
+choices! {
+    /// In what numbers the round time is averaged and turned into a rate.
+    pub enum Arithmetic {
+        /// Picoseconds, and weights in units of 2^−32.
+        Exact = "exact",
+        /// Whole nanoseconds, weights in units of 1/1024, and a rate of quantum · 2^33 / T_round:
+        /// 7.4 % too high, for 2^30 stands in for 10^9 (TCN's kernel module).
+        Kernel = "kernel",
+    }
+}
+
+choices! {
+    /// What the sample of a queue that empties ends with.
+    pub enum Emptying {
+        /// The end of its last packet's transmission.
+        Once = "tx",
+        /// As much again after it: the transmission time counts twice (TCN's simulator).
+        Twice = "double-tx",
+    }
+}
+
+choices! {
+    /// How the round time decays in idle periods.
+    pub enum IdleDecay {
+        /// When a packet comes to any queue while none of the round-based ones holds any, by
+        /// β^(idle time ÷ slot), not rounded, if that is a slot or more. The idle time counts from
+        /// the start of the last packet. Each further arrival at a priority queue repeats the whole
+        /// decay (TCN's simulator).
+        Fractional = "fractional",
+        /// When a packet comes to a round-based queue while none of its group holds any, by one
+        /// step of the average per whole slot; after more than ten the round time is zero (TCN's
+        /// kernel module).
+        Steps = "steps",
+        /// When a packet comes to an empty port, by β per whole slot.
+        WholeSlots = "whole-slots",
+    }
+}
+
+choices! {
+    /// When the first turn of a queue begins.
+    pub enum Start {
+        /// When it becomes active, but not before the transmission of its last packet has ended.
+        AfterOwnPacket = "after-own-packet",
+        /// When it becomes active.
+        Now = "now",
+    }
+}
+
+choices! {
+    /// When a turn ends that leaves packets behind.
+    pub enum TurnEnd {
+        /// At the end of the last transmission of the group (TCN's kernel module). On a wire that
+        /// is never shaped this is the same.
+        LastPacket = "last-packet",
+        /// When the scheduler moves on.
+        Now = "now",
+    }
+}
+
+settings! {
+    /// Parameters of MQ-ECN.
+    pub struct Config {
+        /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
+        /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.
+        pub threshold: Size = Size::Packets(65),
+        /// The weight of the old round time in the average (`β`; TCN, section 6).
+        pub old_weight: Ratio = THREE_QUARTERS,
+        /// The time after which an idle port has forgotten one sample (`T_idle`), or `none` for
+        /// the time of 1500 bytes at the port's rate (TCN, section 6).
+        pub idle_slot: Option<Span> = None,
+        /// In what numbers the round time is averaged and turned into a rate.
+        pub arithmetic: Arithmetic = Arithmetic::Exact,
+        /// What the sample of a queue that empties ends with.
+        pub emptying: Emptying = Emptying::Once,
+        /// How the round time decays in idle periods.
+        pub idle_decay: IdleDecay = IdleDecay::WholeSlots,
+        /// When the first turn of a queue begins.
+        pub start: Start = Start::AfterOwnPacket,
+        /// When a turn ends that leaves packets behind.
+        pub turn_end: TurnEnd = TurnEnd::Now,
+    }
+}
+
+const THREE_QUARTERS: Ratio = match Ratio::new(3, 4) {
+    Some(ratio) => ratio,
+    None => Ratio::ZERO,
+};
+
+/// MQ-ECN.
+#[derive(Clone, Debug)]
+pub struct MqEcn {
+    queues: Box<[Queue]>,
+    groups: Box<[Group]>,
+    rules: Box<Rules>,
+    /// When the port's last packet was off the wire, if the port has been empty since.
+    idle_since: Time,
+    /// In bytes.
+    threshold: u32,
+    idle_decay: IdleDecay,
+}
+
+#[derive(Clone, Debug)]
+struct Queue {
+    /// The queue's threshold times the round time: `quantum · K / C`, in bytes × units of time.
+    share: u128,
+    /// When the turn began that is being measured; of an inactive queue, when its last packet was
+    /// off the wire.
+    start: Time,
+    quantum: u32,
+    /// The queues that it takes turns with, or `None` if it is served without rounds.
+    group: Option<u8>,
+}
+
+/// Queues that take turns with each other.
+#[derive(Clone, Debug)]
+struct Group {
+    /// `T_round`, in units of the arithmetic.
+    round: u64,
+    /// When the last packet was off the wire. Kept for [`TurnEnd::LastPacket`] only.
+    last_end: Time,
+    /// When the last packet left. Not kept for [`IdleDecay::WholeSlots`].
+    idle_since: Time,
+    /// Queues that hold packets.
+    active: u8,
+}
+
+/// What does not change.
+#[derive(Clone, Debug)]
+struct Rules {
+    wire: ByteTime,
+    average: Average,
+    idle_slot: Span,
+    emptying: Emptying,
+    start: Start,
+    turn_end: TurnEnd,
+}
+
+impl MqEcn {
+    /// MQ-ECN with these parameters. The scheduler must have rounds.
+    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let threshold = config.threshold.in_bytes(PACKET);
+        let threshold = u32::try_from(threshold)
+            .map_err(|_| ConfigError::out_of_range("threshold", config.threshold, "below 4GiB"))?;
+        if config.old_weight >= Ratio::ONE {
+            let allowed = "0 to below 1";
+            return Err(ConfigError::out_of_range(
+                "old_weight",
+                config.old_weight,
+                allowed,
+            ));
+        }
+        let idle_slot = config
+            .idle_slot
+            .unwrap_or_else(|| site.rate.time_for(PACKET));
+        if idle_slot == Span::ZERO {
+            return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
+        }
+        let average = Average::new(config.arithmetic, config.old_weight);
+        let queue = |id| {
+            let round = (site.round)(QueueId(id));
+            // Less than 2^(32 + 43 + 32).
+            let full = |quantum| u128::from(quantum) * average.rate_scale() * u128::from(threshold);
+            Queue {
+                share: round.map_or(u128::MAX, |round| {
+                    full(round.quantum) / u128::from(site.rate.as_bps())
+                }),
+                start: Time::ZERO,
+                quantum: round.map_or(0, |round| round.quantum),
+                group: round.map(|round| round.group),
+            }
+        };
+        let queues: Box<[Queue]> = (0..site.queues).map(queue).collect();
+        let Some(last_group) = queues.iter().filter_map(|queue| queue.group).max() else {
+            let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
+            return Err(ConfigError::out_of_range(
+                "scheduler",
+                site.scheduler,
+                allowed,
+            ));
+        };
+        let group = Group {
+            round: 0,
+            last_end: Time::ZERO,
+            idle_since: Time::ZERO,
+            active: 0,
+        };
+        Ok(Self {
+            queues,
+            groups: vec![group; usize::from(last_group) + 1].into(),
+            rules: Box::new(Rules {
+                wire: ByteTime::new(site.rate),
+                average,
+                idle_slot,
+                emptying: config.emptying,
+                start: config.start,
+                turn_end: config.turn_end,
+            }),
+            idle_since: Time::ZERO,
+            threshold,
+            idle_decay: config.idle_decay,
+        })
+    }
+
+    /// Lets the round times decay before the decision on an arrival, as the variant asks.
+    #[cold]
+    fn decay(&mut self, cx: &Cx) {
+        let rules = &*self.rules;
+        let own = self
+            .queues
+            .get(cx.queue.index())
+            .and_then(|queue| queue.group);
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            match self.idle_decay {
+                IdleDecay::WholeSlots => {
+                    let slots = whole_slots(cx.now - self.idle_since, rules.idle_slot);
+                    group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
+                }
+                IdleDecay::Fractional if group.active == 0 => {
+                    let slots = slots(cx.now - group.idle_since, rules.idle_slot);
+                    if slots >= ONE_SLOT {
+                        group.round = rules.average.decayed(group.round, slots);
+                    }
+                }
+                IdleDecay::Steps if group.active == 0 && own.map(usize::from) == Some(number) => {
+                    let slots = whole_slots(cx.now - group.idle_since, rules.idle_slot);
+                    if slots > 10 {
+                        group.round = 0;
+                    }
+                    for _ in 0..slots.min(10) {
+                        group.round = rules.average.with_sample(group.round, Span::ZERO);
+                    }
+                }
+                IdleDecay::Fractional | IdleDecay::Steps => {}
+            }
+        }
+    }
+}
+
+impl Marker for MqEcn {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        if cx.port_packets == 0 || self.idle_decay != IdleDecay::WholeSlots {
+            self.decay(cx);
+        }
+        let Some(queue) = self.queues.get(cx.queue.index()) else {
+            return Verdict::Pass;
+        };
+        let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
+        let above_share = queue.group.is_some_and(|group| {
+            let round = self.groups[usize::from(group)].round;
+            // `length > share / round`, and the share of no queue is more than the threshold.
+            self.rules.average.is_measured(round)
+                && u128::from(length) * u128::from(round) > queue.share
+        });
+        let hit = above_share || length > u64::from(self.threshold);
+        Verdict::mark_if(hit, Rule::QueueLength)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+        if cx.port_packets == 0 {
+            self.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
+        }
+        if self.rules.turn_end == TurnEnd::LastPacket
+            && let Some(queue) = self.queues.get(cx.queue.index())
+            && let Some(group) = queue.group
+        {
+            self.groups[usize::from(group)].last_end = cx.now + self.rules.wire.span(cx.pkt.len);
+        }
+        Verdict::Pass
+    }
+
+    #[inline]
+    fn on_turn(&mut self, turn: &Turn) {
+        let Some(queue) = self.queues.get_mut(turn.queue.index()) else {
+            return;
+        };
+        let Some(group) = queue.group else {
+            return;
+        };
+        let group = &mut self.groups[usize::from(group)];
+        let rules = &*self.rules;
+        match turn.event {
+            TurnEvent::Joined => {
+                group.active = group.active.saturating_add(1);
+                queue.start = match rules.start {
+                    Start::AfterOwnPacket => queue.start.max(turn.now),
+                    Start::Now => turn.now,
+                };
+            }
+            TurnEvent::Ended => {
+                let end = match rules.turn_end {
+                    TurnEnd::LastPacket => group.last_end,
+                    TurnEnd::Now => turn.now,
+                };
+                group.round = rules.average.with_sample(group.round, end - queue.start);
+                queue.start = end;
+            }
+            TurnEvent::Emptied { len } => {
+                group.active = group.active.saturating_sub(1);
+                let transmission = rules.wire.span(len);
+                let end = turn.now + transmission;
+                let sample = match rules.emptying {
+                    Emptying::Once => end - queue.start,
+                    Emptying::Twice => end + transmission - queue.start,
+                };
+                group.round = rules.average.with_sample(group.round, sample);
+                queue.start = end;
+                group.idle_since = match self.idle_decay {
+                    IdleDecay::Fractional => turn.now,
+                    IdleDecay::Steps | IdleDecay::WholeSlots => end,
+                };
+            }
+            TurnEvent::Skipped => queue.start = turn.now,
+        }
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        let queue = self.queues.get(queue.index())?;
+        let round = queue
+            .group
+            .map_or(0, |group| self.groups[usize::from(group)].round);
+        if !self.rules.average.is_measured(round) {
+            return Some(self.threshold);
+        }
+        let share = queue.share / u128::from(round);
+        Some(u32::try_from(share).map_or(self.threshold, |share| share.min(self.threshold)))
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        let queue = self.queues.get(queue.index())?;
+        let round = self.groups[usize::from(queue.group?)].round;
+        let (average, link) = (&self.rules.average, self.rules.wire.rate());
+        if !average.is_measured(round) {
+            return Some(link);
+        }
+        let rate = u128::from(queue.quantum) * average.rate_scale() / u128::from(round);
+        u64::try_from(rate).map_or(Some(link), |bps| {
+            Rate::from_bps(bps).map(|rate| rate.min(link))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

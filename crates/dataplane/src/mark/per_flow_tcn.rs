@@ -1,0 +1,207 @@
+//! Per-flow TCN (PFTCN): a queue for each active flow; mark on dequeue when the sojourn time exceeds
+//! a threshold.
+//!
+//! Huang et al., "DiffECN: Differential ECN Marking for Datacenter Networks", IEEE/ACM Transactions
+//! on Networking 2024, section VI-C.6: DiffECN's queue mapping unit with TCN's test, sojourn time >
+//! λ × RTT, as a comparison. The threshold does not depend on the number of flows. As with DiffECN,
+//! the scheduler must serve the high-priority queue strictly first.
+//!
+//! The paper gives no threshold for it; the default is that of its TCN.
+
+use alloc::boxed::Box;
+
+use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, settings};
+
+use super::diff_ecn::{
+    self, DCTCP_LAMBDA, Options, PERIOD_RTTS, PassCount, QueueMap, Release, Tables,
+};
+use super::{Cx, Marker, Queues, Site, Verdict};
+use crate::{Pkt, Rule};
+
+settings! {
+    /// Parameters of per-flow TCN.
+    pub struct Config {
+        /// Mark strictly above this sojourn time; `none` derives it as λ × RTT. The default is that
+        /// of TCN in DiffECN's testbed (section VI-B); its simulations have 11us.
+        pub threshold: Option<Span> = Some(Span::from_us(30)),
+        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP (DiffECN, section II-B).
+        pub lambda: Ratio = DCTCP_LAMBDA,
+        /// The base round-trip time (`RTT`), of which a derived threshold and the period are
+        /// multiples. The default is that of DiffECN's testbed (section VI-B).
+        pub rtt: Span = Span::from_us(190),
+        /// How flows are remembered: exactly or with DiffECN's hardware flow map (section V).
+        pub tables: Tables = Tables::Exact,
+        /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are
+        /// ordinary.
+        pub priority_queue: u8 = 0,
+        /// Bytes that an active flow may pass through the high-priority queue (DiffECN, section
+        /// VI-C.4).
+        pub pass_limit: Size = Size::Packets(10),
+        /// Whether the arriving packet is part of what its flow has passed (DiffECN, figure 8).
+        pub pass_count: PassCount = PassCount::WithArrival,
+        /// Bytes of a full packet, for amounts in packets.
+        pub mtu: u32 = 1500,
+        /// Of the hardware flow map: when it forgets a flow.
+        pub release: Release = Release::QueueEmpty,
+        /// Of the hardware flow map: the period of the idle release (`T_period`), in round-trip
+        /// times (DiffECN, section VI-B.2).
+        pub period: Ratio = PERIOD_RTTS,
+        /// Of the hardware flow map: entries for each queue (DiffECN, section IV-B.3). The sum is
+        /// rounded up to a power of two.
+        pub map_entries: u32 = 512,
+    }
+}
+
+/// Per-flow TCN.
+#[derive(Clone, Debug)]
+pub struct PerFlowTcn {
+    threshold: Span,
+    map: Box<QueueMap>,
+}
+
+impl PerFlowTcn {
+    /// Per-flow TCN with these parameters.
+    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let map = QueueMap::new(
+            &Options {
+                tables: config.tables,
+                priority_queue: config.priority_queue,
+                pass_limit: config.pass_limit,
+                pass_count: config.pass_count,
+                mtu: config.mtu,
+                map_entries: config.map_entries,
+                release: config.release,
+                rtt: config.rtt,
+                period: config.period,
+            },
+            site,
+        )?;
+        let derived = || diff_ecn::rtts(config.lambda, config.rtt);
+        Ok(Self {
+            threshold: config.threshold.unwrap_or_else(derived),
+            map: Box::new(map),
+        })
+    }
+}
+
+impl Marker for PerFlowTcn {
+    #[inline]
+    fn assign(&mut self, pkt: &Pkt, _: QueueId, queues: &impl Queues, now: Time) -> QueueId {
+        self.map.assign(pkt, queues, now)
+    }
+
+    #[inline]
+    fn on_queued(&mut self, cx: &Cx) {
+        self.map.on_queued(cx);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        self.map.on_departed(cx);
+        Verdict::mark_if(sojourn > self.threshold, Rule::Sojourn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use tidegate_units::FlowId;
+
+    use super::*;
+    use crate::mark::testing::{cx, site};
+
+    /// Queues of these lengths in bytes.
+    struct Lengths([u32; 3]);
+
+    impl Queues for Lengths {
+        fn count(&self) -> u8 {
+            3
+        }
+
+        fn bytes(&self, queue: QueueId) -> u32 {
+            self.0[queue.index()]
+        }
+
+        fn packets(&self, queue: QueueId) -> u32 {
+            u32::from(self.bytes(queue) > 0)
+        }
+    }
+
+    fn cx_of(flow: u32) -> Cx {
+        let mut cx = cx();
+        cx.pkt.flow = FlowId(flow);
+        cx
+    }
+
+    #[test]
+    fn a_packet_is_marked_strictly_above_the_threshold() {
+        for (threshold, us) in [(Some(Span::from_us(30)), 30_000), (None, 32_300)] {
+            let config = Config {
+                threshold,
+                ..Config::default()
+            };
+            let mut scheme = PerFlowTcn::new(&config, &site(2)).unwrap();
+            for (ns, expected) in [(us - 1, false), (us, false), (us + 1, true)] {
+                let verdict = scheme.on_dequeue(&cx(), Span::from_ns(ns));
+                assert_eq!(verdict, Verdict::mark_if(expected, Rule::Sojourn), "{ns}");
+            }
+        }
+    }
+
+    #[test]
+    fn flows_are_mapped_as_by_diff_ecn() {
+        for tables in [Tables::Exact, Tables::Hardware] {
+            let config = Config {
+                tables,
+                pass_limit: Size::Packets(1),
+                ..Config::default()
+            };
+            let mut scheme = PerFlowTcn::new(&config, &site(3)).unwrap();
+            let mut arrive = |flow, lengths| {
+                let mut cx = cx_of(flow);
+                cx.queue = scheme.assign(&cx.pkt, QueueId(9), &Lengths(lengths), cx.now);
+                scheme.on_queued(&cx);
+                cx.queue.0
+            };
+            let queues = vec![
+                arrive(1, [0, 0, 0]),
+                arrive(1, [0, 1500, 0]),
+                arrive(2, [0, 3000, 0]),
+                arrive(3, [0, 3000, 1500]),
+                arrive(3, [1500, 3000, 1500]),
+                arrive(3, [1500, 3000, 3000]),
+            ];
+            assert_eq!(queues, [1, 1, 2, 0, 2, 2]);
+            // Flow 1 leaves queue 1 empty, and the next flow takes it.
+            for queue_packets in [1, 0] {
+                let leaving = Cx {
+                    queue: QueueId(1),
+                    queue_packets,
+                    ..cx_of(1)
+                };
+                scheme.on_dequeue(&leaving, Span::ZERO);
+            }
+            let lengths = Lengths([1500, 0, 4500]);
+            let next = scheme.assign(&cx_of(4).pkt, QueueId(9), &lengths, Time::ZERO);
+            assert_eq!(next, QueueId(1));
+        }
+    }
+
+    #[test]
+    fn the_mapping_is_checked() {
+        let config = Config {
+            priority_queue: 2,
+            ..Config::default()
+        };
+        assert!(PerFlowTcn::new(&config, &site(3)).is_ok());
+        let error = PerFlowTcn::new(&config, &site(2)).unwrap_err();
+        assert!(matches!(
+            error,
+            ConfigError::OutOfRange {
+                field: "priority_queue",
+                ..
+            }
+        ));
+    }
+}

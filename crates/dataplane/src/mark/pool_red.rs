@@ -1,0 +1,91 @@
+//! Per-pool RED: mark on arrival when the shared buffer pool, the packet included, is fuller than a
+//! threshold.
+//!
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 3.2.2 (service
+//! pools), and "Congestion Control for High-speed Extremely Shallow-buffered Datacenter Networks",
+//! `APNet` 2017, section 4.2 (shared buffer ECN/RED). The law and its options are in
+//! [`red`](super::red). What a correction counts and an average remembers is kept per port.
+
+use tidegate_units::{Bytes, ConfigError, Size, Span};
+
+use super::red::{Pool, Red, Thresholds, red_settings};
+use super::{Cx, Marker, Site, Verdict};
+
+red_settings! {
+    /// Parameters of per-pool RED.
+    {
+        /// Mark above this use of the pool (`K`, or `K_max`). The default is the upper threshold of
+        /// BCC's simulations, B − B_R / α for a pool of 3 MiB.
+        pub threshold: Size = Size::Bytes(Bytes(2_727_608)),
+        /// Mark with a rising probability from this use on (`K_min`), or `none` for a single step.
+        pub min_threshold: Option<Size> = None,
+    }
+}
+
+/// Per-pool RED.
+#[derive(Clone, Debug)]
+pub struct PoolRed(Red<Pool>);
+
+impl PoolRed {
+    /// Per-pool RED with these parameters.
+    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let thresholds = Thresholds {
+            high: config.threshold,
+            low: config.min_threshold,
+        };
+        Red::new(&[thresholds], &config.law(), site).map(Self)
+    }
+}
+
+impl Marker for PoolRed {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        self.0.on_enqueue(cx)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+        self.0.on_dequeue(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::{cx, site};
+
+    #[test]
+    fn a_packet_is_marked_for_the_pool_that_it_would_join() {
+        let mut red = PoolRed::new(&Config::default(), &site(1)).unwrap();
+        let mut verdict = |pool_bytes| {
+            let queue_bytes = u32::MAX;
+            red.on_enqueue(&Cx {
+                pool_bytes,
+                queue_bytes,
+                port_bytes: u32::MAX,
+                ..cx()
+            })
+        };
+        // 2 727 608 bytes with this packet's 1500.
+        assert_eq!(verdict(2_726_108), Verdict::Pass);
+        assert_eq!(verdict(2_726_109), Verdict::Mark(Rule::PoolLength));
+    }
+
+    #[test]
+    fn departures_are_an_option() {
+        let config = Config {
+            threshold: Size::Bytes(Bytes(3_000)),
+            min_threshold: Some(Size::Bytes(Bytes(1_000))),
+            max_probability: tidegate_units::Ratio::ZERO,
+            decide: crate::mark::red::Point::Dequeue,
+            ..Config::default()
+        };
+        let mut red = PoolRed::new(&config, &site(1)).unwrap();
+        let mut verdict = |pool_bytes| red.on_dequeue(&Cx { pool_bytes, ..cx() }, Span::ZERO);
+        assert_eq!(
+            [verdict(1_500), verdict(1_501)],
+            [Verdict::Pass, Verdict::Mark(Rule::PoolLength)]
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! Per-queue RED: mark on arrival when the packet's own queue, the packet included, is longer than
+//! a threshold.
+//!
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, sections 2.1 and 3.2.1.
+//! With the standard threshold C × RTT × λ on every queue this is current practice, and what TCN is
+//! compared with. The law and its options are in [`red`].
+
+use alloc::vec::Vec;
+
+use tidegate_units::{ConfigError, QueueId, Size, Span};
+
+use super::red::{self, Queue, Red, Thresholds, red_settings};
+use super::{Cx, Marker, Site, Verdict};
+
+red_settings! {
+    /// Parameters of per-queue RED.
+    {
+        /// Mark above this length of the queue (`K`, or `K_max`): one value for all queues, or one
+        /// per queue. The default is that of TCN's simulations with DCTCP (section 6.2).
+        pub threshold: Vec<Size> = alloc::vec![Size::Packets(65)],
+        /// Mark with a rising probability from this length on (`K_min`): one value for all queues,
+        /// or one per queue; empty for a single step.
+        pub min_threshold: Vec<Size> = Vec::new(),
+    }
+}
+
+/// Per-queue RED.
+#[derive(Clone, Debug)]
+pub struct QueueRed(Red<Queue>);
+
+impl QueueRed {
+    /// Per-queue RED with these parameters.
+    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let highs = red::per_queue("threshold", &config.threshold, site.queues)?;
+        let lows: Vec<Option<Size>> = if config.min_threshold.is_empty() {
+            alloc::vec![None; highs.len()]
+        } else {
+            let lows = red::per_queue("min_threshold", &config.min_threshold, site.queues)?;
+            lows.into_iter().map(Some).collect()
+        };
+        let pairs = highs.into_iter().zip(lows);
+        let thresholds: Vec<_> = pairs.map(|(high, low)| Thresholds { high, low }).collect();
+        Red::new(&thresholds, &config.law(), site).map(Self)
+    }
+}
+
+impl Marker for QueueRed {
+    #[inline]
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        self.0.on_enqueue(cx)
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
+        self.0.on_dequeue(cx)
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        self.0.threshold(queue.index())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use tidegate_units::Bytes;
+
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::{cx, site};
+
+    fn made(config: &Config) -> QueueRed {
+        QueueRed::new(config, &site(2)).unwrap()
+    }
+
+    #[test]
+    fn a_queue_is_marked_for_its_own_length_only() {
+        let mut red = made(&Config::default());
+        let mut verdict = |queue_bytes| {
+            red.on_enqueue(&Cx {
+                queue_bytes,
+                port_bytes: u32::MAX,
+                pool_bytes: u32::MAX,
+                ..cx()
+            })
+        };
+        // 65 packets of 1500 bytes are 97 500, this one included.
+        assert_eq!(verdict(96_000), Verdict::Pass);
+        assert_eq!(verdict(96_001), Verdict::Mark(Rule::QueueLength));
+        assert_eq!(red.threshold(QueueId(1)), Some(97_500));
+    }
+
+    #[test]
+    fn each_queue_can_have_its_own_thresholds() {
+        let size = |bytes| Size::Bytes(Bytes(bytes));
+        let config = Config {
+            threshold: vec![size(3_000), size(6_000)],
+            min_threshold: vec![size(3_000), size(0)],
+            max_probability: tidegate_units::Ratio::ZERO,
+            decide: red::Point::Dequeue,
+            ..Config::default()
+        };
+        let mut red = made(&config);
+        let mut marked = |queue, queue_bytes| {
+            let cx = Cx {
+                queue: QueueId(queue),
+                queue_bytes,
+                ..cx()
+            };
+            red.on_dequeue(&cx, Span::ZERO) != Verdict::Pass
+        };
+        assert_eq!([marked(0, 1_500), marked(0, 1_501)], [false, true]);
+        assert_eq!([marked(1, 4_500), marked(1, 4_501)], [false, true]);
+    }
+
+    #[test]
+    fn lists_of_the_wrong_length_are_named() {
+        let error = |config: Config| match QueueRed::new(&config, &site(2)) {
+            Err(ConfigError::OutOfRange { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
+        let three = vec![Size::Packets(1); 3];
+        assert_eq!(
+            error(Config {
+                threshold: three.clone(),
+                ..Config::default()
+            }),
+            "threshold"
+        );
+        assert_eq!(
+            error(Config {
+                threshold: vec![],
+                ..Config::default()
+            }),
+            "threshold"
+        );
+        assert_eq!(
+            error(Config {
+                min_threshold: three,
+                ..Config::default()
+            }),
+            "min_threshold"
+        );
+    }
+}

@@ -1,0 +1,562 @@
+//! The law that `queue-red`, `port-red` and `pool-red` share: mark when a length exceeds a
+//! threshold, or with a rising probability between two.
+//!
+//! Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
+//! Transactions on Networking 1993, reduced to what datacenters use as in Bai et al., "Enabling ECN
+//! over Generic Packet Scheduling", CoNEXT 2016, section 2.1: the instantaneous length, and both
+//! thresholds equal.
+//!
+//! Code bases differ by one packet and by `>` against `≥` in when they read the length. Each such
+//! convention is an option; `docs/schemes/queue-red.md` lists which ones mimic which code.
+//!
+//! Differs from the paper of 1993: an average, where one is kept, is taken at every arrival, also
+//! when marks are decided at departures; a queue is idle from the moment its last packet leaves it.
+
+mod average;
+mod spread;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, choices};
+
+use self::average::Averages;
+use self::spread::Spread;
+use super::ramp::{Ramp, Zone};
+use super::{Cx, Site, Verdict};
+use crate::Rule;
+
+choices! {
+    /// When the decision is made.
+    pub enum Point {
+        /// On the departing packet, which carries the mark away at once.
+        Dequeue = "dequeue",
+        /// On the arriving packet.
+        Enqueue = "enqueue",
+    }
+}
+
+choices! {
+    /// Whether the packet that is decided on is part of the length.
+    pub enum Reading {
+        /// It is not: before insertion, or after removal.
+        Exclusive = "exclusive",
+        /// It is: after insertion, or before removal.
+        Inclusive = "inclusive",
+    }
+}
+
+choices! {
+    /// How a length is compared with the threshold above which every packet is marked.
+    pub enum Compare {
+        /// Strictly above.
+        Above = "above",
+        /// At the threshold too.
+        AtLeast = "at-least",
+    }
+}
+
+choices! {
+    /// What a length counts.
+    pub enum Unit {
+        /// Bytes.
+        Bytes = "bytes",
+        /// Packets of any size.
+        Packets = "packets",
+    }
+}
+
+choices! {
+    /// How marks between the thresholds are spread out, given the probability p of the line.
+    pub enum Correction {
+        /// p / (1 − c·p), scaled by packet size, with c the bytes since the last mark over a mean
+        /// packet; this packet's bytes count (BCC's simulator). A length at the lower threshold
+        /// starts c anew.
+        Bytes = "bytes",
+        /// Each packet by itself with p (DCQCN's simulators).
+        None = "none",
+        /// p / (1 − c·p) with c the packets since the last mark, this one too; the first ones
+        /// above the lower threshold are counted from 0 (Floyd and Jacobson, figure 2).
+        Packets = "packets",
+    }
+}
+
+choices! {
+    /// What happens at a length of one packet or none, whatever the thresholds say.
+    pub enum ShortQueue {
+        /// Nothing special.
+        Mark = "mark",
+        /// No packet is marked (ECN♯'s simulator).
+        Pass = "pass",
+    }
+}
+
+/// Declares the settings of a scheme: its own thresholds, then the options that all share.
+macro_rules! red_settings {
+    ($(#[$doc:meta])* { $($thresholds:tt)* }) => {
+        tidegate_units::settings! {
+            $(#[$doc])*
+            pub struct Config {
+                $($thresholds)*
+                /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a
+                /// step.
+                pub max_probability: tidegate_units::Ratio = tidegate_units::Ratio::ONE,
+                /// When the decision is made. TCN, section 2.1: on arrival.
+                pub decide: super::red::Point = super::red::Point::Enqueue,
+                /// Whether the packet itself is part of the length. In TCN's simulator it is.
+                pub reading: super::red::Reading = super::red::Reading::Inclusive,
+                /// Whether a length equal to `threshold` marks. TCN, section 2.1: only a larger
+                /// one.
+                pub compare: super::red::Compare = super::red::Compare::Above,
+                /// What the length counts.
+                pub unit: super::red::Unit = super::red::Unit::Bytes,
+                /// Bytes in a packet, for thresholds given in packets while lengths are in bytes
+                /// (TCN's simulations: 1500), and for the time that an average decays by while
+                /// the link idles.
+                pub packet_size: u32 = 1500,
+                /// How marks between the thresholds are spread out.
+                pub correction: super::red::Correction = super::red::Correction::None,
+                /// Bytes in a mean packet, for the correction in bytes (BCC's simulations: 9000).
+                pub mean_packet: u32 = 9000,
+                /// Decide on a moving average of the length with this weight on the newest sample
+                /// (`w_q`; Floyd and Jacobson use 0.002), or `none` for the length itself (TCN,
+                /// section 2.1).
+                pub average_weight: Option<tidegate_units::Ratio> = None,
+                /// What happens at a length of one packet or none.
+                pub short_queue: super::red::ShortQueue = super::red::ShortQueue::Mark,
+            }
+        }
+
+        impl Config {
+            fn law(&self) -> super::red::Law {
+                super::red::Law {
+                    max_probability: self.max_probability,
+                    decide: self.decide,
+                    reading: self.reading,
+                    compare: self.compare,
+                    unit: self.unit,
+                    packet_size: self.packet_size,
+                    correction: self.correction,
+                    mean_packet: self.mean_packet,
+                    average_weight: self.average_weight,
+                    short_queue: self.short_queue,
+                }
+            }
+        }
+    };
+}
+pub(super) use red_settings;
+
+/// The options of a law; `Config` of each scheme documents them.
+#[derive(Clone, Debug)]
+pub(super) struct Law {
+    pub(super) max_probability: Ratio,
+    pub(super) decide: Point,
+    pub(super) reading: Reading,
+    pub(super) compare: Compare,
+    pub(super) unit: Unit,
+    pub(super) packet_size: u32,
+    pub(super) correction: Correction,
+    pub(super) mean_packet: u32,
+    pub(super) average_weight: Option<Ratio>,
+    pub(super) short_queue: ShortQueue,
+}
+
+/// The two thresholds of one length: `high` (`K`, `K_max`), and `low` (`K_min`) unless a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Thresholds {
+    pub(super) high: Size,
+    pub(super) low: Option<Size>,
+}
+
+/// Which length a scheme looks at.
+pub(super) trait Scope {
+    /// The rule that its marks are counted under.
+    const RULE: Rule;
+    /// The length in packets, if they are counted.
+    const PACKETS: Option<fn(&Cx) -> u32>;
+    /// Which of the lengths it is; zero where there is only one.
+    fn slot(cx: &Cx) -> usize;
+    /// The length in bytes.
+    fn bytes(cx: &Cx) -> u32;
+}
+
+/// The length of the packet's own queue.
+#[derive(Clone, Debug)]
+pub(super) struct Queue;
+
+/// The length of all queues of the port.
+#[derive(Clone, Debug)]
+pub(super) struct Port;
+
+/// What is in use of the shared pool.
+#[derive(Clone, Debug)]
+pub(super) struct Pool;
+
+impl Scope for Queue {
+    const RULE: Rule = Rule::QueueLength;
+    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.queue_packets);
+
+    #[inline]
+    fn slot(cx: &Cx) -> usize {
+        cx.queue.index()
+    }
+
+    #[inline]
+    fn bytes(cx: &Cx) -> u32 {
+        cx.queue_bytes
+    }
+}
+
+impl Scope for Port {
+    const RULE: Rule = Rule::PortLength;
+    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.port_packets);
+
+    #[inline]
+    fn slot(_: &Cx) -> usize {
+        0
+    }
+
+    #[inline]
+    fn bytes(cx: &Cx) -> u32 {
+        cx.port_bytes
+    }
+}
+
+impl Scope for Pool {
+    const RULE: Rule = Rule::PoolLength;
+    const PACKETS: Option<fn(&Cx) -> u32> = None;
+
+    #[inline]
+    fn slot(_: &Cx) -> usize {
+        0
+    }
+
+    #[inline]
+    fn bytes(cx: &Cx) -> u32 {
+        cx.pool_bytes
+    }
+}
+
+/// RED on the length that `S` names.
+#[derive(Clone, Debug)]
+pub(super) struct Red<S> {
+    /// The smallest length of each slot at which every packet is marked, in bytes for a plain step.
+    limits: Box<[u64]>,
+    /// Every form but a plain step, boxed because most ports do without.
+    special: Option<Box<Special>>,
+    /// Which bits of a packet's length count: all or none.
+    own: u32,
+    decide: Point,
+    compare: Compare,
+    scope: PhantomData<S>,
+}
+
+impl<S: Scope> Red<S> {
+    /// RED with one pair of thresholds per slot.
+    pub(super) fn new(
+        thresholds: &[Thresholds],
+        law: &Law,
+        site: &Site,
+    ) -> Result<Self, ConfigError> {
+        law.check::<S>()?;
+        // Averages are kept in finer units than lengths.
+        let shift = law.average_weight.map_or(0, |_| Averages::SHIFT);
+        let mut plain = law.unit == Unit::Bytes
+            && law.short_queue == ShortQueue::Mark
+            && law.average_weight.is_none();
+        let mut limits = Vec::with_capacity(thresholds.len());
+        let mut ramps = Vec::with_capacity(thresholds.len());
+        for &Thresholds { high, low } in thresholds {
+            let top = law.length("threshold", high)?;
+            let bottom = law.length("min_threshold", low.unwrap_or(high))?;
+            if bottom > top {
+                let allowed = format!("at most the threshold, {high}");
+                let low = low.unwrap_or(high);
+                return Err(ConfigError::out_of_range("min_threshold", low, allowed));
+            }
+            // Equal thresholds are a step: `compare` alone decides what happens at them.
+            let is_step = bottom == top;
+            let probability = if is_step {
+                Ratio::ZERO
+            } else {
+                law.max_probability
+            };
+            plain &= is_step;
+            let [bottom, top] = [bottom, top].map(|length| u64::from(length) << shift);
+            limits.push(top + law.compare.beyond());
+            let probability = ("max_probability", probability);
+            let ramp = Ramp::new(("min_threshold", bottom), top, probability)?;
+            ramps.push(ramp);
+        }
+        let slots = ramps.len();
+        if ramps.iter().all(|ramp| *ramp == ramps[0]) {
+            ramps.truncate(1);
+        }
+        let special = Special {
+            ramps: ramps.into(),
+            counts: alloc::vec![0; slots].into(),
+            averages: Averages::new(law, site, slots),
+            rng: Rng::new(site.seed, site.place),
+            spread: match law.correction {
+                Correction::Bytes => Spread::Bytes {
+                    mean: law.mean_packet,
+                },
+                Correction::None => Spread::Alone,
+                Correction::Packets => Spread::Packets,
+            },
+            unit: law.unit,
+            reading: law.reading,
+            decide: law.decide,
+            short_queue: law.short_queue,
+        };
+        Ok(Self {
+            limits: limits.into(),
+            special: (!plain).then(|| Box::new(special)),
+            own: match law.reading {
+                Reading::Exclusive => 0,
+                Reading::Inclusive => u32::MAX,
+            },
+            decide: law.decide,
+            compare: law.compare,
+            scope: PhantomData,
+        })
+    }
+
+    /// A step at arrival with the packet itself included, strictly above each threshold, in bytes.
+    pub(super) fn step(thresholds: impl Iterator<Item = u32>) -> Self {
+        let limit = |high| u64::from(high) + Compare::Above.beyond();
+        Self {
+            limits: thresholds.map(limit).collect(),
+            special: None,
+            own: u32::MAX,
+            decide: Point::Enqueue,
+            compare: Compare::Above,
+            scope: PhantomData,
+        }
+    }
+
+    /// Moves the threshold of a step; there is nothing to move in a slot that does not exist.
+    pub(super) fn set_threshold(&mut self, slot: usize, bytes: u32) {
+        if let Some(limit) = self.limits.get_mut(slot) {
+            *limit = u64::from(bytes) + self.compare.beyond();
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        let hit = match &mut self.special {
+            None => self.decide == Point::Enqueue && self.exceeds(cx),
+            Some(special) => special.on_enqueue::<S>(cx, &self.limits),
+        };
+        Verdict::mark_if(hit, S::RULE)
+    }
+
+    #[inline]
+    pub(super) fn on_dequeue(&mut self, cx: &Cx) -> Verdict {
+        let hit = match &mut self.special {
+            None => self.decide == Point::Dequeue && self.exceeds(cx),
+            Some(special) => special.on_dequeue::<S>(cx, &self.limits),
+        };
+        Verdict::mark_if(hit, S::RULE)
+    }
+
+    /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.
+    pub(super) fn threshold(&self, slot: usize) -> Option<u32> {
+        let limit = *self.limits.get(slot)?;
+        let shift = match &self.special {
+            None => 0,
+            Some(special) if special.unit == Unit::Packets => return None,
+            Some(special) => special.averages.as_ref().map_or(0, |_| Averages::SHIFT),
+        };
+        u32::try_from((limit - self.compare.beyond()) >> shift).ok()
+    }
+
+    #[inline]
+    fn exceeds(&self, cx: &Cx) -> bool {
+        let length = u64::from(S::bytes(cx)) + u64::from(cx.pkt.len & self.own);
+        self.limits
+            .get(S::slot(cx))
+            .is_some_and(|&limit| length >= limit)
+    }
+}
+
+impl Compare {
+    /// How far the smallest marked length lies beyond the threshold.
+    #[inline]
+    const fn beyond(self) -> u64 {
+        match self {
+            Self::Above => 1,
+            Self::AtLeast => 0,
+        }
+    }
+}
+
+impl Law {
+    fn check<S: Scope>(&self) -> Result<(), ConfigError> {
+        if S::PACKETS.is_none() {
+            let allowed = "what needs no count of packets, which a pool does not keep";
+            if self.unit == Unit::Packets {
+                return Err(ConfigError::out_of_range("unit", "packets", allowed));
+            }
+            if self.short_queue == ShortQueue::Pass {
+                return Err(ConfigError::out_of_range("short_queue", "pass", allowed));
+            }
+        }
+        if self.max_probability > Ratio::ONE {
+            return Err(ConfigError::out_of_range(
+                "max_probability",
+                self.max_probability,
+                "0 to 1",
+            ));
+        }
+        let sizes = [
+            ("packet_size", self.packet_size),
+            ("mean_packet", self.mean_packet),
+        ];
+        for (field, size) in sizes {
+            if size == 0 {
+                return Err(ConfigError::out_of_range(field, size, "1 byte or more"));
+            }
+        }
+        match self.average_weight {
+            Some(weight) if weight == Ratio::ZERO || weight > Ratio::ONE => Err(
+                ConfigError::out_of_range("average_weight", weight, "above 0, up to 1"),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// A threshold in the unit of the length.
+    fn length(&self, field: &'static str, size: Size) -> Result<u32, ConfigError> {
+        match (self.unit, size) {
+            (Unit::Bytes, _) => bytes(field, size, self.packet_size),
+            (Unit::Packets, Size::Packets(packets)) => Ok(packets),
+            (Unit::Packets, Size::Bytes(_)) => {
+                let allowed = "a number of packets such as 65pkts, which is the unit";
+                Err(ConfigError::out_of_range(field, size, allowed))
+            }
+        }
+    }
+}
+
+/// A threshold in bytes, with packets of `packet` bytes each.
+pub(super) fn bytes(field: &'static str, size: Size, packet: u32) -> Result<u32, ConfigError> {
+    u32::try_from(size.in_bytes(packet)).map_err(|_| {
+        let most = Bytes(u64::from(u32::MAX));
+        ConfigError::out_of_range(field, size, format!("at most {most}"))
+    })
+}
+
+/// One value per queue, from a list of as many or of one for all.
+pub(super) fn per_queue<T: Copy>(
+    field: &'static str,
+    list: &[T],
+    queues: u8,
+) -> Result<Vec<T>, ConfigError> {
+    match *list {
+        [value] => Ok(alloc::vec![value; usize::from(queues)]),
+        _ if list.len() == usize::from(queues) => Ok(list.to_vec()),
+        _ => {
+            let allowed = format!("1 value, or 1 for each of the {queues} queues");
+            let value = format!("{} values", list.len());
+            Err(ConfigError::out_of_range(field, value, allowed))
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Special {
+    /// In units of the average if there is one; a step is a ramp of no width. One for each slot, or
+    /// one for all if they are equal.
+    ramps: Box<[Ramp]>,
+    /// What the correction counts, by slot; see [`Spread`].
+    counts: Box<[u64]>,
+    averages: Option<Averages>,
+    rng: Rng,
+    spread: Spread,
+    unit: Unit,
+    reading: Reading,
+    decide: Point,
+    short_queue: ShortQueue,
+}
+
+impl Special {
+    #[cold]
+    fn on_enqueue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+        let length = self.length::<S>(cx);
+        if let Some(averages) = &mut self.averages {
+            match S::bytes(cx) {
+                0 => averages.end_idling(S::slot(cx), cx.now),
+                _ => averages.sample(S::slot(cx), length),
+            }
+        }
+        self.decide == Point::Enqueue && self.hit::<S>(cx, limits)
+    }
+
+    #[cold]
+    fn on_dequeue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+        if S::bytes(cx) == 0
+            && let Some(averages) = &mut self.averages
+        {
+            averages.start_idling(S::slot(cx), cx.now);
+        }
+        self.decide == Point::Dequeue && self.hit::<S>(cx, limits)
+    }
+
+    fn hit<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+        let index = S::slot(cx);
+        if self.short_queue == ShortQueue::Pass && self.packets::<S>(cx) <= 1 {
+            return false;
+        }
+        let length = match &self.averages {
+            None => self.length::<S>(cx),
+            Some(averages) => averages.length(index),
+        };
+        let ramp = self.ramps.get(index).or(self.ramps.first());
+        let (Some(count), Some(&limit), Some(ramp)) =
+            (self.counts.get_mut(index), limits.get(index), ramp)
+        else {
+            return false;
+        };
+        let zone = if length >= limit {
+            Zone::Above
+        } else {
+            ramp.zone(length)
+        };
+        match zone {
+            Zone::Below => {
+                *count = 0;
+                false
+            }
+            Zone::Between(chance) => self.spread.draw(chance, count, cx.pkt.len, &mut self.rng),
+            Zone::Above => {
+                *count = self.spread.after_a_mark();
+                true
+            }
+        }
+    }
+
+    fn length<S: Scope>(&self, cx: &Cx) -> u64 {
+        match self.unit {
+            Unit::Bytes => match self.reading {
+                Reading::Exclusive => u64::from(S::bytes(cx)),
+                Reading::Inclusive => u64::from(S::bytes(cx)) + u64::from(cx.pkt.len),
+            },
+            Unit::Packets => self.packets::<S>(cx),
+        }
+    }
+
+    fn packets<S: Scope>(&self, cx: &Cx) -> u64 {
+        let held = S::PACKETS.map_or(0, |packets| u64::from(packets(cx)));
+        match self.reading {
+            Reading::Exclusive => held,
+            Reading::Inclusive => held + 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+use alloc::string::ToString;
+use alloc::vec;
+
+use tidegate_units::Rng;
+
+use super::*;
+use crate::sched::testing::Bench;
+
+fn pifo(rank: Rank, weights: &[u32]) -> Pifo {
+    let weights = weights.to_vec();
+    Config { rank, weights }.build().unwrap()
+}
+
+#[test]
+fn weights_are_checked() {
+    let error = |weights| {
+        let rank = Rank::Lstf;
+        Pifo::new(&Config { rank, weights })
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error(vec![0]),
+        "weights = 0 is out of range; allowed: 1 to 65535 per queue"
+    );
+    assert!(error(vec![1; 129]).contains("129 queues"));
+    assert_eq!(pifo(Rank::Stfq, &[65_535; 128]).queues(), 128);
+}
+
+#[test]
+fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
+    let mut bench = Bench::new(pifo(Rank::Srpt, &[1; 3]));
+    for (id, queue, left) in [
+        (1, 2, 500),
+        (2, 2, 499),
+        (3, 0, 501),
+        (4, 1, 500),
+        (5, 0, 500),
+    ] {
+        bench.enqueue_urgent(id, queue, 100, left);
+    }
+    assert_eq!(
+        bench.drain(),
+        [2, 1, 4, 5, 3],
+        "2 overtakes 1 in its own queue"
+    );
+    bench.enqueue_urgent(6, 0, 100, u64::MAX);
+    bench.enqueue_urgent(7, 0, 100, 1);
+    bench.enqueue_urgent(8, 0, 100, 0);
+    assert_eq!(bench.drain(), [8, 7, 6]);
+    assert!(bench.turns().is_empty());
+}
+
+#[test]
+fn the_least_slack_goes_first_as_time_passes() {
+    let mut bench = Bench::new(pifo(Rank::Lstf, &[1; 2]));
+    bench.enqueue_urgent(1, 0, 100, 5_000);
+    bench.now = Time::from_ps(4_000);
+    for (id, slack) in [(2, 1_001), (3, 1_000), (4, 999), (5, u64::MAX)] {
+        bench.enqueue_urgent(id, 1, 100, slack);
+    }
+    assert_eq!(bench.drain(), [4, 1, 3, 2, 5]);
+}
+
+#[test]
+fn start_times_share_the_link() {
+    // Starts in bytes per weight: queue 0 at 0, 1500, 3000; queue 1 at 0, 500, 1000, 1500, 2000.
+    let mut bench = Bench::new(pifo(Rank::Stfq, &[1, 3]));
+    for id in 1..4 {
+        bench.enqueue(id, 0, 1500);
+    }
+    for id in 4..9 {
+        bench.enqueue(id, 1, 1500);
+    }
+    assert_eq!(bench.drain(), [1, 4, 5, 6, 2, 7, 8, 3]);
+}
+
+#[test]
+fn a_start_is_the_later_of_the_last_finish_and_the_packet_that_left_last() {
+    let mut bench = Bench::new(pifo(Rank::Stfq, &[1; 2]));
+    bench.enqueue(1, 0, 1000); // starts at 0, ends at 1000
+    bench.enqueue(2, 0, 1000); // starts at 1000
+    bench.enqueue(3, 0, 1000); // starts at 2000
+    assert_eq!([bench.dequeue(), bench.dequeue()], [1, 2]);
+    bench.enqueue(4, 1, 999); // starts at V = 1000, ends at 1999
+    bench.enqueue(5, 1, 1); // starts at 1999
+    bench.enqueue(6, 1, 1000); // starts at 2000, after 3
+    assert_eq!([bench.dequeue(), bench.dequeue()], [4, 5]);
+    assert_eq!(bench.drain(), [3, 6]);
+    // Idle queues keep their finish: 0 ended at 3000, 1 at 3000; V is 2000.
+    bench.enqueue(7, 0, 1);
+    bench.enqueue(8, 1, 1);
+    assert_eq!(bench.drain(), [7, 8]);
+}
+
+#[test]
+fn an_emptied_queue_does_not_start_before_its_last_finish() {
+    let mut bench = Bench::new(pifo(Rank::Stfq, &[1; 2]));
+    bench.enqueue(1, 0, 1000);
+    assert_eq!(bench.dequeue(), 1);
+    bench.enqueue(2, 0, 1000); // starts at 1000, where the one before ended
+    bench.enqueue(3, 1, 1000); // starts at V = 0
+    assert_eq!(bench.drain(), [3, 2]);
+}
+
+fn served(start: u64, seed: u64) -> Vec<u32> {
+    let mut pifo = pifo(Rank::Stfq, &[1, 2, 3, 7]);
+    if let Ranking::Stfq(stfq) = &mut pifo.ranking {
+        stfq.virtual_time = start;
+        stfq.catch_up();
+    }
+    let mut bench = Bench::new(pifo);
+    let mut rng = Rng::new(seed, 0);
+    let mut served = Vec::new();
+    for id in 0..2000 {
+        bench.enqueue(id, (rng.next_u32() % 4) as u8, 64 + rng.next_u32() % 1437);
+        if id % 3 > 0 {
+            served.push(bench.dequeue());
+        }
+    }
+    served.extend(bench.drain());
+    served
+}
+
+#[test]
+fn start_times_may_wrap() {
+    for seed in 0..4 {
+        // 2000 packets are worth less than 2^42.
+        assert_eq!(
+            served(0, seed),
+            served((1_u64 << 40).wrapping_neg() & !(3 << 62), seed)
+        );
+        assert_eq!(served(0, seed), served((1 << 62) - (1 << 40), seed));
+    }
+}
+
+#[test]
+fn a_class_that_was_idle_for_long_starts_at_the_present() {
+    let mut stfq = Stfq {
+        virtual_time: 0,
+        classes: [1, 1]
+            .map(|weight| Class {
+                finish: 0,
+                inverse: inverses(&[weight], 1).unwrap()[0],
+            })
+            .into(),
+    };
+    stfq.rank(QueueId(0), 1000);
+    // Class 1 alone drives the clock beyond half the range and once around.
+    for quarter in [1_u64, 2, 3, 0] {
+        let now = (quarter << 62) + 5;
+        stfq.classes[1].finish = now;
+        stfq.on_served(now);
+        assert_eq!(stfq.classes[0].finish, now);
+        assert_eq!(stfq.classes[1].finish, now);
+    }
+    stfq.classes[0].finish = 4;
+    stfq.on_served(6);
+    assert_eq!(
+        stfq.classes[0].finish, 4,
+        "within a quarter there is nothing to do"
+    );
+    assert_eq!(stfq.rank(QueueId(0), 1), 6);
+    // A finish that lies ahead stays.
+    stfq.classes[0].finish = (1 << 62) + 9;
+    stfq.on_served(1 << 62);
+    assert_eq!(stfq.classes[0].finish, (1 << 62) + 9);
+}
+
+#[test]
+fn the_heap_sorts_whatever_comes() {
+    for seed in 0..20 {
+        let mut rng = Rng::new(seed, 1);
+        let mut pifo = pifo(Rank::Srpt, &[1]);
+        let mut model: Vec<(u64, u64)> = Vec::new();
+        let pop = |pifo: &mut Pifo, model: &mut Vec<(u64, u64)>| {
+            model.sort_unstable();
+            let entry = pifo.pop();
+            assert_eq!((entry.rank, entry.arrival), model.remove(0), "seed {seed}");
+        };
+        for arrival in 0..300_u32 {
+            let urgency = u64::from(rng.next_u32() % 40);
+            let pkt = Pkt {
+                urgency,
+                ..Pkt::default()
+            };
+            pifo.on_ranked(QueueId(0), Slot(arrival), &pkt, Time::ZERO);
+            model.push((urgency, u64::from(arrival)));
+            while !model.is_empty() && rng.next_u32() % 5 < 2 {
+                pop(&mut pifo, &mut model);
+            }
+        }
+        while !model.is_empty() {
+            pop(&mut pifo, &mut model);
+        }
+    }
+}

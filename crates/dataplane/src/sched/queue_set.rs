@@ -1,0 +1,132 @@
+//! A set of queues: one bit each.
+
+use tidegate_units::QueueId;
+
+/// Two words rather than a `u128`, which would align every scheduler to 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct QueueSet([u64; 2]);
+
+impl QueueSet {
+    #[inline]
+    pub(super) fn insert(&mut self, queue: QueueId) {
+        self.0[word(queue)] |= bit(queue);
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, queue: QueueId) {
+        self.0[word(queue)] &= !bit(queue);
+    }
+
+    #[inline]
+    pub(super) const fn is_empty(self) -> bool {
+        self.0[0] | self.0[1] == 0
+    }
+
+    /// The lowest queue of the set.
+    #[inline]
+    pub(super) const fn first(self) -> Option<QueueId> {
+        let [low, high] = self.0;
+        if low != 0 {
+            Some(QueueId(low.trailing_zeros() as u8))
+        } else if high != 0 {
+            Some(QueueId(64 + high.trailing_zeros() as u8))
+        } else {
+            None
+        }
+    }
+
+    /// The highest queue of the set.
+    #[inline]
+    pub(super) const fn last(self) -> Option<QueueId> {
+        let [low, high] = self.0;
+        if high != 0 {
+            Some(QueueId(127 - high.leading_zeros() as u8))
+        } else if low != 0 {
+            Some(QueueId(63 - low.leading_zeros() as u8))
+        } else {
+            None
+        }
+    }
+
+    /// The part of the set that lies above `queue`.
+    #[inline]
+    pub(super) const fn above(self, queue: QueueId) -> Self {
+        let [low, high] = self.0;
+        // Two shifts, because a shift by all 64 bits is none.
+        let rest = (!0 << (queue.0 & 63)) << 1;
+        if queue.0 < 64 {
+            Self([low & rest, high])
+        } else {
+            Self([0, high & rest])
+        }
+    }
+
+    /// Takes the lowest queue out of the set.
+    #[inline]
+    pub(super) fn pop_first(&mut self) -> Option<QueueId> {
+        let queue = self.first()?;
+        let word = &mut self.0[word(queue)];
+        *word &= *word - 1;
+        Some(queue)
+    }
+}
+
+#[inline]
+const fn word(queue: QueueId) -> usize {
+    (queue.0 >> 6) as usize & 1
+}
+
+#[inline]
+const fn bit(queue: QueueId) -> u64 {
+    1 << (queue.0 & 63)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn set(queues: &[u8]) -> QueueSet {
+        let mut set = QueueSet::default();
+        for &queue in queues {
+            set.insert(QueueId(queue));
+        }
+        set
+    }
+
+    #[test]
+    fn both_words_hold_their_queues() {
+        let mut all = set(&[0, 63, 64, 127]);
+        let mut rest = all;
+        let taken = core::iter::from_fn(|| rest.pop_first());
+        assert_eq!(taken.map(|q| q.0).collect::<Vec<_>>(), [0, 63, 64, 127]);
+        for (first, last) in [(0, 127), (63, 127), (64, 127), (127, 127)] {
+            assert!(!all.is_empty());
+            assert_eq!(all.first(), Some(QueueId(first)));
+            assert_eq!(all.last(), Some(QueueId(last)));
+            all.remove(QueueId(first));
+        }
+        assert!(all.is_empty());
+        assert_eq!((all.first(), all.last()), (None, None));
+        assert_eq!(set(&[3, 63]).last(), Some(QueueId(63)));
+        assert_eq!(set(&[64, 70]).first(), Some(QueueId(64)));
+    }
+
+    #[test]
+    fn above_leaves_out_the_queue_itself() {
+        let all = set(&[0, 5, 63, 64, 127]);
+        for (queue, rest) in [
+            (0, &[5, 63, 64, 127][..]),
+            (4, &[5, 63, 64, 127]),
+            (5, &[63, 64, 127]),
+            (62, &[63, 64, 127]),
+            (63, &[64, 127]),
+            (64, &[127]),
+            (126, &[127]),
+            (127, &[]),
+        ] {
+            assert_eq!(all.above(QueueId(queue)), set(rest), "{queue}");
+        }
+    }
+}

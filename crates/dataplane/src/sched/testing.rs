@@ -1,0 +1,86 @@
+//! What the schedulers' own tests start from: a port without marking that records turns.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use tidegate_units::{Bytes, PktId, QueueId, Time};
+
+use super::*;
+use crate::buffer::PerPort;
+use crate::mark::Marker;
+use crate::{Port, PortConfig};
+
+/// Writes down every turn, as `2 ended`.
+#[derive(Debug, Default)]
+pub(super) struct Recorder(Vec<String>);
+
+impl Marker for Recorder {
+    fn on_turn(&mut self, turn: &Turn) {
+        let event = match turn.event {
+            TurnEvent::Joined => String::from("joined"),
+            TurnEvent::Ended => String::from("ended"),
+            TurnEvent::Emptied { len } => format!("emptied {len}"),
+            TurnEvent::Skipped => String::from("skipped"),
+        };
+        self.0.push(format!("{} {event}", turn.queue));
+    }
+}
+
+/// A port with an endless buffer, driven one packet at a time.
+#[derive(Debug)]
+pub(super) struct Bench<S> {
+    pub(super) port: Port<Recorder, S>,
+    buffer: PerPort,
+    pub(super) now: Time,
+}
+
+impl<S: Scheduler> Bench<S> {
+    pub(super) fn new(scheduler: S) -> Self {
+        Self {
+            port: Port::new(&PortConfig::default(), Recorder::default(), scheduler),
+            buffer: PerPort::new(1, Bytes(u64::from(u32::MAX))).unwrap(),
+            now: Time::ZERO,
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, id: u32, queue: u8, len: u32) {
+        self.enqueue_urgent(id, queue, len, 0);
+    }
+
+    pub(super) fn enqueue_urgent(&mut self, id: u32, queue: u8, len: u32, urgency: u64) {
+        let pkt = Pkt {
+            len,
+            urgency,
+            ..Pkt::default()
+        };
+        self.port
+            .enqueue(PktId(id), pkt, QueueId(queue), self.now, &mut self.buffer)
+            .unwrap();
+    }
+
+    /// The id of the packet that leaves.
+    pub(super) fn dequeue(&mut self) -> u32 {
+        self.departure().0
+    }
+
+    /// The id, queue and length of the packet that leaves.
+    pub(super) fn departure(&mut self) -> (u32, u8, u32) {
+        let departure = self.port.dequeue(self.now, &mut self.buffer).unwrap();
+        (departure.id.0, departure.queue.0, departure.len)
+    }
+
+    /// The ids of all packets, in the order in which they leave.
+    pub(super) fn drain(&mut self) -> Vec<u32> {
+        let mut ids = Vec::new();
+        while self.port.packets() > 0 {
+            ids.push(self.dequeue());
+        }
+        ids
+    }
+
+    /// The turns since the last call.
+    pub(super) fn turns(&mut self) -> Vec<String> {
+        core::mem::take(&mut self.port.marker_mut().0)
+    }
+}

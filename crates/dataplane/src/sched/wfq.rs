@@ -1,0 +1,186 @@
+//! WFQ: weighted fair queueing. Each head packet is stamped with a virtual finish time, and the
+//! smallest stamp is served first, the lowest queue among equal ones.
+//!
+//! Bai et al., "Enabling ECN over Generic Packet Scheduling", CoNEXT 2016, section 5. A packet of
+//! `L` bytes in a queue of weight `w` gets the stamp `V + L/w` if it finds the queue empty, else
+//! that of the packet before it plus `L/w`. `V` is the virtual time of the port. In the
+//! simulators and the kernel module of TCN and ECN♯ it is the largest stamp ever given, which is
+//! neither that of the fluid model nor a textbook's: a queue that becomes active is stamped behind
+//! every packet that then stands at a head. With `scfq` it is the stamp of the packet in service,
+//! as in self-clocked fair queueing (Golestani, INFOCOM 1994). There the rule says
+//! `max(V, last stamp of the queue)`; the last stamp of an empty queue has been in service,
+//! so it is never the larger.
+//!
+//! `V` is never reset, not even by a pause. Stamps are in units of 2^−20 bytes. They wrap, and are
+//! compared by their difference. That is right because the stamps of waiting heads and `V` never
+//! lie 2^63 apart. With the authors' clock, let each stamp cover the interval from the value it
+//! was counted from up to itself, at most `L/w` long. A stamp of a queue that becomes active is
+//! counted from `V`, any other from the stamp just served, which was the smallest. So the stamps
+//! that wait cover all from the smallest to `V`: at most 127 · 2^52 < 2^59. With `scfq` every stamp
+//! lies within 2^52 of `V`.
+//!
+//! Differs from the authors' simulators: fixed point instead of floating point. Differs from the
+//! kernel module: `L/w` is not rounded down to whole bytes, which is an option.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
+
+use super::queue_set::QueueSet;
+use super::virtual_time::{FRACTION, Inverse, MAX_WEIGHT, inverses, is_before};
+use super::{Build, Divide, Pick, Scheduler, Turn};
+
+choices! {
+    /// The virtual time of the port.
+    pub enum Clock {
+        /// The largest stamp ever given to a head packet (TCN, ECN♯: simulators and module).
+        Authors = "authors",
+        /// The stamp of the packet in service (self-clocked fair queueing).
+        Scfq = "scfq",
+    }
+}
+
+choices! {
+    /// How a length is divided by a weight.
+    pub enum Division {
+        /// In units of 2^−20 bytes (TCN's simulator divides floating-point numbers).
+        Exact = "exact",
+        /// Down to whole bytes (TCN's kernel module, ECN♯'s simulator).
+        Integer = "integer",
+    }
+}
+
+settings! {
+    /// Parameters of WFQ.
+    pub struct Config {
+        /// The weight of each queue: 1 to 65535, or to 64 with integer division, as in TCN's
+        /// kernel module. The papers use equal ones.
+        pub weights: Vec<u32> = alloc::vec![1],
+        /// The virtual time of the port.
+        pub clock: Clock = Clock::Authors,
+        /// How a length is divided by a weight.
+        pub division: Division = Division::Exact,
+    }
+}
+
+impl Build for Config {
+    type Scheduler = Wfq;
+
+    fn build(&self) -> Result<Wfq, ConfigError> {
+        Wfq::new(self)
+    }
+}
+
+impl Divide for Config {
+    fn queues(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn part(&self, queues: Range<usize>) -> Self {
+        Self {
+            weights: self.weights[queues].to_vec(),
+            ..*self
+        }
+    }
+}
+
+/// Weighted fair queueing.
+#[derive(Clone, Debug)]
+pub struct Wfq {
+    queues: Box<[State]>,
+    /// The queues that hold packets.
+    active: QueueSet,
+    virtual_time: u64,
+    /// The bits of `L/w` that count: all, or those of whole bytes.
+    mask: u64,
+    clock: Clock,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    /// The stamp of the head packet; means nothing while the queue is empty.
+    stamp: u64,
+    inverse: Inverse,
+}
+
+impl Wfq {
+    /// A scheduler for as many queues as there are weights.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let (most, mask) = match config.division {
+            Division::Exact => (MAX_WEIGHT, u64::MAX),
+            // So that a packet of 64 bytes is worth a byte at least.
+            Division::Integer => (64, u64::MAX << FRACTION),
+        };
+        let inverses = inverses(&config.weights, most)?;
+        let state = |&inverse| State { stamp: 0, inverse };
+        Ok(Self {
+            queues: inverses.iter().map(state).collect(),
+            active: QueueSet::default(),
+            virtual_time: 0,
+            mask,
+            clock: config.clock,
+        })
+    }
+}
+
+impl Scheduler for Wfq {
+    #[inline]
+    fn queues(&self) -> u8 {
+        // At most 128, checked when it was made.
+        self.queues.len() as u8
+    }
+
+    #[inline]
+    fn on_active(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
+        let state = &mut self.queues[queue.index()];
+        let worth = state.inverse.times(len) & self.mask;
+        state.stamp = self.virtual_time.wrapping_add(worth);
+        if self.clock == Clock::Authors {
+            self.virtual_time = state.stamp;
+        }
+        self.active.insert(queue);
+    }
+
+    #[inline]
+    fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
+        let mut others = self.active;
+        let mut best = others.pop_first().expect("a packet waits");
+        let mut smallest = self.queues[best.index()].stamp;
+        while let Some(queue) = others.pop_first() {
+            let stamp = self.queues[queue.index()].stamp;
+            if is_before(stamp, smallest) {
+                (best, smallest) = (queue, stamp);
+            }
+        }
+        if self.clock == Clock::Scfq {
+            self.virtual_time = smallest;
+        }
+        Pick::head(best)
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queue: QueueId,
+        _: u32,
+        next: Option<u32>,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+        let Some(next) = next else {
+            self.active.remove(queue);
+            return;
+        };
+        let state = &mut self.queues[queue.index()];
+        let worth = state.inverse.times(next) & self.mask;
+        state.stamp = state.stamp.wrapping_add(worth);
+        if self.clock == Clock::Authors && is_before(self.virtual_time, state.stamp) {
+            self.virtual_time = state.stamp;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

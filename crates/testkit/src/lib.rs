@@ -1,0 +1,15 @@
+//! What the dataplane is tested with.
+//!
+//! - [`vector`] runs the golden vectors of `testdata/`: timed operations and expected answers, worked
+//!   out by hand from the papers.
+//! - [`ops`] drives a port with any sequence of operations and checks every invariant after each,
+//!   against a model of its own.
+//! - [`oracle`] has slow and obvious models to compare with.
+//! - [`parts`] lists every scheme, scheduler and buffer, for tests that try them all.
+//! - [`fuzz`] is what the fuzz targets call.
+
+pub mod fuzz;
+pub mod ops;
+pub mod oracle;
+pub mod parts;
+pub mod vector;

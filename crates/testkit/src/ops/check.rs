@@ -1,0 +1,460 @@
+//! Runs operations on a port and on the model, and compares the two after every step.
+
+use std::fmt::{self, Display, Formatter};
+
+use tidegate_dataplane::buffer::Buffer;
+use tidegate_dataplane::mark::{Marker, Verdict};
+use tidegate_dataplane::sched::Scheduler;
+use tidegate_dataplane::{Departure, DropReason, Fate, NonEct, Pkt, Port, PortConfig, Rule};
+use tidegate_units::{Ecn, PktId, PortId, QueueId, Rate, Time};
+
+use super::Op;
+use super::model::{Held, Model};
+use super::witness::{Ledger, Saw, Witness};
+
+/// The two ways of driving a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drive {
+    /// [`Port::depart`], with all departures up to an arrival taken before it.
+    Lazy,
+    /// [`Port::dequeue`], at any moment.
+    Present,
+}
+
+/// How a port is made and driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// How it is driven.
+    pub drive: Drive,
+    /// What it does with packets that cannot be marked.
+    pub non_ect: NonEct,
+    /// What its scheduler keeps in order.
+    pub order: Order,
+}
+
+/// What a scheduler keeps in order, besides queues that wait by rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The packets of the whole port.
+    PerPort,
+    /// The packets of each queue.
+    PerQueue,
+}
+
+/// An invariant that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Counted from 0; one past the last operation for the final drain.
+    step: usize,
+    op: Option<Op>,
+    what: String,
+}
+
+impl Display for Violation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.op {
+            Some(op) => write!(f, "operation {} ({op:?}): {}", self.step, self.what),
+            None => write!(f, "draining the port at the end: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Returns from the function with a message unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+/// The wire of every port under test. A byte takes whole picoseconds on it.
+const RATE: Rate = Rate::from_gbps(10);
+const PORT: PortId = PortId(0);
+
+/// Runs `ops` on a port of these parts. After every step, and while the port is drained at the end:
+///
+/// - what came in is what left and what is held, in bytes and packets, per queue and in all;
+/// - no packet leaves twice, changed, from another queue than its own, or out of order within a
+///   queue that is not ranked;
+/// - packets that are not ECN-capable are never marked, CE stays CE, and a capable packet becomes CE
+///   exactly when the scheme asks for it, which is counted for its rule;
+/// - drops are counted by reason, and only what cannot be marked is dropped for that;
+/// - the scheme is shown the port as it is without the packet in hand;
+/// - every receipt of the buffer is for one held packet, and no pool holds more than the port;
+/// - a port that holds a packet yields one; driven lazily, at the time it said, which is when the
+///   wire is free; and departures never go back in time.
+pub fn check<M: Marker, S: Scheduler, B: Buffer>(
+    setup: Setup,
+    marker: M,
+    scheduler: S,
+    buffer: B,
+    ops: &[Op],
+) -> Result<(), Violation> {
+    let config = PortConfig {
+        id: PORT,
+        rate: RATE,
+        non_ect: setup.non_ect,
+        ..PortConfig::default()
+    };
+    let queues = scheduler.queues();
+    let mut run = Run {
+        port: Port::new(&config, Witness::new(marker), scheduler),
+        buffer: Ledger::new(buffer),
+        model: Model::new(queues),
+        setup,
+        now: Time::ZERO,
+        last_departure: Time::ZERO,
+        free_at: Time::ZERO,
+        next_id: 0,
+    };
+    for (step, &op) in ops.iter().enumerate() {
+        let done = run.step(op).and_then(|()| run.audit());
+        done.map_err(|what| Violation {
+            step,
+            op: Some(op),
+            what,
+        })?;
+    }
+    run.finish().map_err(|what| Violation {
+        step: ops.len(),
+        op: None,
+        what,
+    })
+}
+
+struct Run<M, S, B> {
+    port: Port<Witness<M>, S>,
+    buffer: Ledger<B>,
+    model: Model,
+    setup: Setup,
+    now: Time,
+    last_departure: Time,
+    /// When the wire is free again, for a port that is driven lazily.
+    free_at: Time,
+    next_id: u32,
+}
+
+impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
+    fn step(&mut self, op: Op) -> Result<(), String> {
+        match op {
+            Op::Advance(span) => self.now += span,
+            Op::Dequeue => {
+                self.take_one(self.now)?;
+            }
+            Op::Drain => self.take_all(self.now)?,
+            Op::Enqueue(queue, pkt) => {
+                if self.setup.drive == Drive::Lazy {
+                    self.take_all(self.now)?;
+                }
+                self.enqueue(queue, pkt)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        self.take_all(Time::MAX)?;
+        self.audit()?;
+        ensure!(
+            self.port.packets() == 0,
+            "{} packets stay",
+            self.port.packets()
+        );
+        Ok(())
+    }
+
+    fn enqueue(&mut self, queue: QueueId, pkt: Pkt) -> Result<(), String> {
+        let id = PktId(self.next_id);
+        self.next_id += 1;
+        let result = self
+            .port
+            .enqueue(id, pkt, queue, self.now, &mut self.buffer);
+        let saw = self.port.marker_mut().take();
+        let verdict = match saw[..] {
+            [] => None,
+            [Saw::Enqueue(cx, verdict), ref rest @ ..] => {
+                let is_fresh = cx.pkt == pkt && cx.now == self.now && self.model.is_seen_in(&cx);
+                ensure!(is_fresh, "at enqueue the scheme saw {cx:?}");
+                let is_told = match rest {
+                    [] => true,
+                    [Saw::Queued(told)] => *told == cx,
+                    _ => false,
+                };
+                ensure!(is_told, "after {cx:?} the scheme was told {rest:?}");
+                Some(verdict)
+            }
+            _ => return Err(format!("at enqueue the scheme was called for {saw:?}")),
+        };
+        match result {
+            Ok(accepted) => {
+                let verdict = verdict.ok_or("a packet was stored that the scheme never saw")?;
+                ensure!(
+                    saw.len() == 2,
+                    "the scheme was not told that a packet was stored"
+                );
+                let ecn = self.settle(accepted.queue, pkt.ecn, verdict)?;
+                let ecn = ecn.ok_or("a packet was stored that should have been dropped")?;
+                ensure!(accepted.ecn == ecn, "expected {ecn:?}, got {accepted:?}");
+                let arrival = self.now;
+                let pkt = Pkt { ecn, ..pkt };
+                self.model.store(accepted.queue, Held { id, pkt, arrival });
+            }
+            Err(reason) => {
+                ensure!(
+                    saw.len() < 2,
+                    "the scheme was told that a lost packet was stored"
+                );
+                self.lose(queue, pkt, verdict, reason)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Accounts for a packet that was dropped on arrival.
+    fn lose(
+        &mut self,
+        queue: QueueId,
+        pkt: Pkt,
+        verdict: Option<Verdict>,
+        reason: DropReason,
+    ) -> Result<(), String> {
+        match (reason, verdict) {
+            (DropReason::UnknownQueue, None) => {
+                let known = queue.index() < self.model.queues.len();
+                ensure!(!known, "queue {queue} exists");
+                self.model.count_drop(None, reason);
+                return Ok(());
+            }
+            (DropReason::NotCapable, Some(verdict)) => {
+                ensure!(
+                    self.is_lost(pkt.ecn, verdict),
+                    "{:?} was dropped for {verdict:?}",
+                    pkt.ecn
+                );
+            }
+            (DropReason::NotCapable | DropReason::UnknownQueue, _) | (_, Some(_)) => {
+                return Err(format!("a drop for {reason} after {verdict:?}"));
+            }
+            (_, None) => {}
+        }
+        // The scheme may have chosen another queue than the one that was asked for: the port's own
+        // counters say which, and there must be exactly one.
+        let counted: Vec<QueueId> = (0..self.port.queues())
+            .map(QueueId)
+            .filter(|&queue| {
+                let stats = self.port.queue_stats(queue).unwrap_or_default();
+                stats.dropped_packets != self.model.queues[queue.index()].stats().dropped_packets
+            })
+            .collect();
+        let [counted] = counted[..] else {
+            return Err(format!("one drop was counted for the queues {counted:?}"));
+        };
+        self.model.count_drop(Some(counted), reason);
+        Ok(())
+    }
+
+    fn take_all(&mut self, until: Time) -> Result<(), String> {
+        // Every departure leaves one packet less, so this ends.
+        while self.take_one(until)? {}
+        Ok(())
+    }
+
+    /// Takes one packet if there is one to take.
+    fn take_one(&mut self, until: Time) -> Result<bool, String> {
+        let due = match self.setup.drive {
+            Drive::Lazy => self.due(until)?,
+            Drive::Present => (self.model.packets() > 0).then_some(until),
+        };
+        let departure = match self.setup.drive {
+            Drive::Lazy => self.port.depart(until, &mut self.buffer),
+            Drive::Present => self.port.dequeue(until, &mut self.buffer),
+        };
+        let Some(departure) = departure else {
+            ensure!(
+                due.is_none(),
+                "no packet left, though one was due at {due:?}"
+            );
+            ensure!(
+                self.port.marker_mut().take().is_empty(),
+                "the scheme saw a packet leave"
+            );
+            return Ok(false);
+        };
+        ensure!(
+            due == Some(departure.at),
+            "due at {due:?}, got {departure:?}"
+        );
+        self.depart(&departure)?;
+        Ok(true)
+    }
+
+    /// When the next packet must leave, if that is no later than `until`: as soon as there is a
+    /// packet and the wire is free.
+    fn due(&self, until: Time) -> Result<Option<Time>, String> {
+        let start = self
+            .model
+            .oldest()
+            .map(|held| held.arrival.max(self.free_at));
+        let said = self.port.next_start();
+        ensure!(
+            said == start,
+            "the next packet is due at {start:?}, the port says {said:?}"
+        );
+        Ok(start.filter(|&start| start <= until))
+    }
+
+    fn depart(&mut self, departure: &Departure) -> Result<(), String> {
+        let &Departure {
+            at,
+            sojourn,
+            id,
+            flow,
+            len,
+            queue,
+            ecn,
+            fate,
+        } = departure;
+        let last = self.last_departure;
+        ensure!(at >= last, "a departure at {at} after one at {last}");
+        self.last_departure = at;
+
+        let oldest = self.model.oldest().map(|held| held.id);
+        let Some((place, held)) = self.model.remove(queue, id) else {
+            return Err(format!(
+                "packet {id} is not in queue {queue}: {departure:?}"
+            ));
+        };
+        let is_ordered = place == 0 || self.port.scheduler().is_ranked(queue);
+        ensure!(
+            is_ordered,
+            "packet {id} overtook {place} others of queue {queue}"
+        );
+        ensure!(
+            self.setup.order == Order::PerQueue || oldest == Some(id),
+            "packet {id} overtook {oldest:?}"
+        );
+        let is_same = (flow, len) == (held.pkt.flow, held.pkt.len);
+        ensure!(is_same, "{held:?} left as {departure:?}");
+        let waited = at - held.arrival;
+        ensure!(sojourn == waited, "waited for {waited}, got {departure:?}");
+
+        let saw = self.port.marker_mut().take();
+        let [Saw::Dequeue(cx, shown, verdict)] = saw[..] else {
+            return Err(format!("at dequeue the scheme was called for {saw:?}"));
+        };
+        let is_fresh = cx.queue == queue && cx.now == at && shown == sojourn;
+        ensure!(
+            is_fresh && self.model.is_seen_in(&cx),
+            "at dequeue the scheme saw {cx:?}"
+        );
+        let seen = (cx.pkt.len, cx.pkt.flow, cx.pkt.ecn);
+        let expected = (len, flow, held.pkt.ecn);
+        ensure!(seen == expected, "at dequeue the scheme saw {:?}", cx.pkt);
+
+        match self.settle(queue, held.pkt.ecn, verdict)? {
+            Some(expected) => {
+                ensure!(
+                    fate == Fate::Send && ecn == expected,
+                    "{verdict:?} made {departure:?}"
+                );
+                self.free_at = at + RATE.time_for(len);
+            }
+            None => {
+                let reason = DropReason::NotCapable;
+                ensure!(fate == Fate::Drop(reason), "{verdict:?} made {departure:?}");
+                self.model.count_drop(Some(queue), reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// The codepoint that a verdict leaves a packet with, its mark counted; `None` if the packet is
+    /// dropped.
+    fn settle(
+        &mut self,
+        queue: QueueId,
+        ecn: Ecn,
+        verdict: Verdict,
+    ) -> Result<Option<Ecn>, String> {
+        ensure!(
+            queue.index() < self.model.queues.len(),
+            "there is no queue {queue}"
+        );
+        Ok(match (ecn, verdict) {
+            (Ecn::Ect0 | Ecn::Ect1, Verdict::Mark(rule)) => {
+                self.model.count_mark(queue, rule);
+                Some(Ecn::Ce)
+            }
+            _ if self.is_lost(ecn, verdict) => None,
+            _ => Some(ecn),
+        })
+    }
+
+    /// Whether a verdict costs the packet its life.
+    fn is_lost(&self, ecn: Ecn, verdict: Verdict) -> bool {
+        let is_marked = matches!(verdict, Verdict::Mark(_));
+        is_marked && ecn == Ecn::NotEct && self.setup.non_ect == NonEct::Drop
+    }
+
+    /// Compares every counter with the model's.
+    fn audit(&self) -> Result<(), String> {
+        let Self {
+            port,
+            buffer,
+            model,
+            ..
+        } = self;
+        let held = (u64::from(port.packets()), u64::from(port.bytes()));
+        let expected = (model.packets() as u64, model.bytes());
+        ensure!(
+            held == expected,
+            "the port holds {held:?} instead of {expected:?}"
+        );
+        ensure!(
+            !buffer.is_wrong,
+            "a receipt is not for the length of its packet"
+        );
+        let charged = (buffer.receipts, buffer.bytes);
+        ensure!(
+            charged == expected,
+            "{charged:?} is charged for {expected:?}"
+        );
+        for (queue, expected) in (0..).map(QueueId).zip(&model.queues) {
+            let stats = port.queue_stats(queue);
+            let expected = expected.stats();
+            ensure!(
+                stats == Some(expected),
+                "queue {queue}: {stats:?} instead of {expected:?}"
+            );
+            let pool = buffer.pool_bytes(PORT, queue);
+            ensure!(
+                u64::from(pool) <= model.bytes(),
+                "the pool of queue {queue} holds {pool}"
+            );
+        }
+        for rule in Rule::ALL {
+            let (got, expected) = (port.stats().marks(rule), model.marks(rule));
+            ensure!(
+                got == expected,
+                "{got} marks for {} instead of {expected}",
+                rule.name()
+            );
+        }
+        for reason in DropReason::ALL {
+            let (got, expected) = (port.stats().drops(reason), model.drops(reason));
+            ensure!(
+                got == expected,
+                "{got} drops for {reason} instead of {expected}"
+            );
+        }
+        let is_empty = model.packets() == 0;
+        ensure!(
+            port.next_start().is_none() == is_empty,
+            "next_start and packets disagree"
+        );
+        Ok(())
+    }
+}

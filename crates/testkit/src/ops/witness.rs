@@ -1,0 +1,112 @@
+//! Parts that pass every call on and write down what they saw.
+
+use tidegate_dataplane::buffer::{Buffer, Charge, Request};
+use tidegate_dataplane::mark::{Cx, Marker, Queues, Verdict};
+use tidegate_dataplane::sched::Turn;
+use tidegate_dataplane::{DropReason, Pkt};
+use tidegate_units::{PortId, QueueId, Rate, Span, Time};
+
+/// What a scheme was asked and what it answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Saw {
+    Dequeue(Cx, Span, Verdict),
+    Enqueue(Cx, Verdict),
+    Queued(Cx),
+}
+
+/// A scheme whose calls since the last [`Witness::take`] are written down.
+#[derive(Debug)]
+pub(super) struct Witness<M> {
+    marker: M,
+    saw: Vec<Saw>,
+}
+
+impl<M> Witness<M> {
+    pub(super) const fn new(marker: M) -> Self {
+        Self {
+            marker,
+            saw: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Saw> {
+        std::mem::take(&mut self.saw)
+    }
+}
+
+impl<M: Marker> Marker for Witness<M> {
+    fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
+        self.marker.assign(pkt, proposed, queues, now)
+    }
+
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        let verdict = self.marker.on_enqueue(cx);
+        self.saw.push(Saw::Enqueue(*cx, verdict));
+        verdict
+    }
+
+    fn on_queued(&mut self, cx: &Cx) {
+        self.marker.on_queued(cx);
+        self.saw.push(Saw::Queued(*cx));
+    }
+
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        let verdict = self.marker.on_dequeue(cx, sojourn);
+        self.saw.push(Saw::Dequeue(*cx, sojourn, verdict));
+        verdict
+    }
+
+    fn on_turn(&mut self, turn: &Turn) {
+        self.marker.on_turn(turn);
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        self.marker.threshold(queue)
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        self.marker.capacity(queue)
+    }
+}
+
+/// A buffer whose outstanding receipts are counted.
+#[derive(Debug)]
+pub(super) struct Ledger<B> {
+    buffer: B,
+    pub(super) receipts: u64,
+    pub(super) bytes: u64,
+    /// Whether a receipt was ever for another length than the packet's.
+    pub(super) is_wrong: bool,
+}
+
+impl<B> Ledger<B> {
+    pub(super) const fn new(buffer: B) -> Self {
+        Self {
+            buffer,
+            receipts: 0,
+            bytes: 0,
+            is_wrong: false,
+        }
+    }
+}
+
+impl<B: Buffer> Buffer for Ledger<B> {
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        let charge = self.buffer.admit(request)?;
+        self.is_wrong |= charge.bytes() != request.len;
+        self.receipts += 1;
+        self.bytes += u64::from(charge.bytes());
+        Ok(charge)
+    }
+
+    fn release(&mut self, charge: Charge) {
+        // Fewer receipts than were given out: the model sees the difference at the next step.
+        self.receipts = self.receipts.wrapping_sub(1);
+        self.bytes = self.bytes.wrapping_sub(u64::from(charge.bytes()));
+        self.buffer.release(charge);
+    }
+
+    fn pool_bytes(&self, port: PortId, queue: QueueId) -> u32 {
+        self.buffer.pool_bytes(port, queue)
+    }
+}

@@ -1,0 +1,65 @@
+//! The fuzz targets' functions on a stable toolchain: random bytes, and mutations of the committed
+//! vectors.
+
+use std::fs;
+use std::path::Path;
+
+use tidegate_testkit::fuzz;
+use tidegate_units::Rng;
+
+fn bytes(rng: &mut Rng, most: u32) -> Vec<u8> {
+    let count = rng.next_u32() % most;
+    (0..count)
+        .map(|_| rng.next_u32().to_le_bytes()[3])
+        .collect()
+}
+
+/// Changes, removes or repeats a few bytes.
+fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
+    for _ in 0..=rng.next_u32() % 4 {
+        let at = rng.next_u32() as usize % text.len().max(1);
+        let end = (at + rng.next_u32() as usize % 8).min(text.len());
+        match rng.next_u32() % 5 {
+            0 if at < text.len() => text[at] = rng.next_u32().to_le_bytes()[0],
+            1 if at < text.len() => text[at] = b"0123456789-.'\"[]{}=,\n"[at % 21],
+            2 => drop(text.drain(at..end)),
+            3 => text.extend_from_within(at..end),
+            // A longer number, for the extremes.
+            _ => drop(text.splice(at..at, *b"99999")),
+        }
+    }
+}
+
+#[test]
+fn the_vector_runners_answer_whatever_they_read() {
+    let mut rng = Rng::new(1, 0);
+    for _ in 0..2000 {
+        fuzz::vectors(&bytes(&mut rng, 200));
+    }
+    for kind in ["mark", "sched", "buffer"] {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../testdata")
+            .join(kind);
+        let entries = fs::read_dir(directory).expect("testdata is readable");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+        paths.sort();
+        for path in paths {
+            let original = fs::read(&path).expect("testdata is readable");
+            for _ in 0..100 {
+                let mut text = original.clone();
+                mutate(&mut rng, &mut text);
+                fuzz::vectors(&text);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_port_keeps_its_invariants_whatever_it_is_made_of() {
+    for seed in 0..3000 {
+        let mut rng = Rng::new(seed, 1);
+        if let Err(problem) = fuzz::port(&bytes(&mut rng, 600)) {
+            panic!("seed {seed}: {problem}");
+        }
+    }
+}

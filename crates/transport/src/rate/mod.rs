@@ -1,0 +1,3 @@
+//! Transports that control a sending rate instead of a window.
+
+pub mod dcqcn;

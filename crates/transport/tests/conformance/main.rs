@@ -1,0 +1,86 @@
+//! The ECN conformance suite: scripted exchanges that say which rule of which document every
+//! transport keeps, and which it breaks on purpose.
+//!
+//! A script (`testdata/conformance/*.toml`) plays the network and the peer against one endpoint, as
+//! packetdrill does against a kernel: what is written, what arrives, what must leave and when, and
+//! what the window and α are afterwards. `testdata/conformance/README.md` describes the format.
+//! Every case names the subjects that keep the rule and those that break it, with the reason; the
+//! suite checks both, and that `docs/conformance.md` says the same.
+//!
+//! To write that page anew:
+//!
+//! ```sh
+//! cargo test -p tidegate-transport --test conformance -- --ignored write_the_page
+//! ```
+
+mod bench;
+mod page;
+mod robustness;
+mod script;
+mod subject;
+mod suite;
+mod wire;
+
+use std::fs;
+use std::path::PathBuf;
+
+use suite::Suite;
+
+const PAGE: &str = "docs/conformance.md";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every script of `testdata/conformance`, in order of name.
+fn suite() -> Suite {
+    let directory = root().join("testdata/conformance");
+    let mut paths: Vec<PathBuf> = fs::read_dir(&directory)
+        .expect("the folder of scripts is readable")
+        .map(|entry| entry.expect("the folder of scripts is readable").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
+        .collect();
+    paths.sort();
+    let mut suite = Suite::default();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(&path).expect("scripts are text");
+        suite
+            .add(&name, &text)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+    suite
+}
+
+#[test]
+fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
+    let suite = suite();
+    let problems = suite.check();
+    assert!(
+        problems.is_empty(),
+        "{} of {} verdicts are wrong:\n{}",
+        problems.len(),
+        suite.verdicts(),
+        problems.join("\n")
+    );
+}
+
+#[test]
+fn the_page_says_what_the_scripts_say() {
+    let page = page::render(&suite());
+    let committed = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
+    assert!(
+        page == committed,
+        "{PAGE} is out of date; write it anew with\n\
+         cargo test -p tidegate-transport --test conformance -- --ignored write_the_page"
+    );
+}
+
+#[test]
+#[ignore = "writes docs/conformance.md"]
+fn write_the_page() {
+    fs::write(root().join(PAGE), page::render(&suite())).expect("the page is writable");
+}
