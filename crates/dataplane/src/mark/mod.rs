@@ -39,7 +39,7 @@ pub use tcn::Tcn;
 
 use alloc::boxed::Box;
 
-use tidegate_units::{ConfigError, Field, QueueId, Rate, Settings, Span, Time};
+use tidegate_units::{ConfigError, Field, QueueId, Rate, Rng, Settings, Span, Time};
 
 use crate::sched::{Round, Turn};
 use crate::{Pkt, Rule};
@@ -245,13 +245,23 @@ macro_rules! schemes {
                 }
             }
 
+            /// How many schemes are in it that are not pairs.
+            fn schemes(&self) -> u64 {
+                match self {
+                    Self::Or(pair) => pair.0.schemes() + pair.1.schemes(),
+                    $(Self::$variant(_) => 1,)*
+                }
+            }
+
             /// Makes the scheme for a port, or says which parameter cannot be used there.
             pub fn build(&self, site: &Site) -> Result<AnyMarker, ConfigError> {
                 Ok(match self {
                     Self::Or(pair) => {
                         let first = pair.0.build(site)?;
-                        // Its own random stream, so that the two schemes draw independently.
-                        let second = pair.1.build(&Site { seed: !site.seed, ..*site })?;
+                        // Its own random stream, so that all schemes draw independently. The number
+                        // of schemes on the other side tells pairs of different depth apart.
+                        let seed = Rng::new(site.seed, pair.0.schemes()).next_u64();
+                        let second = pair.1.build(&Site { seed, ..*site })?;
                         AnyMarker::Or(Box::new(Or { first, second }))
                     }
                     $(Self::$variant(config) => {
