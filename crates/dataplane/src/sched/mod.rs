@@ -42,8 +42,7 @@ pub struct Turn {
 /// What happened to a queue's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEvent {
-    /// The queue became active and waits for its first turn (only schedulers with a list of
-    /// active queues tell).
+    /// The queue got its first packet and waits for its turn.
     Joined,
     /// The queue has used its quantum up and goes to the back with packets left.
     Ended,
@@ -52,8 +51,7 @@ pub enum TurnEvent {
         /// Bytes of that packet.
         len: u32,
     },
-    /// The scheduler came to the queue and found it empty (only cyclic schedulers look). It
-    /// also comes by all queues, the one that gets the packet too, when a packet ends a pause.
+    /// The scheduler came to the queue and found it empty (only cyclic schedulers look).
     Skipped,
 }
 
