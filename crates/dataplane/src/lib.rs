@@ -31,6 +31,7 @@
 extern crate alloc;
 
 pub mod buffer;
+mod catalogue;
 pub mod classify;
 pub mod mark;
 mod packet;

@@ -24,6 +24,7 @@ use alloc::string::String;
 
 use tidegate_units::{Bytes, ConfigError, Field, PortId, QueueId, Settings};
 
+use crate::catalogue::{Composite, catalogue};
 use crate::{DropReason, MAX_QUEUES};
 
 /// What a packet asks for.
@@ -114,62 +115,16 @@ macro_rules! buffers {
             )*
         }
 
-        /// The parameters of any buffer.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Config {
-            /// Lossless ingress accounting over an egress buffer that may drop. Name, fields and
-            /// values are those of the ingress part.
-            PfcOver(Box<(pfc::Config, Self)>),
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $variant($module::Config),
-            )*
+        catalogue! {
+            /// The parameters of any buffer.
+            pub enum Config {
+                /// Lossless ingress accounting over an egress buffer that may drop.
+                PfcOver(Box<(pfc::Config, Self)>);
+                $($name => $variant($module::Config),)*
+            }
         }
 
         impl Config {
-            /// The names of all buffers.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default parameters of the buffer called `name`, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The buffer's name.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    Self::PfcOver(_) => "pfc",
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The buffer's fields.
-            pub fn fields(&self) -> &'static [Field] {
-                match self {
-                    Self::PfcOver(_) => pfc::Config::FIELDS,
-                    $(Self::$variant(_) => $module::Config::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    Self::PfcOver(pair) => pair.0.set(field, text),
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<String> {
-                match self {
-                    Self::PfcOver(pair) => pair.0.value(field),
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             /// Makes the buffer of a switch with `ports` ports of `queues` queues each, or says
             /// which parameter cannot be used there.
             pub fn build(&self, ports: u16, queues: u8) -> Result<AnyBuffer, ConfigError> {
@@ -205,6 +160,20 @@ buffers! {
     "per-queue" => PerQueue(per_queue),
     "pfc" => Pfc(pfc),
     "unlimited" => Unlimited(unlimited),
+}
+
+/// Name, fields and values are those of the ingress part.
+impl Composite for Box<(pfc::Config, Config)> {
+    const NAME: &'static str = "pfc";
+    const FIELDS: &'static [Field] = pfc::Config::FIELDS;
+
+    fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+        self.0.set(field, text)
+    }
+
+    fn value(&self, field: &str) -> Option<String> {
+        self.0.value(field)
+    }
 }
 
 impl Buffer for AnyBuffer {

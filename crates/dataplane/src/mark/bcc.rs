@@ -88,14 +88,7 @@ impl Parameters {
     /// The thresholds of `config` on a link of `rate`: as given, or derived as in sections 4.3 and
     /// 4.4. Products are rounded down to a byte, and `B_R` / α up.
     pub fn derive(config: &Config, rate: Rate) -> Result<Self, ConfigError> {
-        let packet = config.mean_packet;
-        if packet == 0 {
-            return Err(ConfigError::out_of_range(
-                "mean_packet",
-                packet,
-                "1 byte or more",
-            ));
-        }
+        let packet = red::packet_size("mean_packet", config.mean_packet)?;
         let alpha = match config.alpha.iter().min() {
             Some(&alpha) if alpha > Ratio::ZERO => alpha,
             Some(alpha) => return Err(ConfigError::out_of_range("alpha", alpha, "above 0")),

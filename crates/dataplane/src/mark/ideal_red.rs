@@ -47,7 +47,7 @@ impl IdealRed {
     /// Ideal RED with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let delay = Span::from_ps(config.lambda.of(config.rtt.as_ps()));
-        let packet = config.packet_size;
+        let packet = red::packet_size("packet_size", config.packet_size)?;
         let thresholds: Vec<u32> = if config.thresholds.is_empty() {
             let capacities = capacities(&config.capacities, site)?;
             let threshold = |capacity| threshold(capacity, delay);
@@ -200,6 +200,14 @@ mod tests {
                 .collect(),
             ..Config::default()
         };
+        let packet_size = 0;
+        assert_eq!(
+            error(Config {
+                packet_size,
+                ..Config::default()
+            }),
+            "packet_size"
+        );
         assert_eq!(error(sizes(&[1, 2, 3])), "thresholds");
         assert_eq!(error(sizes(&[1 << 32])), "thresholds");
     }

@@ -38,9 +38,11 @@ pub use rate_red::RateRed;
 pub use tcn::Tcn;
 
 use alloc::boxed::Box;
+use alloc::string::String;
 
-use tidegate_units::{ConfigError, Field, QueueId, Rate, Settings, Span, Time};
+use tidegate_units::{ConfigError, Field, QueueId, Rate, Rng, Span, Time};
 
+use crate::catalogue::{Composite, catalogue};
 use crate::sched::{Round, Turn};
 use crate::{Pkt, Rule};
 
@@ -187,71 +189,27 @@ macro_rules! schemes {
             )*
         }
 
-        /// The parameters of any scheme.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Config {
-            /// Two schemes at once.
-            Or(Box<(Self, Self)>),
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $variant($module::Config),
-            )*
+        catalogue! {
+            /// The parameters of any scheme.
+            pub enum Config {
+                /// Two schemes at once.
+                Or(Box<(Self, Self)>);
+                $($name => $variant($module::Config),)*
+            }
         }
 
         impl Config {
-            /// The names of all schemes.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default parameters of the scheme called `name`, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The scheme's name; a pair has the name `or`.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    Self::Or(_) => "or",
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The scheme's fields. A pair has none of its own.
-            pub fn fields(&self) -> &'static [Field] {
-                match self {
-                    Self::Or(_) => &[],
-                    $(Self::$variant(_) => $module::Config::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    Self::Or(_) => {
-                        let field = alloc::string::String::from(field);
-                        Err(ConfigError::UnknownField { field, known: &[] })
-                    }
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
-                match self {
-                    Self::Or(_) => None,
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             /// Makes the scheme for a port, or says which parameter cannot be used there.
             pub fn build(&self, site: &Site) -> Result<AnyMarker, ConfigError> {
                 Ok(match self {
                     Self::Or(pair) => {
-                        let first = pair.0.build(site)?;
-                        // Its own random stream, so that the two schemes draw independently.
-                        let second = pair.1.build(&Site { seed: !site.seed, ..*site })?;
+                        // A seed for each, so that they draw independently.
+                        let seeded = |part| Site {
+                            seed: Rng::new(site.seed, part).next_u64(),
+                            ..*site
+                        };
+                        let first = pair.0.build(&seeded(1))?;
+                        let second = pair.1.build(&seeded(2))?;
                         AnyMarker::Or(Box::new(Or { first, second }))
                     }
                     $(Self::$variant(config) => {
@@ -287,6 +245,23 @@ schemes! {
     "queue-red" => QueueRed(queue_red),
     "rate-red" => RateRed(rate_red),
     "tcn" => Tcn(tcn),
+}
+
+/// A pair has no fields of its own: its schemes are set apart.
+impl Composite for Box<(Config, Config)> {
+    const NAME: &'static str = "or";
+    const FIELDS: &'static [Field] = &[];
+
+    fn set(&mut self, field: &str, _: &str) -> Result<(), ConfigError> {
+        Err(ConfigError::UnknownField {
+            field: field.into(),
+            known: Self::FIELDS,
+        })
+    }
+
+    fn value(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 impl Marker for AnyMarker {

@@ -60,12 +60,14 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
 
 #[cfg(test)]
 mod tests {
+    use alloc::boxed::Box;
+
     use tidegate_units::Rate;
 
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::cx;
-    use crate::mark::{DropTail, Tcn};
+    use crate::mark::testing::{cx, site};
+    use crate::mark::{Config, DropTail, Tcn, tcn};
     use crate::sched::TurnEvent;
 
     /// A scheme that counts its calls, marks everything, and moves each packet one queue on.
@@ -136,6 +138,30 @@ mod tests {
         let verdicts = [10, 11, 21].map(|us| or.on_dequeue(&cx(), Span::from_us(us)));
         let mark = Verdict::Mark(Rule::Sojourn);
         assert_eq!(verdicts, [Verdict::Pass, mark, mark]);
+    }
+
+    #[test]
+    fn the_schemes_of_nested_pairs_draw_independently() {
+        // Half way between its thresholds, each marks every other packet.
+        let half = || {
+            Config::Tcn(tcn::Config {
+                threshold: Span::from_us(20),
+                min_threshold: Some(Span::ZERO),
+                ..tcn::Config::default()
+            })
+        };
+        let or = |first, second| Config::Or(Box::new((first, second)));
+        let pairs = [
+            or(or(half(), half()), half()),
+            or(half(), or(half(), half())),
+        ];
+        for pair in pairs {
+            let mut scheme = pair.build(&site(1)).unwrap();
+            let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != Verdict::Pass;
+            let hits = (0..8_000).filter(hit).count();
+            // One in eight is spared by all three.
+            assert!(hits.abs_diff(7_000) < 150, "{hits}");
+        }
     }
 
     #[test]

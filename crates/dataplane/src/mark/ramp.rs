@@ -14,7 +14,7 @@ pub(super) const CERTAIN: Chance = 1 << 32;
 pub(super) struct Ramp {
     low: u64,
     high: u64,
-    /// The probability just below `high`.
+    /// The probability at `high`, unless `low` is the same.
     probability: Ratio,
 }
 
@@ -71,7 +71,8 @@ impl Ramp {
         let full = self.probability.of(CERTAIN);
         let (above, range) = (value - self.low, self.high - self.low);
         if range == 0 {
-            return full;
+            // Equal thresholds are a step: only what is above them is marked.
+            return 0;
         }
         // `full` has at most 33 bits and `above` at most 64; the quotient is at most `full`.
         (u128::from(full) * u128::from(above) / u128::from(range)) as u64
@@ -110,7 +111,12 @@ mod tests {
             ramp(0, u64::MAX, 100).zone(u64::MAX),
             Zone::Between(CERTAIN)
         );
-        assert_eq!(ramp(7, 7, 100).zone(7), Zone::Between(CERTAIN));
+    }
+
+    #[test]
+    fn a_ramp_of_no_width_is_a_step() {
+        let zones = [6, 7, 8].map(|value| ramp(7, 7, 100).zone(value));
+        assert_eq!(zones, [Zone::Below, Zone::Between(0), Zone::Above]);
     }
 
     #[test]

@@ -73,8 +73,8 @@ impl State {
 impl RateRed {
     /// Rate-estimating RED with these parameters, on a link of the site's rate.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
-        let port_threshold =
-            red::bytes("port_threshold", config.port_threshold, config.packet_size)?;
+        let packet = red::packet_size("packet_size", config.packet_size)?;
+        let port_threshold = red::bytes("port_threshold", config.port_threshold, packet)?;
         let Ok(measure_threshold @ 1..) = u32::try_from(config.measure_threshold.0) else {
             let allowed = alloc::format!("1B to {}", Bytes(u64::from(u32::MAX)));
             let value = config.measure_threshold;
@@ -342,6 +342,14 @@ mod tests {
                 ..Config::default()
             }),
             "old_weight"
+        );
+        let packet_size = 0;
+        assert_eq!(
+            error(Config {
+                packet_size,
+                ..Config::default()
+            }),
+            "packet_size"
         );
         let port_threshold = Size::Bytes(Bytes(1 << 32));
         assert_eq!(

@@ -278,16 +278,10 @@ impl<S: Scope> Red<S> {
                 return Err(ConfigError::out_of_range("min_threshold", low, allowed));
             }
             // Equal thresholds are a step: `compare` alone decides what happens at them.
-            let is_step = bottom == top;
-            let probability = if is_step {
-                Ratio::ZERO
-            } else {
-                law.max_probability
-            };
-            plain &= is_step;
+            plain &= bottom == top;
             let [bottom, top] = [bottom, top].map(|length| u64::from(length) << shift);
             limits.push(top + law.compare.beyond());
-            let probability = ("max_probability", probability);
+            let probability = ("max_probability", law.max_probability);
             let ramp = Ramp::new(("min_threshold", bottom), top, probability)?;
             ramps.push(ramp);
         }
@@ -412,15 +406,8 @@ impl Law {
                 "0 to 1",
             ));
         }
-        let sizes = [
-            ("packet_size", self.packet_size),
-            ("mean_packet", self.mean_packet),
-        ];
-        for (field, size) in sizes {
-            if size == 0 {
-                return Err(ConfigError::out_of_range(field, size, "1 byte or more"));
-            }
-        }
+        packet_size("packet_size", self.packet_size)?;
+        packet_size("mean_packet", self.mean_packet)?;
         match self.average_weight {
             Some(weight) if weight == Ratio::ZERO || weight > Ratio::ONE => Err(
                 ConfigError::out_of_range("average_weight", weight, "above 0, up to 1"),
@@ -439,6 +426,14 @@ impl Law {
                 Err(ConfigError::out_of_range(field, size, allowed))
             }
         }
+    }
+}
+
+/// The bytes in a packet, which are some.
+pub(super) fn packet_size(field: &'static str, bytes: u32) -> Result<u32, ConfigError> {
+    match bytes {
+        0 => Err(ConfigError::out_of_range(field, bytes, "1 byte or more")),
+        _ => Ok(bytes),
     }
 }
 

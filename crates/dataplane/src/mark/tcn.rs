@@ -86,15 +86,16 @@ impl Tcn {
                 allowed,
             ));
         }
+        let low = config.min_threshold.unwrap_or(config.threshold);
+        if low > config.threshold {
+            let allowed = alloc::format!("at most the threshold, {}", config.threshold);
+            return Err(ConfigError::out_of_range("min_threshold", low, allowed));
+        }
+        let low = ("min_threshold", ticks(clock, low.as_ps()));
+        let ramp = Ramp::new(low, high, ("max_probability", config.max_probability))?;
         if config.min_threshold.is_none() && clock == Clock::Exact {
             return Ok(Self::step(config.threshold));
         }
-        let (low, probability) = match config.min_threshold {
-            None => (high, Ratio::ZERO),
-            Some(low) => (ticks(clock, low.as_ps()), config.max_probability),
-        };
-        let low = ("min_threshold", low);
-        let ramp = Ramp::new(low, high, ("max_probability", probability))?;
         let special = Special {
             clock,
             ramp,
@@ -235,11 +236,44 @@ mod tests {
     }
 
     #[test]
+    fn equal_thresholds_are_a_step() {
+        let config = Config {
+            min_threshold: Some(Span::from_us(78)),
+            ..Config::default()
+        };
+        for (ps, expected) in [(77_999_999, false), (78_000_000, false), (78_000_001, true)] {
+            let sojourn = Span::from_ps(ps);
+            assert_eq!(marks(&config, Time::from_ms(1), sojourn), expected, "{ps}");
+        }
+    }
+
+    #[test]
+    fn thresholds_are_refused_as_they_were_given() {
+        let config = Config {
+            min_threshold: Some(Span::from_us(79)),
+            clock: Clock::Stamp4ns,
+            ..Config::default()
+        };
+        let error = Tcn::new(&config, &site(1)).unwrap_err();
+        let expected =
+            ConfigError::out_of_range("min_threshold", "79us", "at most the threshold, 78us");
+        assert_eq!(error, expected);
+    }
+
+    #[test]
     fn impossible_parameters_are_named() {
         let error = |config: Config| match Tcn::new(&config, &site(1)) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };
+        assert_eq!(
+            error(Config {
+                max_probability: Ratio::whole(2),
+                ..Config::default()
+            }),
+            "max_probability",
+            "although a step does not use it"
+        );
         let long = Span::from_ms(1);
         assert_eq!(
             error(Config {

@@ -23,8 +23,9 @@ pub use wrr::Wrr;
 
 use core::ops::Range;
 
-use tidegate_units::{ConfigError, Field, QueueId, Settings, Time};
+use tidegate_units::{ConfigError, QueueId, Settings, Time};
 
+use crate::catalogue::catalogue;
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 /// A change in the turn of a queue under a round-based scheduler, for schemes that measure rounds.
@@ -41,8 +42,7 @@ pub struct Turn {
 /// What happened to a queue's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEvent {
-    /// The queue became active and waits for its first turn (only schedulers with a list of
-    /// active queues tell).
+    /// The queue got its first packet and waits for its turn.
     Joined,
     /// The queue has used its quantum up and goes to the back with packets left.
     Ended,
@@ -51,8 +51,7 @@ pub enum TurnEvent {
         /// Bytes of that packet.
         len: u32,
     },
-    /// The scheduler came to the queue and found it empty (only cyclic schedulers look). It
-    /// also comes by all queues, the one that gets the packet too, when a packet ends a pause.
+    /// The scheduler came to the queue and found it empty (only cyclic schedulers look).
     Skipped,
 }
 
@@ -165,55 +164,14 @@ macro_rules! schedulers {
             )*
         }
 
-        /// The parameters of any scheduler.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Config {
-            $(
-                #[doc = concat!("`", $name, "`")]
-                $variant($config),
-            )*
+        catalogue! {
+            /// The parameters of any scheduler.
+            pub enum Config {
+                $($name => $variant($config),)*
+            }
         }
 
         impl Config {
-            /// The names of all schedulers.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default parameters of the scheduler called `name`, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant(<$config>::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The scheduler's name.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The scheduler's fields.
-            pub fn fields(&self) -> &'static [Field] {
-                match self {
-                    $(Self::$variant(_) => <$config>::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
-                match self {
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             /// Makes the scheduler, or says which parameter cannot be used.
             pub fn build(&self) -> Result<AnyScheduler, ConfigError> {
                 Ok(match self {

@@ -6,9 +6,8 @@
 //! turn ends when the head packet does not fit into what is left of the quantum, or when the queue
 //! empties. TCN's kernel module keeps a list of active queues instead, as DWRR does: an option.
 //!
-//! Turns under the cyclic order are told as that simulator measures them. A queue that gets its first
-//! packet is not announced. One that the scheduler passes over is, and all queues are when the
-//! first packet after a pause comes: each of them starts its measurement anew there.
+//! Turns under the cyclic order are told as that simulator measures them: a queue that gets its first
+//! packet joins, and an empty one that the scheduler passes over starts its measurement anew.
 //!
 //! Differs from the authors' code: a turn sends one packet at least, even one that is larger than
 //! the quantum. Theirs would pass over that queue forever.
@@ -154,28 +153,18 @@ impl Scheduler for Wrr {
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
         self.queues[queue.index()].head = len;
-        match self.order {
-            Order::ActiveList => {
-                if self.active.is_empty() {
-                    self.current = queue;
-                } else {
-                    self.queues[self.back.index()].next = queue;
-                }
-                // The list is a ring, so that sending the front to the back only moves its ends.
-                self.queues[queue.index()].next = self.current;
-                self.back = queue;
-                let event = TurnEvent::Joined;
-                turn(&Turn { queue, now, event });
+        if self.order == Order::ActiveList {
+            if self.active.is_empty() {
+                self.current = queue;
+            } else {
+                self.queues[self.back.index()].next = queue;
             }
-            Order::Cyclic => {
-                if self.active.is_empty() {
-                    let event = TurnEvent::Skipped;
-                    for queue in (0..self.queues()).map(QueueId) {
-                        turn(&Turn { queue, now, event });
-                    }
-                }
-            }
+            // The list is a ring, so that sending the front to the back only moves its ends.
+            self.queues[queue.index()].next = self.current;
+            self.back = queue;
         }
+        let event = TurnEvent::Joined;
+        turn(&Turn { queue, now, event });
         self.active.insert(queue);
     }
 

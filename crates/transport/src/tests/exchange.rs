@@ -778,7 +778,8 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
     );
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
-    // Segment 0 is lost. Two reports let new data out, the third starts the recovery from 12.
+    // Segment 0 is lost. Two reports let new data out, which does not count when the third starts
+    // the recovery: the flight is 10, the target 5.
     let mut sent = Vec::new();
     for i in 1..=9 {
         endpoint.on_segment(&ack(0, &[(1000, (i + 1) * 1000)]), T);

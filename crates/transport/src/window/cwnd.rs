@@ -301,6 +301,17 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_at_the_threshold_itself_is_a_choice() {
+        for (slow_start, expected) in [(SlowStart::Below, 4000), (SlowStart::UpTo, 5000)] {
+            let mut cwnd = cwnd(Some(1));
+            cwnd.basis.slow_start = slow_start;
+            cwnd.cut_to(4000, 4000);
+            cwnd.grow(1000);
+            assert_eq!(cwnd.window(), expected);
+        }
+    }
+
+    #[test]
     fn after_a_timeout_slow_start_counts_one_segment_per_ack() {
         let mut cwnd = cwnd(Some(2));
         cwnd.collapse(4000, Timeout::First);

@@ -327,6 +327,7 @@ impl WindowRule for AnyWindow {
 #[cfg(test)]
 mod testing {
     use super::*;
+    use crate::config::SlowStart;
 
     /// Segments of 1000 bytes, an initial window of ten, byte counting with L = 1.
     pub(in crate::window) fn basis() -> Basis {
@@ -335,7 +336,7 @@ mod testing {
             initial: 10_000,
             max: 1 << 30,
             abc: Some(1),
-            slow_start: crate::config::SlowStart::Below,
+            slow_start: SlowStart::Below,
         }
     }
 

@@ -108,8 +108,8 @@ mod tests {
     fn it_is_the_dctcp_of_the_thesis_with_cwr() {
         let mut rule = rule();
         assert_eq!((rule.cwr(), rule.ect()), (Cwr::Sent, EctUse::All));
-        // α₀ = 0: the echo is handled before the sample of its ACK, so the first cut is by nothing
-        // (figure 4.4); then the sample makes α = 64/1024.
+        // α₀ = 0: the echo is handled before its ACK's sample, so the first cut is by nothing
+        // (thesis, section 4.2.3); the sample then makes α = 64/1024.
         assert_ne!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
         assert_eq!(rule.window(), 10_000);
         assert_eq!(rule.alpha(), Ratio::new(64, 1024));

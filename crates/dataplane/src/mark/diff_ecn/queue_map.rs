@@ -27,6 +27,7 @@ use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, choices};
 use super::flow_map::{FlowMap, Life};
 use super::flow_table::FlowTable;
 use super::rtts;
+use crate::mark::red::packet_size;
 use crate::mark::{Cx, Queues, Site};
 use crate::{MAX_QUEUES, Pkt};
 
@@ -107,7 +108,8 @@ impl QueueMap {
                 alloc::format!("a queue of the port, 0 to {}", site.queues - 1),
             ));
         }
-        let pass_limit = options.pass_limit.in_bytes(options.mtu);
+        let mtu = packet_size("mtu", options.mtu)?;
+        let pass_limit = options.pass_limit.in_bytes(mtu);
         let Ok(pass_limit) = u32::try_from(pass_limit) else {
             return Err(ConfigError::out_of_range(
                 "pass_limit",

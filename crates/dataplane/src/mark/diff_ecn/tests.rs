@@ -519,6 +519,7 @@ fn impossible_parameters_are_named() {
         ("threshold", "1B", "0B", "threshold"),
         ("threshold", "4294967295B", "4294967296B", "threshold"),
         ("cell", "1B", "0B", "cell"),
+        ("mtu", "1", "0", "mtu"),
         ("cell", "40800B", "40801B", "threshold"),
         ("period", "1/1000", "0", "period"),
         ("rtt", "1ns", "0us", "rtt"),

@@ -151,19 +151,16 @@ impl EcnSharp {
             Measure::Bytes => bytes_rounded_up(site.rate, config.pst_target),
             Measure::Picoseconds | Measure::Ticks => down(config.pst_target),
         };
-        let rise = match config.ins_min_target {
-            None => None,
-            Some(low) if low > config.ins_target => {
-                let allowed = alloc::format!("at most ins_target, {}", config.ins_target);
-                return Err(ConfigError::out_of_range("ins_min_target", low, allowed));
-            }
-            Some(low) => {
-                let low = ("ins_min_target", down(low));
-                let probability = ("max_probability", config.max_probability);
-                let ramp = Ramp::new(low, down(config.ins_target), probability)?;
-                Some(Box::new((ramp, Rng::new(site.seed, site.place))))
-            }
-        };
+        let low = config.ins_min_target.unwrap_or(config.ins_target);
+        if low > config.ins_target {
+            let allowed = alloc::format!("at most ins_target, {}", config.ins_target);
+            return Err(ConfigError::out_of_range("ins_min_target", low, allowed));
+        }
+        let low = ("ins_min_target", down(low));
+        let probability = ("max_probability", config.max_probability);
+        let ramp = Ramp::new(low, down(config.ins_target), probability)?;
+        let rise =
+            (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(site.seed, site.place))));
         let machine = match config.arithmetic {
             Arithmetic::Exact => Machine::Exact(Box::new(Exact::new(config, site)?)),
             Arithmetic::Tofino if config.law == Law::Ns3 => {

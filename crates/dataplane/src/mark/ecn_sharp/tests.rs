@@ -322,6 +322,17 @@ fn tofino_marks_like_the_paper_within_the_error_of_its_division() {
 }
 
 #[test]
+fn equal_instantaneous_targets_are_a_step() {
+    let mut scheme = ecn_sharp(&Config {
+        ins_min_target: Some(Span::from_us(200)),
+        ..Config::default()
+    });
+    let verdicts = [199_999_999, 200_000_000, 200_000_001]
+        .map(|ps| scheme.on_dequeue(&at(0), Span::from_ps(ps)));
+    assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, SOJOURN]);
+}
+
+#[test]
 fn impossible_parameters_are_named() {
     let field = |config: Config| match EcnSharp::new(&config, &site(1)) {
         Err(ConfigError::OutOfRange { field, .. }) => Some(field),
@@ -356,6 +367,11 @@ fn impossible_parameters_are_named() {
     assert_eq!(field(rise(201, 100)), Some("ins_min_target"));
     assert_eq!(field(rise(200, 100)), None);
     assert_eq!(field(rise(200, 101)), Some("max_probability"));
+    let unused = Config {
+        ins_min_target: None,
+        ..rise(200, 101)
+    };
+    assert_eq!(field(unused), Some("max_probability"));
     let ns3_on_tofino = Config {
         law: Law::Ns3,
         arithmetic: Arithmetic::Tofino,

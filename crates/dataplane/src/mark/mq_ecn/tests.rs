@@ -6,7 +6,7 @@ use super::average::power;
 use super::*;
 use crate::buffer::PerPort;
 use crate::mark::testing::{cx, site};
-use crate::sched::{Dwrr, Round, Scheduler, dwrr};
+use crate::sched::{Dwrr, Round, Scheduler, Wrr, dwrr, wrr};
 use crate::{Port, PortConfig};
 
 /// Two queues of 18 KB each at 10 Gb/s, as in figure 2 of TCN, and a priority queue behind them.
@@ -112,6 +112,69 @@ fn a_dwrr_port_with_two_backlogged_queues_converges_to_half_the_link() {
     }
     let capacity = port.marker().capacity(QueueId(0)).unwrap().as_bps();
     assert!(capacity.abs_diff(5_000_000_000) < 50_000_000, "{capacity}");
+}
+
+/// A port with a cyclic WRR of two queues, which hold three packets and one.
+fn cyclic_port(config: &Config) -> (Port<MqEcn, Wrr>, PerPort) {
+    let scheduler = Wrr::new(&wrr::Config {
+        quanta: alloc::vec![1500, 1500],
+        order: wrr::Order::Cyclic,
+    })
+    .unwrap();
+    let site = Site {
+        round: &|queue| scheduler.round(queue),
+        ..site(2)
+    };
+    let marker = MqEcn::new(config, &site).unwrap();
+    let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
+    let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
+    for queue in [0, 0, 0, 1] {
+        let queue = QueueId(queue);
+        port.enqueue(PktId(0), cx().pkt, queue, Time::ZERO, &mut buffer)
+            .unwrap();
+    }
+    (port, buffer)
+}
+
+#[test]
+fn a_backlogged_wrr_port_is_not_idle_although_one_queue_emptied() {
+    for idle_decay in [IdleDecay::Fractional, IdleDecay::Steps] {
+        let config = Config {
+            idle_decay,
+            ..Config::default()
+        };
+        let (mut port, mut buffer) = cyclic_port(&config);
+        // Queue 0, then queue 1, which empties at 1.2 µs; two packets stay in queue 0.
+        for _ in 0..2 {
+            port.depart(Time::MAX, &mut buffer).unwrap();
+        }
+        let before = round_ps(port.marker());
+        assert_ne!(before, 0);
+        let late = Time::from_us(100);
+        port.enqueue(PktId(0), cx().pkt, QueueId(0), late, &mut buffer)
+            .unwrap();
+        assert_eq!(round_ps(port.marker()), before, "{idle_decay:?}");
+    }
+}
+
+#[test]
+fn a_queue_that_joins_a_wrr_round_is_measured_from_then_on() {
+    let config = Config {
+        old_weight: Ratio::ZERO,
+        ..Config::default()
+    };
+    let (mut port, mut buffer) = cyclic_port(&config);
+    // Queue 1 empties at 1.2 µs, its packet is off the wire at 2.4 µs. Queue 0 is alone.
+    for _ in 0..3 {
+        port.depart(Time::MAX, &mut buffer).unwrap();
+    }
+    // The packet joins at 3 µs, leaves at 3.6 µs and is off the wire at 4.8 µs.
+    let join = Time::from_us(3);
+    port.enqueue(PktId(0), cx().pkt, QueueId(1), join, &mut buffer)
+        .unwrap();
+    let left = port.depart(Time::MAX, &mut buffer).unwrap();
+    assert_eq!((left.queue, left.at), (QueueId(1), Time::from_ns(3_600)));
+    assert_eq!(round_ps(port.marker()), 1_800_000);
 }
 
 #[test]
