@@ -107,7 +107,7 @@ impl Endpoint {
     }
 
     /// In any state from `SynReceived` on.
-    #[inline]
+    #[inline(never)]
     fn on_segment_of_connection(&mut self, segment: &Segment, now: Time) {
         let flags = segment.flags;
         let usual =

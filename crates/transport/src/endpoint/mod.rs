@@ -210,9 +210,21 @@ impl Endpoint {
     /// The next segment to send, if any. Poll until `None` after every other call.
     #[inline]
     pub fn poll_segment(&mut self, now: Time) -> Option<Segment> {
-        let segment = self.next_segment(now)?;
-        self.stats.segments_sent += 1;
-        Some(segment)
+        if self.reset_due.is_some() || !self.is_synchronised() {
+            return self.next_control(now);
+        }
+        if self.receiver.owes_earlier() {
+            return self.next_ack();
+        }
+        match self
+            .sender
+            .poll_plain(now, &mut self.timers, &mut self.stats)
+        {
+            Next::Nothing if self.receiver.owes_ack() => self.next_ack(),
+            Next::Nothing => None,
+            Next::Segment(outgoing) => Some(self.data(&outgoing)),
+            Next::Unclear => self.next_by_choice(now),
+        }
     }
 
     /// When to call `on_timeout` next. It may change after any other call.
@@ -437,23 +449,10 @@ impl Endpoint {
         };
     }
 
-    #[inline]
-    fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.reset_due.is_some() || !self.is_synchronised() {
-            return self.next_control(now);
-        }
-        if self.receiver.owes_earlier() {
-            return self.next_ack();
-        }
-        match self
-            .sender
-            .poll_plain(now, &mut self.timers, &mut self.stats)
-        {
-            Next::Nothing if self.receiver.owes_ack() => return self.next_ack(),
-            Next::Nothing => return None,
-            Next::Segment(outgoing) => return Some(self.data(&outgoing)),
-            Next::Unclear => {}
-        }
+    /// The next segment when it takes more than a few steps to tell. Kept apart, so that the few
+    /// steps need few registers.
+    #[inline(never)]
+    fn next_by_choice(&mut self, now: Time) -> Option<Segment> {
         let sender = &mut self.sender;
         let rto_max = self.rules.rto_max;
         match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
@@ -465,13 +464,12 @@ impl Endpoint {
     /// What leaves outside of a connection, or instead of it.
     #[cold]
     fn next_control(&mut self, now: Time) -> Option<Segment> {
-        if self.reset_due.is_some() {
-            return self.reset_due.take();
-        }
-        match self.state {
-            State::SynSent | State::SynReceived => self.next_syn(now),
-            _ => None,
-        }
+        let segment = match self.reset_due.take() {
+            None if matches!(self.state, State::SynSent | State::SynReceived) => self.next_syn(now),
+            reset => reset,
+        };
+        self.stats.segments_sent += u64::from(segment.is_some());
+        segment
     }
 
     /// Whether both ends know each other's numbers, and the handshake is over.
@@ -512,6 +510,7 @@ impl Endpoint {
     #[inline]
     fn compose(&mut self, ack: Ack, outgoing: &Outgoing, flags: Flags, ecn: Ecn) -> Segment {
         self.receiver.open_window();
+        self.stats.segments_sent += 1;
         Segment {
             seq: outgoing.seq,
             ack: ack.number,
