@@ -32,7 +32,7 @@ pub struct Entry {
 
 impl Setting for Entry {
     fn read(text: &str) -> Result<Self, ParseError> {
-        let error = || ParseError::not_a_number(text, "a DSCP and its queue, such as 46:0");
+        let error = || ParseError::unreadable(text, "a DSCP and its queue, such as 46:0");
         let (dscp, queue) = text.split_once(':').ok_or_else(error)?;
         Ok(Self {
             dscp: u8::read(dscp).map_err(|_| error())?,

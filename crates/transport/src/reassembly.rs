@@ -64,6 +64,18 @@ impl Reassembly {
         Arrival::FilledHole
     }
 
+    /// The next `len` bytes arrived, and there are no later ones.
+    #[inline]
+    pub(crate) fn extend(&mut self, len: u32) {
+        self.next = self.next + len;
+    }
+
+    /// Whether nothing has arrived out of order.
+    #[inline]
+    pub(crate) fn has_no_holes(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
     /// Everything before this has arrived.
     #[inline]
     pub(crate) const fn next(&self) -> Seq {

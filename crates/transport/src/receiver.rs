@@ -100,8 +100,48 @@ impl Receiver {
             self.on_old_data(segment);
         }
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
+        let urgency = if delayable { urgency } else { Urgency::Now };
+        self.delay_ack(urgency, now, timers);
+    }
+
+    /// Whether a segment with payload is the next one of a peer whose segments come in order.
+    #[inline]
+    pub(crate) fn expects(&self, segment: &Segment) -> bool {
+        let room = self.edge - self.next();
+        segment.seq == self.next()
+            && segment.len <= room
+            && self.fin.is_none()
+            && self.reassembly.has_no_holes()
+    }
+
+    /// Takes in such a segment, which has no FIN.
+    #[inline]
+    pub(crate) fn on_expected_data(
+        &mut self,
+        segment: &Segment,
+        ecn: bool,
+        now: Time,
+        timers: &mut Timers,
+    ) {
+        let before = self.next();
+        let urgency = if ecn {
+            self.echo(segment, before)
+        } else {
+            Urgency::Normal
+        };
+        self.reassembly.extend(segment.len);
+        self.received += u64::from(segment.len);
+        if self.reader == Reader::Immediate {
+            self.read = self.received;
+        }
+        self.delay_ack(urgency, now, timers);
+    }
+
+    /// A segment waits for its ACK, which may be delayed unless it is urgent or one too many.
+    #[inline]
+    fn delay_ack(&mut self, urgency: Urgency, now: Time, timers: &mut Timers) {
         self.waiting = self.waiting.saturating_add(1);
-        if !delayable || self.waiting >= self.delayed_ack || urgency == Urgency::Now {
+        if urgency == Urgency::Now || self.waiting >= self.delayed_ack {
             self.now = true;
         } else if !timers.is_set(Timer::DelayedAck) {
             timers.set(Timer::DelayedAck, now, self.delay);
@@ -132,6 +172,12 @@ impl Receiver {
             return Some(earlier);
         }
         self.now.then(|| self.piggyback(timers))
+    }
+
+    /// Whether an ACK must leave by itself.
+    #[inline]
+    pub(crate) const fn owes_ack(&self) -> bool {
+        self.now || self.earlier.is_some()
     }
 
     /// Whether an ACK of earlier data must leave before anything else.

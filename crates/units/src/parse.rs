@@ -21,7 +21,7 @@ pub struct ParseError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
-    NotANumber,
+    Unreadable,
     NoSuchUnit,
     TooFine,
     TooLarge,
@@ -35,9 +35,14 @@ impl ParseError {
         Self::new(text, Problem::NotAChoice, accepted)
     }
 
-    /// `text` does not begin with a number.
-    pub fn not_a_number(text: &str, accepted: &'static str) -> Self {
-        Self::new(text, Problem::NotANumber, accepted)
+    /// `text` is a number beyond those in `accepted`.
+    pub fn too_large(text: &str, accepted: &'static str) -> Self {
+        Self::new(text, Problem::TooLarge, accepted)
+    }
+
+    /// `text` does not have the form that `accepted` tells.
+    pub fn unreadable(text: &str, accepted: &'static str) -> Self {
+        Self::new(text, Problem::Unreadable, accepted)
     }
 
     fn new(text: &str, problem: Problem, accepted: &'static str) -> Self {
@@ -52,7 +57,7 @@ impl ParseError {
 impl Display for ParseError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let problem = match self.problem {
-            Problem::NotANumber => "is not a number with a unit",
+            Problem::Unreadable => "cannot be read",
             Problem::NoSuchUnit => "has an unknown unit",
             Problem::TooFine => "is finer than the smallest unit",
             Problem::TooLarge => "is too large",
@@ -120,22 +125,22 @@ impl Decimal {
             && !fraction.contains('.')
             && (fraction.is_empty() != number.contains('.'));
         if !well_formed {
-            return Err(ParseError::not_a_number(text, accepted));
+            return Err(ParseError::unreadable(text, accepted));
         }
-        let too_large = || ParseError::new(text, Problem::TooLarge, accepted);
+        let error = |problem| move || ParseError::new(text, problem, accepted);
         let mut value = Self {
             digits: 0,
             decimals: 0,
         };
-        for digit in whole.bytes().chain(fraction.bytes()).filter(|&c| c != b'_') {
-            value.digits = value
-                .digits
-                .checked_mul(10)
-                .and_then(|v| v.checked_add(u64::from(digit - b'0')))
-                .ok_or_else(too_large)?;
+        for digit in whole.bytes().filter(|&c| c != b'_') {
+            value.digits = append(value.digits, digit).ok_or_else(error(Problem::TooLarge))?;
         }
-        let decimals = fraction.bytes().filter(|&c| c != b'_').count();
-        value.decimals = u32::try_from(decimals).map_err(|_| too_large())?;
+        // Zeroes at the end say nothing, however many they are.
+        let fraction = fraction.trim_end_matches(['0', '_']);
+        for digit in fraction.bytes().filter(|&c| c != b'_') {
+            value.digits = append(value.digits, digit).ok_or_else(error(Problem::TooFine))?;
+            value.decimals += 1;
+        }
         Ok((value, rest.trim()))
     }
 
@@ -148,6 +153,11 @@ impl Decimal {
         }
         u64::try_from(product / scale).map_err(|_| Problem::TooLarge)
     }
+}
+
+/// `digits` with one more at the end, if that fits.
+fn append(digits: u64, digit: u8) -> Option<u64> {
+    digits.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
 }
 
 /// Reads a number with one of the units in `tables`, in base units.
@@ -288,7 +298,7 @@ impl FromStr for Ratio {
                 .ok_or_else(|| error(Problem::TooFine))?,
             Some(below) if number.decimals == 0 => {
                 let below = below.trim();
-                below.parse().map_err(|_| error(Problem::NotANumber))?
+                below.parse().map_err(|_| error(Problem::Unreadable))?
             }
             _ => return Err(error(Problem::NoSuchUnit)),
         };
@@ -297,9 +307,10 @@ impl FromStr for Ratio {
         }
         let divisor = greatest_common_divisor(number.digits, denominator);
         let reduced =
-            |value: u64| u32::try_from(value / divisor).map_err(|_| error(Problem::TooLarge));
-        Self::new(reduced(number.digits)?, reduced(denominator)?)
-            .ok_or_else(|| error(Problem::Zero))
+            |value: u64, problem| u32::try_from(value / divisor).map_err(|_| error(problem));
+        let numerator = reduced(number.digits, Problem::TooLarge)?;
+        let denominator = reduced(denominator, Problem::TooFine)?;
+        Self::new(numerator, denominator).ok_or_else(|| error(Problem::Zero))
     }
 }
 
@@ -401,6 +412,27 @@ mod tests {
         assert!(message::<Size>("4294967296pkts").contains("too large"));
         assert!(message::<Span>("999999999999s").contains("too large"));
         assert!(message::<Span>("99999999999999999999s").contains("too large"));
+        assert!(message::<Span>("0.99999999999999999999s").contains("finer than the smallest"));
+        assert!(message::<Ratio>("0.00000000001").contains("finer than the smallest"));
+        assert!(message::<Ratio>("4294967296").contains("too large"));
+        assert_eq!(
+            message::<Ratio>("half"),
+            "`half` cannot be read; accepted: \
+             a number, a fraction or a percentage, such as 0.25, 1/8 or 10%"
+        );
+    }
+
+    #[test]
+    fn zeroes_at_the_end_of_a_fraction_do_not_matter() {
+        assert_eq!(
+            "1.500000000000000000000000us".parse(),
+            Ok(Span::from_ns(1_500))
+        );
+        assert_eq!("10.0_0Gbps".parse(), Ok(Rate::from_gbps(10)));
+        assert_eq!(
+            "0.25000000000000000000".parse(),
+            Ok(Ratio::new(1, 4).unwrap())
+        );
     }
 
     #[test]

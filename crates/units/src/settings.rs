@@ -8,6 +8,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
+use core::num::IntErrorKind;
 use core::str::FromStr;
 
 use crate::{Bytes, ParseError, Rate, Ratio, Size, Span};
@@ -126,11 +127,14 @@ macro_rules! setting_by_text {
 setting_by_text!(Bytes, Rate, Ratio, Size, Span);
 
 macro_rules! setting_by_number {
-    ($($kind:ty),*) => {$(
+    ($($kind:ty: $most:literal),*) => {$(
         impl Setting for $kind {
             fn read(text: &str) -> Result<Self, ParseError> {
-                let accepted = concat!("a whole number up to the largest ", stringify!($kind));
-                Self::from_str(text.trim()).map_err(|_| ParseError::not_a_number(text, accepted))
+                let accepted = concat!("a whole number from 0 to ", $most);
+                Self::from_str(text.trim()).map_err(|error| match error.kind() {
+                    IntErrorKind::PosOverflow => ParseError::too_large(text, accepted),
+                    _ => ParseError::unreadable(text, accepted),
+                })
             }
 
             fn write(&self) -> String {
@@ -140,7 +144,7 @@ macro_rules! setting_by_number {
     )*};
 }
 
-setting_by_number!(u8, u16, u32, u64);
+setting_by_number!(u8: 255, u16: 65535, u32: 4294967295, u64: 18446744073709551615);
 
 impl Setting for bool {
     fn read(text: &str) -> Result<Self, ParseError> {
@@ -377,6 +381,24 @@ mod tests {
     }
 
     #[test]
+    fn numbers_say_their_true_largest_value() {
+        fn largest<T: Setting>(most: u64) {
+            let accepts = alloc::format!("from 0 to {most}");
+            assert!(T::read(&most.to_string()).is_ok());
+            let above = u128::from(most) + 1;
+            let error = T::read(&above.to_string()).err().unwrap().to_string();
+            assert!(
+                error.contains("is too large") && error.ends_with(&accepts),
+                "{error}"
+            );
+        }
+        largest::<u8>(u8::MAX.into());
+        largest::<u16>(u16::MAX.into());
+        largest::<u32>(u32::MAX.into());
+        largest::<u64>(u64::MAX);
+    }
+
+    #[test]
     fn errors_name_the_field_the_value_and_what_is_accepted() {
         let mut sample = Sample::default();
         let mut error = |field, text| sample.set(field, text).unwrap_err().to_string();
@@ -389,7 +411,14 @@ mod tests {
             error("side", "both"),
             "side: `both` is not one of the choices; accepted: enqueue; dequeue"
         );
-        assert!(error("quanta", "1500,x").starts_with("quanta: `x` is not a number"));
+        assert_eq!(
+            error("quanta", "1500,1500B"),
+            "quanta: `1500B` cannot be read; accepted: a whole number from 0 to 4294967295"
+        );
+        assert_eq!(
+            error("quanta", "4294967296"),
+            "quanta: `4294967296` is too large; accepted: a whole number from 0 to 4294967295"
+        );
         assert!(error("gentle", "yes").contains("true or false"));
         assert!(error("limit", "12").starts_with("limit: `12` has an unknown unit"));
         assert_eq!(

@@ -8,7 +8,12 @@
 //!
 //! - *at the present moment*: the host calls [`Port::dequeue`] whenever its wire is free;
 //! - *lazily*: the host calls [`Port::depart`] with the time up to which it wants to know, and gets
-//!   the departures that have happened since, one by one, each with its own past time.
+//!   the departures that have happened since, one by one, each with its own past time. A departure
+//!   comes before an arrival of the same moment.
+//!
+//! A host stays with one of them: the wire that [`Port::depart`] and [`Port::next_start`] know of is
+//! not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does, nothing
+//! breaks: a packet that leaves before it came has waited for no time.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -293,7 +298,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         })
     }
 
-    /// Takes the next packet at the present moment `now`, or `None` if the port is empty.
+    /// Takes the next packet at the present moment `now`, or `None` if the port is empty. Whether
+    /// the wire is free is for the host to know.
     #[inline]
     pub fn dequeue(&mut self, now: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         if self.packets == 0 {
@@ -391,7 +397,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         Some(departure)
     }
 
-    /// When the next departure would start, or `None` if the port is empty.
+    /// When the next departure would start, or `None` if the port is empty. Only for a port that
+    /// is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
         (self.packets > 0).then(|| self.busy_until.max(self.backlogged_since))

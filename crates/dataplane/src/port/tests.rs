@@ -10,6 +10,7 @@ use crate::Slot;
 use crate::buffer::{Charge, PerPort};
 use crate::mark::{DropTail, Tcn};
 use crate::sched::dwrr::{self, Dwrr};
+use crate::sched::strict::{self, Strict};
 use crate::sched::{Fifo, Turn, TurnEvent};
 
 /// Marks everything on one side, or nothing, and remembers what it saw.
@@ -371,6 +372,57 @@ fn driving_it_lazily_or_at_the_present_moment_gives_the_same_departures() {
         .map(|departure| departure.ecn == Ecn::Ce)
         .collect();
     assert_eq!(marked, [false, true, false, true, false]);
+}
+
+#[test]
+fn a_departure_comes_before_an_arrival_of_the_same_moment() {
+    let mut port = Port::new(
+        &PortConfig::default(),
+        DropTail,
+        Strict::new(&strict::Config::default()).unwrap(),
+    );
+    let mut ledger = Ledger::default();
+    // The second packet starts when the first is off the wire, at 1.2 µs: when the third comes.
+    for (id, queue, ns) in [(1, Q1, 0), (2, Q1, 0), (3, Q0, 1_200)] {
+        let now = Time::from_ns(ns);
+        while port.depart(now, &mut ledger).is_some() {}
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), queue, now, &mut ledger)
+            .unwrap();
+    }
+    assert_eq!(port.depart(Time::MAX, &mut ledger).unwrap().id, PktId(3));
+    assert_eq!(port.packets(), 0, "the less important one had left");
+}
+
+#[test]
+fn the_wire_is_not_occupied_by_what_is_taken_at_the_present_moment() {
+    let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
+    let mut ledger = Ledger::default();
+    for id in 0..2 {
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(5), &mut ledger)
+            .unwrap();
+    }
+    port.dequeue(us(7), &mut ledger).unwrap();
+    assert_eq!(port.next_start(), Some(us(5)));
+}
+
+#[test]
+fn a_time_that_goes_back_makes_no_wait_and_breaks_nothing() {
+    let mut port = Port::new(&PortConfig::default(), DropTail, Fifo::new(1).unwrap());
+    let mut ledger = Ledger::default();
+    for (id, at) in [(0, 10), (1, 3), (2, 20)] {
+        port.enqueue(PktId(id), pkt(1500, Ecn::Ect0), Q0, us(at), &mut ledger)
+            .unwrap();
+    }
+    let early = port.dequeue(us(4), &mut ledger).unwrap();
+    assert_eq!((early.id, early.sojourn), (PktId(0), Span::ZERO));
+    let late = port.dequeue(us(1), &mut ledger).unwrap();
+    assert_eq!((late.id, late.sojourn), (PktId(1), Span::ZERO));
+    assert_eq!(port.depart(us(9), &mut ledger), None);
+    assert_eq!(
+        port.depart(us(10), &mut ledger).unwrap().sojourn,
+        Span::ZERO
+    );
+    assert_eq!((port.packets(), port.bytes(), ledger.held), (0, 0, 0));
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //!
 //! - STFQ, start-time fair queueing (section 2.1 there; Goyal, Vin and Cheng, SIGCOMM 1996):
 //!   the virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's packet
-//!   before and `V` the rank of the packet that left last. `finish` then grows by `L/w`.
+//!   before and `V` the rank of the packet that left last. `finish` then grows by `L/w`. As in the
+//!   paper of 2016, a pause does not change `V`; in that of 1996 it moves `V` to the largest finish.
 //! - LSTF, least slack time first (Mittal et al., "Universal Packet Scheduling", NSDI 2016): the
 //!   time of arrival plus the slack in [`Pkt::urgency`], which is when the slack is used up.
 //! - SRPT, shortest remaining processing time: the bytes that the flow has left, in

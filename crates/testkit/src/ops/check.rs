@@ -82,7 +82,7 @@ const PORT: PortId = PortId(0);
 /// - packets that are not ECN-capable are never marked, CE stays CE, and a capable packet becomes CE
 ///   exactly when the scheme asks for it, which is counted for its rule;
 /// - drops are counted by reason, and only what cannot be marked is dropped for that;
-/// - the scheme is shown the port as it is without the packet in hand;
+/// - the scheme is shown the port and its pools as they are without the packet in hand;
 /// - every receipt of the buffer is for one held packet, and no pool holds more than the port;
 /// - a port that holds a packet yields one; driven lazily, at the time it said, which is when the
 ///   wire is free; and departures never go back in time.
@@ -169,6 +169,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     fn enqueue(&mut self, queue: QueueId, pkt: Pkt) -> Result<(), String> {
         let id = PktId(self.next_id);
         self.next_id += 1;
+        let pools = self.pools();
         let result = self
             .port
             .enqueue(id, pkt, queue, self.now, &mut self.buffer);
@@ -178,6 +179,11 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             [Saw::Enqueue(cx, verdict), ref rest @ ..] => {
                 let is_fresh = cx.pkt == pkt && cx.now == self.now && self.model.is_seen_in(&cx);
                 ensure!(is_fresh, "at enqueue the scheme saw {cx:?}");
+                let pool = pools.get(cx.queue.index());
+                ensure!(
+                    pool == Some(&cx.pool_bytes),
+                    "the pool held {pool:?} before the packet, and the scheme saw {cx:?}"
+                );
                 let is_told = match rest {
                     [] => true,
                     [Saw::Queued(told)] => *told == cx,
@@ -211,6 +217,13 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             }
         }
         Ok(())
+    }
+
+    /// What the pool of each queue holds.
+    fn pools(&self) -> Vec<u32> {
+        (0..self.port.queues())
+            .map(|queue| self.buffer.pool_bytes(PORT, QueueId(queue)))
+            .collect()
     }
 
     /// Accounts for a packet that was dropped on arrival.
@@ -349,6 +362,11 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         ensure!(
             is_fresh && self.model.is_seen_in(&cx),
             "at dequeue the scheme saw {cx:?}"
+        );
+        let pool = self.buffer.pool_bytes(PORT, queue);
+        ensure!(
+            pool == cx.pool_bytes,
+            "the pool holds {pool} after the packet, and the scheme saw {cx:?}"
         );
         let seen = (cx.pkt.len, cx.pkt.flow, cx.pkt.ecn);
         let expected = (len, flow, held.pkt.ecn);

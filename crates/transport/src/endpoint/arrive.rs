@@ -15,10 +15,38 @@ impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.stats.segments_received += 1;
+        if self.state == State::Established && self.take_expected(segment, now) {
+            return;
+        }
         if self.is_synchronised() {
             self.on_segment_of_connection(segment, now);
         } else {
             self.on_segment_before_connection(segment, now);
+        }
+    }
+
+    /// The two kinds of segments that a transfer without loss consists of, the next data and the
+    /// next ACK, in a few steps. Answers whether it was one of them; if not, nothing has happened.
+    /// What is done here is what the long way would do.
+    #[inline]
+    fn take_expected(&mut self, segment: &Segment, now: Time) -> bool {
+        let flags = segment.flags.bits();
+        if segment.len == 0 {
+            // ECE counts on an ACK, CWR only with data.
+            flags & !Flags::ECE.bits() == Flags::ACK.bits()
+                && segment.seq == self.receiver.next()
+                && segment.sack.is_empty()
+                && (self.sender).on_plain_ack(segment, now, &mut self.timers, &mut self.stats)
+        } else {
+            let expected = flags & !Flags::CWR.bits() == Flags::ACK.bits()
+                && self.receiver.expects(segment)
+                && self.sender.on_idle_ack(segment, &self.timers);
+            if expected {
+                self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
+                self.receiver
+                    .on_expected_data(segment, self.ecn, now, &mut self.timers);
+            }
+            expected
         }
     }
 

@@ -13,7 +13,7 @@ use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 use crate::config::{self, Config, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::sender::{Agreed, Outgoing, Reason, Sender};
+use crate::sender::{Agreed, Next, Outgoing, Reason, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
 use crate::timer::{Timer, Timers};
@@ -444,6 +444,15 @@ impl Endpoint {
         }
         if self.receiver.owes_earlier() {
             return self.next_ack();
+        }
+        match self
+            .sender
+            .poll_plain(now, &mut self.timers, &mut self.stats)
+        {
+            Next::Nothing if self.receiver.owes_ack() => return self.next_ack(),
+            Next::Nothing => return None,
+            Next::Segment(outgoing) => return Some(self.data(&outgoing)),
+            Next::Unclear => {}
         }
         let sender = &mut self.sender;
         let rto_max = self.rules.rto_max;

@@ -12,8 +12,63 @@ use crate::timer::{Timer, Timers};
 use crate::window::{AckKind, Acked, Pace, Phase, Reaction, WindowRule};
 
 impl Sender {
-    /// Takes in the acknowledgement of a segment. It must not acknowledge what was never sent.
+    /// Takes in a segment that has no payload and no SACK blocks, if it is the next acknowledgement
+    /// of a transfer without complications. Answers whether it was.
     #[inline]
+    pub(crate) fn on_plain_ack(
+        &mut self,
+        segment: &Segment,
+        now: Time,
+        timers: &mut Timers,
+        stats: &mut Stats,
+    ) -> bool {
+        let flight = self.max - self.una;
+        let fresh = segment.ack - self.una;
+        if !self.plain || fresh == 0 || fresh > flight {
+            return false;
+        }
+        self.take_edge(segment);
+        self.unanswered = 0;
+        self.probes = 0;
+        self.retries = 0;
+        self.acked += u64::from(fresh);
+        self.messages.advance(self.acked);
+        self.una = segment.ack;
+        self.scoreboard.advance(segment.ack);
+        self.rtt.on_ack(segment.ack, now);
+        self.note_peak();
+        let echo = self.ecn && segment.flags.has(Flags::ECE);
+        stats.echoes_received += u64::from(echo);
+        let acked = Acked {
+            ack: segment.ack,
+            sent: self.max,
+            bytes: fresh,
+            delivered: fresh,
+            flight,
+            echo,
+            kind: AckKind::Advance,
+            phase: Phase::Open,
+            may_grow: self.is_window_in_use(),
+        };
+        self.tell_rule(&acked, stats);
+        self.set_timer(now, timers);
+        true
+    }
+
+    /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
+    /// acknowledge. Answers whether it was so.
+    #[inline]
+    pub(crate) fn on_idle_ack(&mut self, segment: &Segment, timers: &Timers) -> bool {
+        let idle = self.plain && segment.ack == self.una && self.max == self.una;
+        if !idle || segment.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
+            return false;
+        }
+        self.take_edge(segment);
+        self.unanswered = 0;
+        true
+    }
+
+    /// Takes in the acknowledgement of a segment. It must not acknowledge what was never sent.
     pub(crate) fn on_ack(
         &mut self,
         segment: &Segment,
@@ -21,6 +76,12 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) {
+        self.take_in(segment, now, timers, stats);
+        self.plain = self.is_plain();
+    }
+
+    #[inline]
+    fn take_in(&mut self, segment: &Segment, now: Time, timers: &mut Timers, stats: &mut Stats) {
         let ack = segment.ack;
         let flight = self.outstanding();
         let window_moved = self.take_window(segment);
@@ -79,22 +140,35 @@ impl Sender {
             phase,
             may_grow: fresh > 0 && !was_fast && phase == Phase::Open && self.is_window_in_use(),
         };
-        if let Reaction::Reduced(pace) = self.rule.on_ack(&acked) {
+        self.tell_rule(&acked, stats);
+        if fresh > 0 {
+            self.set_timer(now, timers);
+        }
+        self.last_delivered = 0;
+    }
+
+    /// Tells the window rule of an ACK.
+    #[inline]
+    fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
+        if let Reaction::Reduced(pace) = self.rule.on_ack(acked) {
             stats.mark_reductions += 1;
-            self.announce_reduction();
-            self.prr = match pace {
-                Pace::AtOnce => None,
-                Pace::Prr => Some(Prr::new(flight, self.max)),
-            };
+            self.reduce(pace, acked.flight);
         }
         self.window = self.rule.window();
         if self.prr.is_some() {
             self.pace(acked.delivered);
         }
-        if fresh > 0 {
-            self.set_timer(now, timers);
-        }
-        self.last_delivered = 0;
+    }
+
+    /// The rule has reduced the window.
+    #[cold]
+    fn reduce(&mut self, pace: Pace, flight: u32) {
+        self.announce_reduction();
+        self.prr = match pace {
+            Pace::AtOnce => None,
+            Pace::Prr => Some(Prr::new(flight, self.max)),
+        };
+        self.plain = self.is_plain();
     }
 
     /// Learns of the peer's window (RFC 9293, section 3.10.7.4). Answers whether it changed.
@@ -105,13 +179,17 @@ impl Sender {
         if segment.ack == self.una && segment.seq.is_before(self.edge_from) {
             return false;
         }
+        let edge = self.edge;
+        self.take_edge(segment);
+        edge != self.edge
+    }
+
+    #[inline]
+    fn take_edge(&mut self, segment: &Segment) {
         self.edge_from = segment.seq;
         let window = segment.window.min(MAX_PEER_WINDOW);
         self.widest = self.widest.max(window);
-        let edge = segment.ack + window;
-        let moved = edge != self.edge;
-        self.edge = edge;
-        moved
+        self.edge = segment.ack + window;
     }
 
     /// The window that was being probed is open again.
@@ -160,16 +238,22 @@ impl Sender {
         self.limited = 0;
         self.probes = 0;
         self.retries = 0;
-        if ack.is_after(self.peak_end) {
-            self.last_peak = self.peak;
-            self.peak = self.nxt - ack;
-            self.peak_end = self.max;
-        }
+        self.note_peak();
         if self.settled.is_some_and(|point| ack.is_after(point)) {
             self.settled = None;
         }
         if self.prr.is_some_and(|prr| ack.is_after(prr.end)) || ack == self.max {
             self.prr = None;
+        }
+    }
+
+    /// A round trip is over: what was on the way in the last one counts, and a new one begins.
+    #[inline]
+    fn note_peak(&mut self) {
+        if self.una.is_after(self.peak_end) {
+            self.last_peak = self.peak;
+            self.peak = self.nxt - self.una;
+            self.peak_end = self.max;
         }
     }
 

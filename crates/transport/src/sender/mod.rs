@@ -19,7 +19,7 @@ use crate::window::{AnyWindow, Cwr, EctUse, Flight, Timeout, WindowRule};
 use crate::{Place, Segment, Stats};
 
 use messages::Messages;
-pub(crate) use transmit::{Outgoing, Reason};
+pub(crate) use transmit::{Next, Outgoing, Reason};
 
 /// The largest window of a peer that is believed (RFC 7323).
 const MAX_PEER_WINDOW: u32 = 1 << 30;
@@ -114,6 +114,9 @@ pub(crate) struct Sender {
     /// Probes in a row of a closed window.
     probes: u32,
     probe_due: bool,
+    /// Whether data flows without any complication; see [`Sender::is_plain`]. Kept, because it is
+    /// asked for every segment and changes only with what is rare.
+    plain: bool,
     rules: Rules,
 }
 
@@ -156,6 +159,7 @@ impl Sender {
             unanswered: 0,
             probes: 0,
             probe_due: false,
+            plain: true,
             rules: Rules {
                 dupack_threshold: config.dupack_threshold,
                 sack: config.sack,
@@ -218,6 +222,7 @@ impl Sender {
         self.inflation = 0;
         self.resend_first = false;
         self.prr = None;
+        self.plain = self.is_plain();
     }
 
     /// The persist timer ran out: the window is probed.
@@ -225,6 +230,21 @@ impl Sender {
     pub(crate) fn on_persist(&mut self) {
         self.probe_due = true;
         self.probes = self.probes.saturating_add(1);
+        self.plain = self.is_plain();
+    }
+
+    /// Whether data flows without any complication: nothing is missing, nothing is sent twice, and
+    /// no end is in sight. What is then decided in a few steps is what the long way would decide.
+    fn is_plain(&self) -> bool {
+        self.recovery == Recovery::Open
+            && self.nxt == self.max
+            && self.duplicates == 0
+            && self.scoreboard.sacked() == 0
+            && !self.scoreboard.is_first_lost()
+            && self.settled.is_none()
+            && self.fin.is_none()
+            && self.prr.is_none()
+            && !(self.resend_first | self.probe_due)
     }
 
     /// How long to wait before probing a closed window: the timeout, doubled with every probe.
@@ -382,6 +402,7 @@ impl Sender {
         }
         assert!(self.written >= self.acked);
         assert_eq!(self.window, self.rule.window());
+        assert_eq!(self.plain, self.is_plain(), "{self:?}");
         if let Some(fin) = self.fin {
             assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
         }

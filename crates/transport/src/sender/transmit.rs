@@ -35,6 +35,17 @@ pub(crate) enum Reason {
     Retransmission,
 }
 
+/// What to send next when all is plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Nothing may leave now.
+    Nothing,
+    /// This segment.
+    Segment(Outgoing),
+    /// Not to be told in a few steps.
+    Unclear,
+}
+
 impl Outgoing {
     /// A segment without payload, to carry an ACK.
     #[inline]
@@ -59,43 +70,63 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) -> Option<Outgoing> {
-        if self.is_plain() {
-            let unsent = self.unsent();
-            if unsent == 0 && !self.fin_wanted {
-                return None;
-            }
-            let full = u64::from(self.mss);
-            if unsent > full {
-                // A full segment of new data: does the window let it leave, and the peer take it?
-                let outstanding = self.nxt - self.una;
-                if outstanding > 0 && outstanding.saturating_add(self.mss) > self.window {
-                    return None;
-                }
-                if self.edge.since(self.nxt) >= self.mss {
-                    self.note_idle(now);
-                    let range = Range::new(self.nxt, self.nxt + self.mss);
-                    return Some(self.emit(range, now, timers, stats));
-                }
-            }
-        }
         if self.is_quiet() {
             return None;
         }
-        let range = self.choose(now, probe_max, timers)?;
-        Some(self.emit(range, now, timers, stats))
+        let chosen = self.choose(now, probe_max, timers);
+        let outgoing = chosen.map(|range| self.emit(range, now, timers, stats));
+        self.plain = self.is_plain();
+        outgoing
     }
 
-    /// Whether data flows without any complication. What is then decided in a few steps is what
-    /// `choose` would decide too.
+    /// The next segment if it is a full one of new data and all is plain.
     #[inline]
-    fn is_plain(&self) -> bool {
-        self.recovery == Recovery::Open
-            && self.nxt == self.max
-            && self.duplicates == 0
-            && self.scoreboard.sacked() == 0
-            && self.fin.is_none()
-            && self.prr.is_none()
-            && !(self.resend_first | self.probe_due)
+    pub(crate) fn poll_plain(&mut self, now: Time, timers: &mut Timers, stats: &mut Stats) -> Next {
+        if !self.plain {
+            return Next::Unclear;
+        }
+        let unsent = self.unsent_without_fin();
+        if unsent <= u64::from(self.mss) {
+            let nothing = unsent == 0 && !self.fin_wanted;
+            return if nothing {
+                Next::Nothing
+            } else {
+                Next::Unclear
+            };
+        }
+        let outstanding = self.nxt - self.una;
+        if outstanding > 0 && outstanding.saturating_add(self.mss) > self.window {
+            return Next::Nothing;
+        }
+        if self.edge.since(self.nxt) < self.mss {
+            return Next::Unclear;
+        }
+        self.note_idle(now);
+        Next::Segment(self.emit_plain(now, timers, stats))
+    }
+
+    /// Books a full segment of new data as sent, when all is plain.
+    #[inline]
+    fn emit_plain(&mut self, now: Time, timers: &mut Timers, stats: &mut Stats) -> Outgoing {
+        let seq = self.nxt;
+        let end = seq + self.mss;
+        self.rtt.on_sent(end, now);
+        stats.bytes_sent += u64::from(self.mss);
+        self.nxt = end;
+        self.max = end;
+        timers.stop(Timer::Persist);
+        if !timers.is_set(Timer::Retransmit) {
+            timers.set(Timer::Retransmit, now, self.rtt.timeout());
+        }
+        self.peak = self.peak.max(end - self.una);
+        self.last_sent = Some(now);
+        Outgoing {
+            seq,
+            len: self.mss,
+            fin: false,
+            cwr: core::mem::take(&mut self.cwr_due),
+            reason: Reason::New,
+        }
     }
 
     /// Whether there is nothing to send at all: the common answer after an ACK was sent.
@@ -115,6 +146,12 @@ impl Sender {
         if self.fin.is_some() {
             return 0;
         }
+        self.unsent_without_fin()
+    }
+
+    /// The same while no FIN was sent.
+    #[inline]
+    fn unsent_without_fin(&self) -> u64 {
         self.written - self.acked - u64::from(self.max - self.una)
     }
 
