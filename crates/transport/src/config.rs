@@ -201,6 +201,7 @@ impl Config {
             },
             "ecn-sharp-sim" => Self {
                 mss: 1400,
+                receive_window: Bytes(160_000_000),
                 rto_min: Span::from_ms(5),
                 rto_initial: Span::from_ms(5),
                 clock_granularity: Span::from_us(100),
@@ -241,6 +242,8 @@ impl Config {
             "tcn-micro" => Self {
                 idle_restart: IdleRestart::Off,
                 initial_window: Size::Packets(10),
+                // These scripts leave ns-2's default.
+                rto_initial: Span::from_secs(3),
                 ..Self::ns2(Span::from_ms(10))
             },
             "tcn-sim" => Self::ns2(Span::from_ms(5)),
@@ -352,6 +355,13 @@ mod tests {
         let bcc = Config::profile("bcc-sim").unwrap();
         assert_eq!(bcc.initial_window_bytes(), 179_200);
         assert_eq!(bytes(bcc.max_window.unwrap(), bcc.mss), 1_120_000);
+        let micro = Config::profile("tcn-micro").unwrap();
+        assert_eq!(
+            (micro.rto_min, micro.rto_initial),
+            (Span::from_ms(10), Span::from_secs(3))
+        );
+        let sharp = Config::profile("ecn-sharp-sim").unwrap();
+        assert_eq!(sharp.receive_window, Bytes(160_000_000));
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl Reassembly {
     /// The next `len` bytes arrived, and there are no later ones.
     #[inline]
     pub(crate) fn extend(&mut self, len: u32) {
-        self.next = self.next + len;
+        self.next += len;
     }
 
     /// Whether nothing has arrived out of order.

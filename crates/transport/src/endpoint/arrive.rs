@@ -99,8 +99,10 @@ impl Endpoint {
             self.establish(segment.seq, segment.window);
             self.receiver.acknowledge_now();
         } else {
-            // Both ends opened at the same time.
+            // Both ends opened at the same time. The SYN-ACK takes the place of a SYN that has
+            // arrived: nothing was lost.
             self.learn_peer(segment, asks_for_ecn(flags));
+            self.syns_sent = self.syns_sent.saturating_sub(1);
             self.state = State::SynReceived;
             self.syn_due = true;
         }

@@ -996,3 +996,29 @@ fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
     assert_eq!(client.window(), 10 * 100);
     assert_eq!(poll(&mut client, T).len(), 10);
 }
+
+#[test]
+fn two_ends_that_open_at_the_same_time_lost_nothing() {
+    let mut ends = [100, 500].map(|iss| {
+        let mut end = Endpoint::connect(&config(), &rule("dctcp"), Seq(iss)).unwrap();
+        end.write(20_000, T);
+        end
+    });
+    // SYNs cross, then SYN-ACKs cross, 1 ms each way.
+    for ms in 0..2 {
+        let now = Time::from_ms(ms);
+        let crossing = ends.each_mut().map(|end| poll(end, now));
+        for (end, segment) in ends.iter_mut().zip([crossing[1][0], crossing[0][0]]) {
+            end.on_segment(&segment, Time::from_ms(ms + 1));
+        }
+    }
+    for end in &mut ends {
+        assert_eq!(
+            (end.state(), end.stats().retransmissions),
+            (State::Established, 0)
+        );
+        assert_eq!(end.smoothed_rtt(), Some(Span::from_ms(2)));
+        assert_eq!(end.window(), 10 * MSS, "no SYN was lost");
+        assert!(end.is_ecn());
+    }
+}

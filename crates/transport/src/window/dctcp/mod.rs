@@ -77,7 +77,7 @@ choices! {
     pub enum LossAfterMark {
         /// Cuts again.
         Cuts = "cuts",
-        /// Is only repaired (Linux: the reduction is already under way).
+        /// Is only repaired (Linux before 5.1: the reduction is already under way).
         OnlyRepairs = "only-repairs",
     }
 }
@@ -296,7 +296,7 @@ impl WindowRule for Dctcp {
 
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
         let window = self.cwnd.window();
-        let least = 2 * self.cwnd.mss();
+        let least = self.cwnd.mss() * u32::from(self.rules.min_threshold);
         let threshold = match self.rules.timeout {
             TimeoutCut::Alpha => self.scaled().max(least),
             TimeoutCut::AlphaOrHalf => self.scaled().max(flight.bytes / 2).max(least),

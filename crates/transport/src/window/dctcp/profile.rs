@@ -54,6 +54,8 @@ impl Config {
             "linux-5.1" => Self {
                 counting: Counting::Delivered,
                 loss: LossCut::HalfWindow,
+                // Entering recovery sets the threshold, whether marks have already done so or not.
+                loss_after_mark: LossAfterMark::Cuts,
                 timeout: TimeoutCut::HalfWindow,
                 ..Self::linux_before_5_1()
             },

@@ -239,7 +239,12 @@ fn the_reaction_to_loss_differs() {
         (4375, 4375),
         "half of what the mark left"
     );
-    assert_eq!(after_loss("linux-5.1", true), (9000, 9000), "no second cut");
+    assert_eq!(after_loss("linux-4.9", true), (9000, 9000), "no second cut");
+    assert_eq!(
+        after_loss("linux-5.1", true),
+        (4500, 4500),
+        "half of what the mark left"
+    );
     assert_eq!(
         after_loss("freebsd-thesis", true),
         (5000, 5000),
@@ -286,6 +291,17 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
         "{name}: a repeated timeout keeps the threshold"
     );
     threshold
+}
+
+#[test]
+fn only_the_ns3_of_ecn_sharp_lets_the_threshold_fall_below_two_segments() {
+    // One segment, α = 1: half of the window and half of the flight are 500 bytes.
+    for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 2000)] {
+        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
+        rule.begin(MSS, MSS, Seq(0));
+        rule.on_timeout(&flight(0, 1), Timeout::First);
+        assert_eq!(rule.threshold(), expected, "{name}");
+    }
 }
 
 #[test]
