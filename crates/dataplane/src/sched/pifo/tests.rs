@@ -195,3 +195,22 @@ fn the_heap_sorts_whatever_comes() {
         }
     }
 }
+
+#[test]
+fn stfq_keeps_its_order_when_ranks_wrap() {
+    let mut pifo = pifo(Rank::Stfq, &[1, 1]);
+    let Ranking::Stfq(stfq) = &mut pifo.ranking else {
+        panic!("it ranks by start times");
+    };
+    stfq.virtual_time = u64::MAX - 10;
+    let pkt = Pkt {
+        len: 1500,
+        ..Pkt::default()
+    };
+    // The second packet of queue 0 starts after the wrap, the first of queue 1 before it.
+    for (queue, slot) in [(0, 0), (0, 1), (1, 2)] {
+        pifo.on_ranked(QueueId(queue), Slot(slot), &pkt, Time::ZERO);
+    }
+    let order = [(); 3].map(|()| pifo.pick(Time::ZERO, |_| {}).slot);
+    assert_eq!(order, [0, 2, 1].map(|slot| Some(Slot(slot))));
+}
