@@ -174,12 +174,6 @@ impl Receiver {
         self.now.then(|| self.piggyback(timers))
     }
 
-    /// Whether an ACK must leave by itself.
-    #[inline]
-    pub(crate) const fn owes_ack(&self) -> bool {
-        self.now || self.earlier.is_some()
-    }
-
     /// Whether an ACK of earlier data must leave before anything else.
     #[inline]
     pub(crate) const fn owes_earlier(&self) -> bool {

@@ -14,6 +14,7 @@ const ANSWER_INTERVAL: Span = Span::from_ms(100);
 impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
+        self.quiet = false;
         self.stats.segments_received += 1;
         if self.state == State::Established && self.take_expected(segment, now) {
             return;

@@ -86,6 +86,8 @@ pub struct Endpoint {
     /// Whether both ends agreed on ECN, and on SACK.
     ecn: bool,
     sack: bool,
+    /// Nothing leaves before the next call that is not a poll.
+    quiet: bool,
     rules: Rules,
 }
 
@@ -175,6 +177,7 @@ impl Endpoint {
             broken: false,
             ecn: false,
             sack: false,
+            quiet: false,
             rules: Rules {
                 mss: config.mss,
                 initial_window: config.initial_window,
@@ -193,6 +196,7 @@ impl Endpoint {
 
     /// Call when the time last returned by `poll_timeout` has come. Calling early is harmless.
     pub fn on_timeout(&mut self, now: Time) {
+        self.quiet = false;
         if self.timers.take_expired(Timer::DelayedAck, now) {
             self.receiver.on_delay_over();
         }
@@ -210,6 +214,13 @@ impl Endpoint {
     /// The next segment to send, if any. Poll until `None` after every other call.
     #[inline]
     pub fn poll_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.quiet {
+            return None;
+        }
+        self.poll_awake(now)
+    }
+
+    fn poll_awake(&mut self, now: Time) -> Option<Segment> {
         if self.reset_due.is_some() || !self.is_synchronised() {
             return self.next_control(now);
         }
@@ -220,9 +231,17 @@ impl Endpoint {
             .sender
             .poll_plain(now, &mut self.timers, &mut self.stats)
         {
-            Next::Nothing if self.receiver.owes_ack() => self.next_ack(),
-            Next::Nothing => None,
-            Next::Segment(outgoing) => Some(self.data(&outgoing)),
+            Next::Nothing => {
+                self.quiet = true;
+                self.next_ack()
+            }
+            Next::Segment {
+                outgoing,
+                fills_window,
+            } => {
+                self.quiet = fills_window;
+                Some(self.data(&outgoing))
+            }
             Next::Unclear => self.next_by_choice(now),
         }
     }
@@ -237,6 +256,7 @@ impl Endpoint {
     /// Adds a message of `bytes` bytes to what is to be sent. Ignored after `close`, and once the
     /// connection is over.
     pub fn write(&mut self, bytes: u64, _now: Time) {
+        self.quiet = false;
         if self.state != State::Closed {
             self.sender.write(bytes);
         }
@@ -245,11 +265,13 @@ impl Endpoint {
     /// Takes up to `bytes` received bytes out of the buffer, and answers how many there were. Only
     /// of use with [`Reader::Manual`](crate::config::Reader).
     pub fn read(&mut self, bytes: u64, _now: Time) -> u64 {
+        self.quiet = false;
         self.receiver.read(bytes)
     }
 
     /// No more data will be written: a FIN follows what is already there.
     pub fn close(&mut self, _now: Time) {
+        self.quiet = false;
         match self.state {
             State::Listen | State::SynSent => self.end(),
             State::SynReceived => self.sender.close(),
@@ -272,6 +294,7 @@ impl Endpoint {
 
     /// Ends the connection at once, with a RST if the peer may know of it.
     pub fn abort(&mut self, _now: Time) {
+        self.quiet = false;
         let known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
         if known {
             self.reset_due = Some(Segment {
@@ -456,9 +479,15 @@ impl Endpoint {
         let sender = &mut self.sender;
         let rto_max = self.rules.rto_max;
         match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
-            Some(outgoing) => Some(self.data(&outgoing)),
+            Some(outgoing) => Some(self.any_data(&outgoing)),
             None => self.next_ack(),
         }
+    }
+
+    /// The same as `data`, once more in the program: the other is for full segments of new data.
+    #[inline(never)]
+    fn any_data(&mut self, outgoing: &Outgoing) -> Segment {
+        self.data(outgoing)
     }
 
     /// What leaves outside of a connection, or instead of it.
@@ -590,6 +619,9 @@ impl Endpoint {
         self.sender.check();
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
         assert!(self.window() > 0 || self.state == State::Listen);
+        if self.quiet {
+            assert_eq!(self.clone().poll_awake(Time::MAX), None, "{self:?}");
+        }
     }
 
     /// Checks, once there is nothing more to send, that a deadline will bring the sender back.

@@ -80,7 +80,7 @@ impl Sender {
         self.plain = self.is_plain();
     }
 
-    #[inline]
+    #[inline(never)]
     fn take_in(&mut self, segment: &Segment, now: Time, timers: &mut Timers, stats: &mut Stats) {
         let ack = segment.ack;
         let flight = self.outstanding();
@@ -148,7 +148,7 @@ impl Sender {
     }
 
     /// Tells the window rule of an ACK.
-    #[inline]
+    #[inline(never)]
     fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
         if let Reaction::Reduced(pace) = self.rule.on_ack(acked) {
             stats.mark_reductions += 1;

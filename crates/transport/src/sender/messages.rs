@@ -5,24 +5,44 @@ use alloc::collections::VecDeque;
 use crate::Place;
 
 /// The messages that are not yet acknowledged.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Messages {
-    /// The offset after each message, in order.
+    /// The offset after each message, in order, and the first of them again.
     ends: VecDeque<u64>,
+    first_end: u64,
     /// How many messages have been acknowledged, and where the last of them ended.
     done: u64,
     done_end: u64,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self {
+            ends: VecDeque::new(),
+            first_end: u64::MAX,
+            done: 0,
+            done_end: 0,
+        }
+    }
 }
 
 impl Messages {
     /// A message that ends at the offset `end`.
     pub(crate) fn push(&mut self, end: u64) {
         self.ends.push_back(end);
+        self.first_end = self.first_end.min(end);
     }
 
     /// Everything before `offset` is acknowledged.
     #[inline]
     pub(crate) fn advance(&mut self, offset: u64) {
+        if offset >= self.first_end {
+            self.forget_before(offset);
+        }
+    }
+
+    #[cold]
+    fn forget_before(&mut self, offset: u64) {
         while let Some(&end) = self.ends.front()
             && end <= offset
         {
@@ -30,6 +50,7 @@ impl Messages {
             self.done_end = end;
             self.ends.pop_front();
         }
+        self.first_end = self.ends.front().copied().unwrap_or(u64::MAX);
     }
 
     /// Where the byte at `offset` lies, if its message is not yet acknowledged.

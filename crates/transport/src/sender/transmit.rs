@@ -41,7 +41,12 @@ pub(crate) enum Next {
     /// Nothing may leave now.
     Nothing,
     /// This segment.
-    Segment(Outgoing),
+    Segment {
+        /// The segment.
+        outgoing: Outgoing,
+        /// Whether nothing may leave after it.
+        fills_window: bool,
+    },
     /// Not to be told in a few steps.
     Unclear,
 }
@@ -102,7 +107,15 @@ impl Sender {
             return Next::Unclear;
         }
         self.note_idle(now);
-        Next::Segment(self.emit_plain(now, timers, stats))
+        let outgoing = self.emit_plain(now, timers, stats);
+        // Unless less than a segment is left, the next one is a full one too.
+        let on_the_way = self.nxt - self.una;
+        let fills_window =
+            unsent > 2 * u64::from(self.mss) && on_the_way.saturating_add(self.mss) > self.window;
+        Next::Segment {
+            outgoing,
+            fills_window,
+        }
     }
 
     /// Books a full segment of new data as sent, when all is plain.

@@ -191,6 +191,15 @@ impl Estimate {
 
     #[inline]
     fn count(&mut self, acked: &Acked) {
+        if self.counting == Counting::Bytes {
+            self.total += u64::from(acked.bytes);
+            self.marked += u64::from(if acked.echo { acked.bytes } else { 0 });
+        } else {
+            self.count_otherwise(acked);
+        }
+    }
+
+    fn count_otherwise(&mut self, acked: &Acked) {
         let duplicate = acked.kind == AckKind::Duplicate;
         let or_one_segment = |condition| if condition { self.mss } else { acked.bytes };
         let bytes = match self.counting {
