@@ -62,7 +62,7 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
 mod tests {
     use alloc::boxed::Box;
 
-    use tidegate_units::Rate;
+    use tidegate_units::{ConfigError, Rate};
 
     use super::*;
     use crate::Rule;
@@ -210,5 +210,19 @@ mod tests {
         );
         let rates = [1, 2].map(|gbps| Some(Rate::from_gbps(gbps)));
         assert_eq!([both.capacity(queue), second.capacity(queue)], rates);
+    }
+
+    #[test]
+    fn a_pair_of_parameters_has_a_name_and_no_fields() {
+        let tcn = || Config::named("tcn").unwrap();
+        let mut pair = Config::Or(Box::new((tcn(), tcn())));
+        assert_eq!((pair.name(), pair.fields().len()), ("or", 0));
+        assert_eq!(pair.value("threshold"), None);
+        let error = pair.set("threshold", "1us").unwrap_err();
+        let unknown = ConfigError::UnknownField {
+            field: "threshold".into(),
+            known: &[],
+        };
+        assert_eq!(error, unknown);
     }
 }
