@@ -5,7 +5,8 @@
 //! by bit, on any machine.
 
 pub mod flow;
+pub mod ideal;
 pub mod network;
 
 pub use flow::Flow;
-pub use network::{HostId, Link, LinkId, Network, NodeId};
+pub use network::{Capacity, HostId, Link, LinkId, Network, NodeId};
