@@ -7,6 +7,7 @@
 pub mod flow;
 pub mod ideal;
 pub mod network;
+pub mod topology;
 
 pub use flow::Flow;
 pub use network::{Capacity, HostId, Link, LinkId, Network, NodeId};
