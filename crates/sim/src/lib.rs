@@ -7,7 +7,9 @@
 pub mod flow;
 pub mod ideal;
 pub mod network;
+pub mod routes;
 pub mod topology;
 
 pub use flow::Flow;
 pub use network::{Capacity, HostId, Link, LinkId, Network, NodeId};
+pub use routes::{Ecmp, Routes};
