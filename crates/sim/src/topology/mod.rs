@@ -150,3 +150,6 @@ fn check_delay(field: &'static str, delay: Span) -> Result<(), ConfigError> {
     let allowed = format!("at most {MAX_DELAY}");
     Err(ConfigError::out_of_range(field, delay, allowed))
 }
+
+#[cfg(test)]
+mod tests;
