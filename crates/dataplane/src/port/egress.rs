@@ -1,0 +1,156 @@
+//! A port whose scheme and scheduler are chosen once, when it is made.
+//!
+//! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it has.
+//! Here the question is asked once: [`build`] makes the port of exactly these two types, and a host
+//! reaches it through one virtual call per packet.
+//!
+//! The port is driven lazily, and only so: see [`Port::depart`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use tidegate_units::{ConfigError, PktId, QueueId, Rate, Time};
+
+use super::{Accepted, Departure, Port, PortConfig};
+use crate::buffer::AnyBuffer;
+use crate::mark::{self, Marker, with_scheme};
+use crate::sched::{self, Scheduler, with_scheduler};
+use crate::{DropReason, Pkt, PortStats, QueueStats};
+
+/// A port of any scheme and scheduler.
+pub trait Egress: Send {
+    /// Takes all departures that start no later than `now` into `out`, then offers the packet for
+    /// `queue`. On `Err` the host still owns `id` and frees it.
+    fn arrive(
+        &mut self,
+        id: PktId,
+        pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut AnyBuffer,
+        out: &mut Vec<Departure>,
+    ) -> Result<Accepted, DropReason>;
+
+    /// Takes all departures that start no later than `until` into `out`.
+    fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>);
+
+    /// When the next departure would start, or `None` if the port is empty. [`Time::MAX`] means
+    /// that the port is paused.
+    fn next_start(&self) -> Option<Time>;
+
+    /// Lets nothing leave before `at`, see [`Port::hold`]: [`Time::MAX`] pauses, the present moment
+    /// resumes. The host first drains up to the present moment.
+    fn hold(&mut self, at: Time);
+
+    /// Bytes waiting in all queues.
+    fn bytes(&self) -> u32;
+
+    /// Packets waiting in all queues.
+    fn packets(&self) -> u32;
+
+    /// Number of queues.
+    fn queues(&self) -> u8;
+
+    /// The counters of `queue`, or `None` if there is no such queue.
+    fn queue_stats(&self, queue: QueueId) -> Option<QueueStats>;
+
+    /// The port's marks and drops by reason.
+    fn stats(&self) -> &PortStats;
+
+    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    fn threshold(&self, queue: QueueId) -> Option<u32>;
+
+    /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
+    fn capacity(&self, queue: QueueId) -> Option<Rate>;
+
+    /// Whether the scheme reads how full the shared pool is, see [`Marker::reads_pool`].
+    fn reads_pool(&self) -> bool;
+}
+
+/// Makes a port of the types that the parameters name, or says which of them cannot be used.
+pub fn build(
+    config: &PortConfig,
+    marking: &mark::Config,
+    scheduling: &sched::Config,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let (marker, scheduler) = super::parts(config, marking, scheduling)?;
+    Ok(with_scheduler!(scheduler, scheduler => {
+        with_scheme!(marker, marker => Box::new(Port::new(config, marker, scheduler)))
+    }))
+}
+
+impl<M: Marker + Send, S: Scheduler + Send> Egress for Port<M, S> {
+    fn arrive(
+        &mut self,
+        id: PktId,
+        pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut AnyBuffer,
+        out: &mut Vec<Departure>,
+    ) -> Result<Accepted, DropReason> {
+        Egress::drain(self, now, buffer, out);
+        self.enqueue(id, pkt, queue, now, buffer)
+    }
+
+    fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
+        while let Some(departure) = self.depart(until, buffer) {
+            out.push(departure);
+        }
+    }
+
+    fn next_start(&self) -> Option<Time> {
+        self.next_start()
+    }
+
+    fn hold(&mut self, at: Time) {
+        self.hold(at);
+    }
+
+    fn bytes(&self) -> u32 {
+        self.bytes()
+    }
+
+    fn packets(&self) -> u32 {
+        self.packets()
+    }
+
+    fn queues(&self) -> u8 {
+        self.queues()
+    }
+
+    fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
+        self.queue_stats(queue)
+    }
+
+    fn stats(&self) -> &PortStats {
+        self.stats()
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        self.marker().threshold(queue)
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        self.marker().capacity(queue)
+    }
+
+    fn reads_pool(&self) -> bool {
+        self.marker().reads_pool()
+    }
+}
+
+/// What a host sees at a glance; the scheme and the scheduler are not shown.
+impl fmt::Debug for dyn Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Egress")
+            .field("queues", &self.queues())
+            .field("packets", &self.packets())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
