@@ -10,16 +10,61 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use tidegate_units::{ConfigError, PktId, QueueId, Rate, Time};
+use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
 
-use super::{Accepted, Departure, Port, PortConfig};
-use crate::buffer::AnyBuffer;
+use super::{Accepted, Departure, Fate, Port, PortConfig};
+use crate::buffer::{AnyBuffer, Buffer};
 use crate::mark::{self, Marker, with_scheme};
 use crate::sched::{self, Scheduler, with_scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
+/// A packet that is offered to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// When it arrives.
+    pub at: Time,
+    /// What decisions need of it.
+    pub pkt: Pkt,
+    /// The host's packet.
+    pub id: PktId,
+    /// The queue it asks for.
+    pub queue: QueueId,
+}
+
+/// A packet that a port has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When its last bit is on the wire.
+    pub end: Time,
+    /// The host's packet, in the host's hands again.
+    pub id: PktId,
+    /// Its codepoint now.
+    pub ecn: Ecn,
+}
+
+/// What a port hands back.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    /// Packets to carry on, in the order in which they left.
+    pub sent: Vec<Sent>,
+    /// Packets to free, and when they were dropped.
+    pub dropped: Vec<(PktId, Time)>,
+}
+
 /// A port of any scheme and scheduler.
 pub trait Egress: Send {
+    /// Does all that happens at the port up to `until`: offers the packets, which come in order of
+    /// time, and in between and after them takes every departure that starts no later. One call does
+    /// for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each. Returns
+    /// how many packets wait then.
+    fn serve(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut AnyBuffer,
+        served: &mut Served,
+    ) -> u32;
+
     /// Takes all departures that start no later than `now` into `out`, then offers the packet for
     /// `queue`. On `Err` the host still owns `id` and frees it.
     fn arrive(
@@ -80,7 +125,58 @@ pub fn build(
     }))
 }
 
+impl<M: Marker, S: Scheduler> Port<M, S> {
+    #[inline]
+    fn serve_with(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut impl Buffer,
+        served: &mut Served,
+    ) -> u32 {
+        for offer in offers {
+            self.send_until(offer.at, buffer, served);
+            let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
+            if taken.is_err() {
+                served.dropped.push((offer.id, offer.at));
+            }
+        }
+        self.send_until(until, buffer, served);
+        self.packets
+    }
+
+    #[inline]
+    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
+        while let Some(departure) = self.depart(until, buffer) {
+            let Departure { id, ecn, at, .. } = departure;
+            match departure.fate {
+                Fate::Drop(_) => served.dropped.push((id, at)),
+                Fate::Send => served.sent.push(Sent {
+                    end: self.busy_until,
+                    id,
+                    ecn,
+                }),
+            }
+        }
+    }
+}
+
 impl<M: Marker + Send, S: Scheduler + Send> Egress for Port<M, S> {
+    fn serve(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut AnyBuffer,
+        served: &mut Served,
+    ) -> u32 {
+        // The commonest buffer gets code of its own: choosing it again for every packet would cost
+        // as much as all else that it does.
+        match buffer {
+            AnyBuffer::PerPort(buffer) => self.serve_with(offers, until, buffer, served),
+            buffer => self.serve_with(offers, until, buffer, served),
+        }
+    }
+
     fn arrive(
         &mut self,
         id: PktId,
