@@ -13,7 +13,7 @@ use tidegate_dataplane::{Departure, Fate, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
 use crate::calendar::sort::ByPlace;
-use crate::calendar::{Arrival, Calendar, Goal};
+use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
 use crate::packet::{EndId, Packet};
 use crate::setup::{Ports, Setup};
@@ -64,6 +64,8 @@ struct Wire {
     /// links, the node, if its ports depend on each other.
     place: u32,
     leads_to_host: bool,
+    /// Whether it leaves a host without a port.
+    is_ideal: bool,
     last_queue: u8,
     /// Whether it is listed in `busy_alone` or by its node.
     is_busy: bool,
@@ -163,6 +165,7 @@ impl<C: Calendar> Fabric<C> {
                 index as u32
             },
             leads_to_host: network.is_host(link.to),
+            is_ideal: port.is_none(),
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
@@ -199,17 +202,19 @@ impl<C: Calendar> Fabric<C> {
 
     /// Sends a packet from its host.
     #[inline]
-    pub(crate) fn send(&mut self, mut packet: Packet, now: Time) {
+    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let link = LinkId(self.ways[packet.route as usize]);
-        packet.route += 1;
-        packet.next = link;
         let size = u32::from(packet.size);
-        let id = self.packets.insert(packet);
-        if self.ports[link.index()].is_some() {
+        let id = self.packets.insert(Packet {
+            route: packet.route + 1,
+            next: link,
+            ..packet
+        });
+        let wire = &mut self.wires[link.index()];
+        if !wire.is_ideal {
             self.offer(id, now);
             return;
         }
-        let wire = &mut self.wires[link.index()];
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
@@ -218,10 +223,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Does what happens at the switches before `stop`, given what arrives there until then.
-    pub(crate) fn serve(&mut self, arrivals: &[(Arrival, u32)], stop: Time) {
+    pub(crate) fn serve(&mut self, arrivals: &[Arrival], stop: Time) {
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
-        by_place.sort(arrivals);
+        by_place.sort(arrivals, &self.packets);
         std::mem::swap(&mut self.busy, &mut self.was_busy);
         self.busy.clear();
         for index in 0..by_place.places() {
@@ -264,12 +269,18 @@ impl<C: Calendar> Fabric<C> {
         if port.serve(&self.offers, until, buffer, &mut self.served) > 0 {
             self.busy.push(link);
         }
-        for index in 0..self.served.sent.len() {
-            let Sent { end, id, ecn } = self.served.sent[index];
-            self.packets[id.0].ecn = ecn;
-            self.count(link, id.0);
-            self.launch(id.0, link, end);
+        let mut bytes = 0;
+        for &Sent { end, id, ecn } in &self.served.sent {
+            let packet = &mut self.packets[id.0];
+            packet.ecn = ecn;
+            bytes += u64::from(packet.size);
+            let road = Road::of(&self.wires, link);
+            let ways = (&self.ways[..], &self.wires[..]);
+            launch(&mut self.calendar, packet, id.0, road, ways, end);
         }
+        let wire = &mut self.wires[link.index()];
+        wire.bytes += bytes;
+        wire.packets += self.served.sent.len() as u64;
         self.served.sent.clear();
         self.dropped.append(&mut self.served.dropped);
     }
@@ -284,25 +295,10 @@ impl<C: Calendar> Fabric<C> {
     /// Puts a packet on a link, whose last bit leaves at `end`.
     #[inline]
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
-        let wire = &self.wires[link.index()];
         let packet = &mut self.packets[id];
-        packet.link = link;
-        let mut arrival = Arrival {
-            at: end + wire.delay,
-            rank: link.0 << 1,
-            packet: id,
-        };
-        let word = self.ways[packet.route as usize];
-        if wire.leads_to_host {
-            let high = self.ways[packet.route as usize + 1];
-            arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(word));
-            self.calendar.push(arrival, Goal::Host);
-        } else {
-            packet.next = LinkId(word);
-            packet.route += 1;
-            let place = self.wires[word as usize].place;
-            self.calendar.push(arrival, Goal::Switch(place));
-        }
+        let road = Road::of(&self.wires, link);
+        let ways = (&self.ways[..], &self.wires[..]);
+        launch(&mut self.calendar, packet, id, road, ways, end);
     }
 
     /// A packet reaches a switch, when everything before that has been done.
@@ -443,18 +439,17 @@ impl<C: Calendar> Fabric<C> {
                 flags: pause.action as u8,
                 ..Packet::default()
             });
-            let arrival = Arrival {
-                // A pause frame does not wait for data: it goes out at once.
-                at: now + wire.byte_time.span(PAUSE_FRAME) + wire.delay,
-                rank: link.0 << 1 | 1,
-                packet,
-            };
-            let goal = if wire.leads_to_host {
-                Goal::Host
+            // A pause frame does not wait for data: it goes out at once.
+            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+            let (goal, place) = if wire.leads_to_host {
+                (Goal::Host, link.0)
             } else {
-                Goal::Switch(self.wires[Network::reverse(link).index()].place)
+                let back = &self.wires[Network::reverse(link).index()];
+                (Goal::Switch, back.place)
             };
-            self.calendar.push(arrival, goal);
+            let rank = Rank::of(&self.packets[packet]);
+            let arrival = Arrival { at, place, packet };
+            self.calendar.push(arrival, goal, rank);
         }
     }
 
@@ -512,6 +507,56 @@ impl<C: Calendar> Fabric<C> {
     /// Whether no port holds a packet.
     pub(crate) fn is_quiet(&self) -> bool {
         self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
+    }
+}
+
+/// What a packet meets on a link.
+#[derive(Clone, Copy)]
+struct Road {
+    link: LinkId,
+    delay: Span,
+    leads_to_host: bool,
+}
+
+impl Road {
+    #[inline]
+    fn of(wires: &[Wire], link: LinkId) -> Self {
+        let wire = &wires[link.index()];
+        Self {
+            link,
+            delay: wire.delay,
+            leads_to_host: wire.leads_to_host,
+        }
+    }
+}
+
+/// Notes the arrival of a packet whose last bit leaves at `end`.
+#[inline(always)]
+fn launch<C: Calendar>(
+    calendar: &mut C,
+    packet: &mut Packet,
+    id: u32,
+    road: Road,
+    (ways, wires): (&[u32], &[Wire]),
+    end: Time,
+) {
+    packet.link = road.link;
+    let rank = Rank::of(packet);
+    let word = ways[packet.route as usize];
+    let mut arrival = Arrival {
+        at: end + road.delay,
+        place: road.link.0,
+        packet: id,
+    };
+    if road.leads_to_host {
+        let high = ways[packet.route as usize + 1];
+        arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(word));
+        calendar.push(arrival, Goal::Host, rank);
+    } else {
+        packet.next = LinkId(word);
+        packet.route += 1;
+        arrival.place = wires[word as usize].place;
+        calendar.push(arrival, Goal::Switch, rank);
     }
 }
 

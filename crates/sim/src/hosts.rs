@@ -198,13 +198,13 @@ impl Hosts {
             fabric.on_pause(arrival);
             return;
         }
-        let packet = fabric.packets.take(arrival.packet);
-        let now = arrival.at;
+        let packet = &fabric.packets[arrival.packet];
+        let (end, now) = (packet.end, arrival.at);
         self.progress_at = now;
         self.tally.delivered += 1;
-        let connection = &mut self.connections[packet.end.slot()];
+        let connection = &mut self.connections[end.slot()];
         connection.in_flight -= 1;
-        let side = packet.end.side();
+        let side = end.side();
         match &mut connection.ends {
             Ends::Tcp(ends) => {
                 let segment = if packet.whole == 0 {
@@ -222,6 +222,7 @@ impl Hosts {
                 Side::Sink => ends.1.on_packet(&packet.dcqcn(), now),
             },
         }
+        fabric.packets.free(arrival.packet);
         let has_news = match side {
             Side::Sink => {
                 connection.phase == Phase::Sending && connection.ends.received() >= connection.goal
@@ -231,12 +232,12 @@ impl Hosts {
             }
         };
         if has_news {
-            self.advance(packet.end, now);
+            self.advance(end, now);
         }
-        self.pump(fabric, packet.end, now);
-        let connection = &self.connections[packet.end.slot()];
+        self.pump(fabric, end, now);
+        let connection = &self.connections[end.slot()];
         if connection.phase == Phase::Over && connection.in_flight == 0 {
-            self.release(packet.end, now);
+            self.release(end, now);
         }
     }
 

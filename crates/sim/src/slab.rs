@@ -19,30 +19,45 @@ impl<T: Copy> Slab<T> {
 
     /// Stores a value and returns its number.
     #[inline]
-    pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.values[place as usize] = value;
-            return place;
+    pub(crate) fn insert(&mut self, value: T) -> u32
+    where
+        T: Default,
+    {
+        loop {
+            if let Some(place) = self.free.pop() {
+                self.values[place as usize] = value;
+                return place;
+            }
+            // Growing apart from the value lets it go straight from registers to its place.
+            self.grow();
         }
-        self.grow(value)
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, value: T) -> u32 {
+    fn grow(&mut self)
+    where
+        T: Default,
+    {
         let place =
             u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
-        self.values.push(value);
+        self.values.push(T::default());
+        self.free.push(place);
         // Room for the day when everything is free again: freeing never allocates.
         self.free.reserve(self.values.capacity());
-        place
     }
 
     /// Takes the value out; its number is free again.
     #[inline]
     pub(crate) fn take(&mut self, place: u32) -> T {
-        self.free.push(place);
+        self.free(place);
         self.values[place as usize]
+    }
+
+    /// Gives a number back.
+    #[inline]
+    pub(crate) fn free(&mut self, place: u32) {
+        self.free.push(place);
     }
 }
 

@@ -114,11 +114,11 @@ impl BucketEngine {
     /// Does what happens in the open bucket before `stop`.
     fn work(&mut self, stop: Time) {
         let Self { fabric, hosts, .. } = self;
-        let (begin, width) = (fabric.calendar.begin(), fabric.calendar.width());
+        let slot = (fabric.calendar.begin(), fabric.calendar.width());
         fabric.calendar.take(stop, &mut self.bucket);
         fabric.serve(&self.bucket.switches, stop);
         hosts.take_dropped(fabric);
-        let arrivals = self.by_time.sort(&self.bucket.hosts, begin, width);
+        let arrivals = self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets);
         for arrival in arrivals {
             while hosts.next_at() <= arrival.at {
                 hosts.wake(fabric);
@@ -172,7 +172,7 @@ impl Engine for HeapEngine {
         } else if let Some((arrival, goal)) = self.fabric.calendar.pop() {
             match goal {
                 Goal::Host => self.hosts.deliver(&mut self.fabric, &arrival),
-                Goal::Switch(_) => self.fabric.arrive(&arrival),
+                Goal::Switch => self.fabric.arrive(&arrival),
             }
         }
         self.hosts.take_dropped(&mut self.fabric);

@@ -134,28 +134,28 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         buffer: &mut impl Buffer,
         served: &mut Served,
     ) -> u32 {
-        for offer in offers {
-            self.send_until(offer.at, buffer, served);
+        let mut offers = offers.iter();
+        loop {
+            // One loop around both, so that the long way of a departure is compiled in once.
+            let next = offers.next();
+            let until = next.map_or(until, |offer| offer.at);
+            while let Some(departure) = self.depart(until, buffer) {
+                let Departure { id, ecn, at, .. } = departure;
+                match departure.fate {
+                    Fate::Drop(_) => served.dropped.push((id, at)),
+                    Fate::Send => served.sent.push(Sent {
+                        end: self.busy_until,
+                        id,
+                        ecn,
+                    }),
+                }
+            }
+            let Some(offer) = next else {
+                return self.packets;
+            };
             let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
             if taken.is_err() {
                 served.dropped.push((offer.id, offer.at));
-            }
-        }
-        self.send_until(until, buffer, served);
-        self.packets
-    }
-
-    #[inline]
-    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
-        while let Some(departure) = self.depart(until, buffer) {
-            let Departure { id, ecn, at, .. } = departure;
-            match departure.fate {
-                Fate::Drop(_) => served.dropped.push((id, at)),
-                Fate::Send => served.sent.push(Sent {
-                    end: self.busy_until,
-                    id,
-                    ecn,
-                }),
             }
         }
     }

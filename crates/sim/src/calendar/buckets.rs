@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::{Span, Time};
 
-use super::{Arrival, Calendar, Goal};
+use super::{Arrival, Calendar, Goal, Rank};
 
 /// The calendar of the fast engine.
 #[derive(Debug)]
@@ -24,12 +24,12 @@ pub(crate) struct Buckets {
     far_pushed: u64,
 }
 
-/// What arrives within one bucket at hosts, and at switches with the places there. Nodes do not hear
-/// of each other within a bucket, so the two kinds can be served one after the other.
+/// What arrives within one bucket at hosts and at switches. Nodes do not hear of each other within a
+/// bucket, so the two kinds can be served one after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
     pub(crate) hosts: Vec<Arrival>,
-    pub(crate) switches: Vec<(Arrival, u32)>,
+    pub(crate) switches: Vec<Arrival>,
 }
 
 /// Ordered by bucket, and then by when it was pushed.
@@ -67,6 +67,9 @@ impl Ord for Far {
     }
 }
 
+/// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one packet
+/// after the other.
+const MIN_RING: u64 = 1 << 10;
 /// The most buckets in the ring; longer ways wait in the heap beside it.
 const MAX_RING: u64 = 1 << 14;
 
@@ -76,7 +79,8 @@ impl Buckets {
     pub(crate) fn new(lookahead: Span, horizon: Span) -> Self {
         let width = lookahead.as_ps().max(1).ilog2();
         let count = (horizon.as_ps() >> width).saturating_add(2);
-        let ring = (0..count.min(MAX_RING).next_power_of_two()).map(|_| Bucket::default());
+        let count = count.clamp(MIN_RING, MAX_RING).next_power_of_two();
+        let ring = (0..count).map(|_| Bucket::default());
         Self {
             width,
             current: 0,
@@ -147,7 +151,7 @@ impl Buckets {
         let slot = &mut self.ring[index];
         match goal {
             Goal::Host => slot.hosts.push(arrival),
-            Goal::Switch(place) => slot.switches.push((arrival, place)),
+            Goal::Switch => slot.switches.push(arrival),
         }
         self.held += 1;
     }
@@ -178,9 +182,7 @@ impl Buckets {
         } else {
             let hosts = bucket.hosts.extract_if(.., |arrival| arrival.at < stop);
             out.hosts.extend(hosts);
-            let switches = bucket
-                .switches
-                .extract_if(.., |(arrival, _)| arrival.at < stop);
+            let switches = bucket.switches.extract_if(.., |arrival| arrival.at < stop);
             out.switches.extend(switches);
         }
         self.held -= out.hosts.len() + out.switches.len();
@@ -189,7 +191,7 @@ impl Buckets {
 
 impl Calendar for Buckets {
     #[inline]
-    fn push(&mut self, arrival: Arrival, goal: Goal) {
+    fn push(&mut self, arrival: Arrival, goal: Goal, _rank: Rank) {
         let bucket = arrival.at.as_ps() >> self.width;
         debug_assert!(bucket > self.current, "a link is longer than a bucket");
         if bucket - self.current < self.ring.len() as u64 {

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::Time;
 
-use super::{Arrival, Calendar, Goal};
+use super::{Arrival, Calendar, Goal, Rank};
 
 /// The calendar of the reference engine.
 #[derive(Debug, Default)]
@@ -18,6 +18,7 @@ pub(crate) struct Heap {
 #[derive(Debug)]
 struct Noted {
     arrival: Arrival,
+    rank: Rank,
     pushed: u64,
     goal: Goal,
 }
@@ -37,11 +38,12 @@ impl Heap {
 }
 
 impl Calendar for Heap {
-    fn push(&mut self, arrival: Arrival, goal: Goal) {
+    fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank) {
         let pushed = self.pushed;
         self.pushed += 1;
         self.noted.push(Reverse(Noted {
             arrival,
+            rank,
             pushed,
             goal,
         }));
@@ -49,8 +51,8 @@ impl Calendar for Heap {
 }
 
 impl Noted {
-    const fn key(&self) -> (Time, u32, u64) {
-        (self.arrival.at, self.arrival.rank, self.pushed)
+    const fn key(&self) -> (Time, Rank, u64) {
+        (self.arrival.at, self.rank, self.pushed)
     }
 }
 

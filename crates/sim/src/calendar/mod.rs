@@ -19,14 +19,16 @@ pub(crate) use heap::Heap;
 
 use tidegate_units::Time;
 
+use crate::packet::{EndId, Packet};
+
 /// A packet that will arrive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrival {
     /// When its last bit is there.
     pub(crate) at: Time,
-    /// What orders arrivals of one moment at one place, before the order in which they left: the
-    /// link × 2, plus 1 for a pause frame.
-    pub(crate) rank: u32,
+    /// What serves it where it arrives: a host, by the number of its link; the port of a switch, by
+    /// the number of the port's link; or a whole switch, if its ports depend on each other.
+    pub(crate) place: u32,
     /// Its number in the table of packets.
     pub(crate) packet: u32,
 }
@@ -35,13 +37,24 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {
     Host,
-    /// A switch, and the number of the place there that serves the packet: a port, or, where ports
-    /// depend on each other, the whole switch.
-    Switch(u32),
+    Switch,
 }
 
 /// Where packets are noted while they travel.
 pub(crate) trait Calendar {
-    /// Notes a packet that has left.
-    fn push(&mut self, arrival: Arrival, goal: Goal);
+    /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.
+    fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank);
+}
+
+/// The order of arrivals of one moment, before the order in which they left: by link, and pause
+/// frames after data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u32);
+
+impl Rank {
+    /// The rank of a packet.
+    #[inline]
+    pub(crate) fn of(packet: &Packet) -> Self {
+        Self(packet.link.0 << 1 | u32::from(packet.end == EndId::NONE))
+    }
 }

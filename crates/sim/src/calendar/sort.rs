@@ -2,15 +2,17 @@
 
 use tidegate_units::Time;
 
-use super::Arrival;
+use super::{Arrival, Rank};
+use crate::packet::Packet;
+use crate::slab::Slab;
 
-/// Brings a few arrivals into order; those that are equal keep their order.
+/// Brings arrivals that are nearly in order into order; those that are equal keep their order.
 #[inline]
-pub(crate) fn insertion(arrivals: &mut [Arrival]) {
+pub(crate) fn insertion(arrivals: &mut [Arrival], packets: &Slab<Packet>) {
     for end in 1..arrivals.len() {
         let arrival = arrivals[end];
         let mut place = end;
-        while place > 0 && is_later(&arrivals[place - 1], &arrival) {
+        while place > 0 && is_later(&arrivals[place - 1], &arrival, packets) {
             arrivals[place] = arrivals[place - 1];
             place -= 1;
         }
@@ -19,8 +21,14 @@ pub(crate) fn insertion(arrivals: &mut [Arrival]) {
 }
 
 #[inline]
-fn is_later(a: &Arrival, b: &Arrival) -> bool {
-    a.at > b.at || (a.at == b.at && a.rank > b.rank)
+fn is_later(a: &Arrival, b: &Arrival, packets: &Slab<Packet>) -> bool {
+    a.at > b.at || (a.at == b.at && has_later_rank(a, b, packets))
+}
+
+#[cold]
+fn has_later_rank(a: &Arrival, b: &Arrival, packets: &Slab<Packet>) -> bool {
+    let [a, b] = [a, b].map(|arrival| Rank::of(&packets[arrival.packet]));
+    a > b
 }
 
 /// Sorts the arrivals of a bucket, with memory of its own that it uses again.
@@ -32,12 +40,17 @@ pub(crate) struct ByTime {
 
 impl ByTime {
     /// The arrivals in order. All of them are within 2^`width` picoseconds from `begin` on.
-    pub(crate) fn sort(&mut self, arrivals: &[Arrival], begin: Time, width: u32) -> &[Arrival] {
+    pub(crate) fn sort(
+        &mut self,
+        arrivals: &[Arrival],
+        (begin, width): (Time, u32),
+        packets: &Slab<Packet>,
+    ) -> &[Arrival] {
         let count = arrivals.len();
         self.sorted.clear();
         if count <= 8 {
             self.sorted.extend_from_slice(arrivals);
-            insertion(&mut self.sorted);
+            insertion(&mut self.sorted, packets);
             return &self.sorted;
         }
         // About one slot of time for each arrival.
@@ -59,7 +72,7 @@ impl ByTime {
             self.sorted[*place as usize] = *arrival;
             *place += 1;
         }
-        insertion(&mut self.sorted);
+        insertion(&mut self.sorted, packets);
         &self.sorted
     }
 }
@@ -85,15 +98,15 @@ impl ByPlace {
     }
 
     /// Sorts, and forgets what was sorted before.
-    pub(crate) fn sort(&mut self, arrivals: &[(Arrival, u32)]) {
+    pub(crate) fn sort(&mut self, arrivals: &[Arrival], packets: &Slab<Packet>) {
         for &place in &self.touched {
             self.counts[place as usize] = 0;
         }
         self.touched.clear();
-        for &(_, place) in arrivals {
-            let count = &mut self.counts[place as usize];
+        for arrival in arrivals {
+            let count = &mut self.counts[arrival.place as usize];
             if *count == 0 {
-                self.touched.push(place);
+                self.touched.push(arrival.place);
             }
             *count += 1;
         }
@@ -103,15 +116,15 @@ impl ByPlace {
             before += self.counts[place as usize];
         }
         self.sorted.resize(arrivals.len(), Arrival::default());
-        for &(arrival, place) in arrivals {
-            let end = &mut self.ends[place as usize];
-            self.sorted[*end as usize] = arrival;
+        for arrival in arrivals {
+            let end = &mut self.ends[arrival.place as usize];
+            self.sorted[*end as usize] = *arrival;
             *end += 1;
         }
         for &place in &self.touched {
             let end = self.ends[place as usize];
             let begin = end - self.counts[place as usize];
-            insertion(&mut self.sorted[begin as usize..end as usize]);
+            insertion(&mut self.sorted[begin as usize..end as usize], packets);
         }
     }
 
