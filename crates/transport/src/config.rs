@@ -331,6 +331,12 @@ impl Config {
     }
 }
 
+/// The bound of the congestion window in bytes of payload; far beyond any receive window if there
+/// is none.
+pub(crate) fn max_window_bytes(max: Option<Size>, mss: u16) -> u32 {
+    max.map_or(u32::MAX / 2, |max| bytes(max, mss))
+}
+
 /// `size` in bytes of payload, at most 2^30.
 pub(crate) fn bytes(size: Size, mss: u16) -> u32 {
     // Fits: the larger operand is cut to 2^30.

@@ -8,7 +8,7 @@ use tidegate_units::choices;
 use crate::config::{self, Config, SlowStart};
 use crate::seq::Seq;
 
-use super::{Restart, Timeout};
+use super::{Restart, Start, Timeout};
 
 /// What a rule is made from: the settings of the endpoint that concern the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +28,10 @@ pub struct Basis {
 impl Basis {
     /// The settings of `config` that concern the window.
     pub fn new(config: &Config) -> Self {
-        let max = config
-            .max_window
-            .map_or(u32::MAX / 2, |max| config::bytes(max, config.mss));
         Self {
             mss: u32::from(config.mss),
             initial: config.initial_window_bytes(),
-            max,
+            max: config::max_window_bytes(config.max_window, config.mss),
             abc: config.abc,
             slow_start: config.slow_start,
         }
@@ -65,11 +62,12 @@ impl Cwnd {
         }
     }
 
-    /// Starts over with the segment size and initial window of the handshake.
-    pub fn begin(&mut self, mss: u32, initial: u32) {
+    /// Starts over with what the handshake has led to.
+    pub fn begin(&mut self, start: &Start) {
         *self = Self::new(&Basis {
-            mss,
-            initial,
+            mss: start.mss,
+            initial: start.initial,
+            max: start.max,
             ..self.basis
         });
     }
@@ -188,7 +186,7 @@ choices! {
 pub struct OncePerWindow {
     /// One past the last byte sent before the reaction; `None` once an ACK has passed it.
     end: Option<Seq>,
-    /// Whether the window may not grow before that.
+    /// Whether the window may not grow before that; never set without an end.
     frozen: bool,
     /// Whether the last ACK carried ECE.
     echoing: bool,
@@ -209,16 +207,17 @@ impl OncePerWindow {
     /// Takes in an ACK. Answers whether the window may grow on it, if there is no reduction.
     #[inline]
     pub fn on_ack(&mut self, ack: Seq, echo: bool) -> bool {
+        let first_echo = echo && !self.echoing;
+        self.echoing = echo;
+        let Some(end) = self.end else {
+            return !first_echo || self.regrowth != Regrowth::ExceptFirstEcho;
+        };
         // Strictly after: the ACK must cover data that was sent after the reaction, which is when
         // the segment with CWR has arrived. Forgetting the end keeps it safe from wrapping.
-        if let Some(end) = self.end
-            && ack.is_after(end)
-        {
+        if ack.is_after(end) {
             self.end = None;
             self.frozen = false;
         }
-        let first_echo = echo && !self.echoing;
-        self.echoing = echo;
         match self.regrowth {
             Regrowth::Continues => true,
             Regrowth::ExceptFirstEcho => !first_echo,

@@ -19,7 +19,8 @@ use tidegate_units::{ConfigError, Ratio, choices, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
 use super::{
-    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Timeout, WindowRule,
+    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Start, Timeout,
+    WindowRule,
 };
 use crate::seq::Seq;
 
@@ -216,6 +217,7 @@ impl Dctcp {
         }
     }
 
+    #[cold]
     fn cut_for_mark(&mut self, flight: u32) {
         let mss = self.cwnd.mss();
         let scaled = self.scaled();
@@ -236,16 +238,25 @@ impl Dctcp {
 }
 
 impl WindowRule for Dctcp {
-    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
-        self.cwnd.begin(mss, initial);
-        self.estimate.begin(mss, first);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        &self.cwnd
+    }
+
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        &mut self.cwnd
+    }
+
+    fn begin(&mut self, start: &Start) {
+        self.cwnd.begin(start);
+        self.estimate.begin(start.mss, start.first);
     }
 
     #[inline]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         let grows = self.reduced.on_ack(acked.ack, acked.echo);
         let is_open = self.reduced.is_open();
-        if !is_open {
+        if self.before_mark.is_some() && !is_open {
             self.before_mark = None;
         }
         let cuts = acked.echo && acked.phase == Phase::Open && !is_open;
@@ -316,16 +327,6 @@ impl WindowRule for Dctcp {
         if self.rules.idle_alpha == IdleAlpha::Reset {
             self.estimate.reset(next);
         }
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        self.cwnd.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd.threshold()
     }
 
     fn alpha(&self) -> Option<Ratio> {
