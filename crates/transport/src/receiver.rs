@@ -56,6 +56,9 @@ pub(crate) struct Receiver {
     echo: Echo,
     reader: Reader,
     reports_duplicates: bool,
+    /// Whether the short way is never taken.
+    #[cfg(test)]
+    only_long_way: bool,
 }
 
 impl Receiver {
@@ -83,6 +86,8 @@ impl Receiver {
             echo: config.echo,
             reader: config.reader,
             reports_duplicates: config.dsack,
+            #[cfg(test)]
+            only_long_way: false,
         }
     }
 
@@ -95,6 +100,10 @@ impl Receiver {
     /// Whether everything that has arrived is in order and the end is not in sight, and there is
     /// nothing to report but the next byte expected.
     fn is_orderly(&self) -> bool {
+        #[cfg(test)]
+        if self.only_long_way {
+            return false;
+        }
         self.reassembly.has_no_holes()
             && self.fin.is_none()
             && self.earlier.is_none()
@@ -404,6 +413,13 @@ enum Urgency {
 
 #[cfg(any(test, feature = "check"))]
 impl Receiver {
+    /// From here on, the short way is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.only_long_way = true;
+        self.orderly = false;
+    }
+
     /// Checks what must hold after every step.
     pub(crate) fn check(&self) {
         assert_eq!(self.orderly, self.is_orderly(), "{self:?}");

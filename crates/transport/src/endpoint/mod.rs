@@ -674,6 +674,13 @@ impl Endpoint {
         if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
+    /// From here on, the short way of the common segments is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.sender.take_the_long_way();
+        self.receiver.take_the_long_way();
+    }
+
     /// Checks what must hold after every step.
     #[cfg(any(test, feature = "check"))]
     pub fn check(&self) {

@@ -34,28 +34,39 @@ impl Sender {
         self.rtt.on_ack(segment.ack, now);
         self.peak = self.peak.max(flight);
         self.note_peak();
-        let echo = self.ecn && segment.flags.has(Flags::ECE);
-        stats.echoes_received += u64::from(echo);
         let acked = Acked {
             ack: segment.ack,
             sent: self.max,
             bytes: fresh,
             delivered: fresh,
             flight,
-            echo,
+            echo: false,
             kind: AckKind::Advance,
             phase: Phase::Open,
             may_grow: self.is_window_in_use(),
         };
+        if self.ecn && segment.flags.has(Flags::ECE) {
+            self.tell_rule_of_echo(acked, stats);
+        } else {
+            self.tell_rule(&acked, stats);
+        }
+        self.set_timer(now, timers);
+        true
+    }
+
+    /// The acknowledgement is plain but for the echo of a mark. Kept apart, so that what rules do
+    /// with an echo is left out of the common way.
+    #[inline(never)]
+    fn tell_rule_of_echo(&mut self, mut acked: Acked, stats: &mut Stats) {
+        acked.echo = true;
+        stats.echoes_received += 1;
         self.tell_rule(&acked, stats);
         if self.prr.is_some() {
             // This very ACK began the reduction, and all is plain no longer.
             self.wake();
             self.plain = false;
-            self.pace(fresh);
+            self.pace(acked.delivered);
         }
-        self.set_timer(now, timers);
-        true
     }
 
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
@@ -154,7 +165,11 @@ impl Sender {
     }
 
     /// Tells the window rule of an ACK.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
         let answer = self.rule.answer(acked);
         self.window = answer.window;

@@ -122,6 +122,9 @@ pub(crate) struct Sender {
     /// asked for every segment and changes only with what is rare.
     plain: bool,
     rules: Rules,
+    /// Whether the short way is never taken.
+    #[cfg(test)]
+    only_long_way: bool,
 }
 
 impl Sender {
@@ -175,6 +178,8 @@ impl Sender {
                 growth: config.growth,
                 idle_restart: config.idle_restart,
             },
+            #[cfg(test)]
+            only_long_way: false,
         }
     }
 
@@ -251,6 +256,10 @@ impl Sender {
     /// Whether data flows without any complication: nothing is missing, nothing is sent twice, and
     /// no end is in sight. What is then decided in a few steps is what the long way would decide.
     fn is_plain(&self) -> bool {
+        #[cfg(test)]
+        if self.only_long_way {
+            return false;
+        }
         let troubles = self.retries | self.unanswered | self.probes;
         self.recovery == Recovery::Open
             && troubles == 0
@@ -428,6 +437,14 @@ impl Sender {
         } else {
             timers.set(Timer::Retransmit, now, self.rtt.timeout());
         }
+    }
+
+    /// From here on, the short way is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.wake();
+        self.only_long_way = true;
+        self.plain = false;
     }
 
     /// Whether data flows without any complication.

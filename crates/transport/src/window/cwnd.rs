@@ -36,6 +36,12 @@ impl Basis {
             slow_start: config.slow_start,
         }
     }
+
+    /// Bytes for which an ACK counts at most.
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.mss.saturating_mul(u32::from(self.abc.unwrap_or(1)))
+    }
 }
 
 /// A congestion window and its slow start threshold.
@@ -46,8 +52,9 @@ pub struct Cwnd {
     threshold: u32,
     /// Bytes acknowledged in congestion avoidance towards the next segment of growth.
     credit: u32,
-    /// Slow start after a timeout counts at most one segment per ACK (RFC 3465, section 2.3).
-    after_timeout: bool,
+    /// Bytes for which an ACK counts at most in slow start: L segments, or one after a timeout
+    /// (RFC 3465, section 2.3).
+    limit: u32,
 }
 
 impl Cwnd {
@@ -58,7 +65,7 @@ impl Cwnd {
             window: basis.initial.min(basis.max),
             threshold: u32::MAX,
             credit: 0,
-            after_timeout: false,
+            limit: basis.limit(),
         }
     }
 
@@ -79,12 +86,11 @@ impl Cwnd {
         if self.is_slow_start() {
             let counted = match self.basis.abc {
                 None => mss,
-                Some(_) if self.after_timeout => bytes.min(mss),
-                Some(limit) => bytes.min(mss.saturating_mul(u32::from(limit))),
+                Some(_) => bytes.min(self.limit),
             };
             self.window = self.window.saturating_add(counted).min(self.basis.max);
         } else {
-            self.after_timeout = false;
+            self.limit = self.basis.limit();
             let counted = if self.basis.abc.is_some() { bytes } else { mss };
             self.credit = self.credit.saturating_add(counted);
             if self.credit >= self.window {
@@ -120,7 +126,7 @@ impl Cwnd {
             Timeout::Repeated => self.threshold,
         };
         self.cut_to(self.basis.mss, threshold);
-        self.after_timeout = true;
+        self.limit = self.basis.mss;
     }
 
     /// Applies an idle time.

@@ -209,7 +209,11 @@ pub trait WindowRule {
 
     /// [`on_ack`](Self::on_ack), and the window after it: a rule that is chosen at run time is
     /// then looked up once.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn answer(&mut self, acked: &Acked) -> Answer {
         let reaction = self.on_ack(acked);
         Answer {
@@ -343,7 +347,11 @@ impl WindowRule for AnyWindow {
         forward!(self, rule => rule.on_ack(acked))
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn answer(&mut self, acked: &Acked) -> Answer {
         forward!(self, rule => rule.answer(acked))
     }

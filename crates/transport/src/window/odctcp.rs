@@ -59,7 +59,11 @@ impl WindowRule for Odctcp {
         self.0.begin(start);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         self.0.on_ack(acked)
     }

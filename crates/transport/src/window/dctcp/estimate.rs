@@ -142,7 +142,11 @@ impl Estimate {
     }
 
     /// Counts an ACK, and updates α if it ends the window of data.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.count(acked);
         let may_end =
@@ -195,7 +199,11 @@ impl Estimate {
         };
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn count(&mut self, acked: &Acked) {
         // What all but whole segments have in common: an ACK that advances, reports nothing else
         // and leaves the echo as it was.

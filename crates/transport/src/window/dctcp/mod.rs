@@ -252,7 +252,11 @@ impl WindowRule for Dctcp {
         self.estimate.begin(start.mss, start.first);
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         let grows = self.reduced.on_ack(acked.ack, acked.echo);
         let is_open = self.reduced.is_open();
