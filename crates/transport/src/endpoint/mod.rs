@@ -698,6 +698,9 @@ impl Endpoint {
                 "{self:?}"
             );
         }
+        if self.is_synchronised() && self.sender.is_repairing() {
+            assert!(self.timers.is_set(Timer::Retransmit), "{self:?}");
+        }
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
         assert!(self.window() > 0 || self.state == State::Listen);
         if self.quiet {

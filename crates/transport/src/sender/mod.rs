@@ -453,6 +453,12 @@ impl Sender {
         self.plain
     }
 
+    /// Whether a loss is being repaired without a timeout.
+    #[cfg(any(test, feature = "check"))]
+    pub(crate) const fn is_repairing(&self) -> bool {
+        matches!(self.recovery, Recovery::Fast(_))
+    }
+
     #[cfg(any(test, feature = "check"))]
     pub(crate) fn check(&self) {
         assert!(self.nxt.is_within(self.una, self.max), "{self:?}");
@@ -471,6 +477,10 @@ impl Sender {
         assert_eq!(self.window, self.rule.window());
         assert_eq!(self.threshold, self.rule.threshold());
         assert_eq!(self.plain, self.is_plain(), "{self:?}");
+        if let Recovery::Fast(point) = self.recovery {
+            let repairs = self.una.is_before(point) && !self.nxt.is_before(point);
+            assert!(repairs, "{self:?}");
+        }
         if let Some(fin) = self.fin {
             assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
         }

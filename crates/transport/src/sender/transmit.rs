@@ -150,6 +150,8 @@ impl Sender {
             self.watch_closed_window(now, probe_max, timers);
             return self.take_probe();
         };
+        // The window has opened after the timer ran out: there is nothing to probe.
+        self.probe_due = false;
         let fits = self.has_room(range.len());
         (fits && !self.is_held_by_nagle(range)).then(|| {
             self.note_idle(now);
@@ -157,7 +159,8 @@ impl Sender {
         })
     }
 
-    /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue.
+    /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue. A closed window
+    /// need not be watched here: what is being repaired is outstanding, and its timer runs.
     #[cold]
     fn choose_in_recovery(&mut self) -> Option<Range> {
         if !self.has_room(self.mss) {
