@@ -31,7 +31,8 @@ choices! {
         Bytes = "bytes",
         /// The window and the threshold down to whole segments (FreeBSD of the thesis).
         Down = "down",
-        /// The cut down to whole segments of a window in whole segments (Linux).
+        /// The cut down to whole segments of a window in whole segments (Linux); half of a window
+        /// is half of its segments, rounded down.
         Packets = "packets",
         /// The threshold down to whole segments, the window to the byte (ns-2).
         ThresholdDown = "threshold-down",
@@ -217,6 +218,17 @@ impl Dctcp {
         }
     }
 
+    /// Half of a window, at least two segments, for a loss or a timeout.
+    fn half_window(&self, window: u32) -> u32 {
+        match self.rules.rounding {
+            Rounding::Packets => {
+                let mss = self.cwnd.mss();
+                self.cwnd.half(window / mss / 2 * mss * 2)
+            }
+            Rounding::Bytes | Rounding::Down | Rounding::ThresholdDown => self.cwnd.half(window),
+        }
+    }
+
     #[cold]
     fn cut_for_mark(&mut self, flight: u32) {
         let mss = self.cwnd.mss();
@@ -297,7 +309,7 @@ impl WindowRule for Dctcp {
             }
             LossCut::Half => self.cwnd.half(flight.bytes),
             LossCut::HalfBeforeMark => self.cwnd.half(self.before_mark.unwrap_or(window)),
-            LossCut::HalfWindow => self.cwnd.half(window),
+            LossCut::HalfWindow => self.half_window(window),
         };
         self.cwnd.cut_to(half.min(window), half);
         self.marked_last = false;
@@ -317,7 +329,7 @@ impl WindowRule for Dctcp {
             TimeoutCut::AlphaOrHalf => self.scaled().max(flight.bytes / 2).max(least),
             TimeoutCut::Half => self.cwnd.half(flight.bytes),
             TimeoutCut::HalfUnlessMarked if self.marked_last => self.cwnd.threshold(),
-            TimeoutCut::HalfUnlessMarked | TimeoutCut::HalfWindow => self.cwnd.half(window),
+            TimeoutCut::HalfUnlessMarked | TimeoutCut::HalfWindow => self.half_window(window),
         };
         self.cwnd.collapse(threshold, timeout);
         self.reduced.on_loss(flight.sent);

@@ -242,8 +242,8 @@ fn the_reaction_to_loss_differs() {
     assert_eq!(after_loss("linux-4.9", true), (9000, 9000), "no second cut");
     assert_eq!(
         after_loss("linux-5.1", true),
-        (4500, 4500),
-        "half of what the mark left"
+        (4000, 4000),
+        "half of the nine segments that the mark left, rounded down"
     );
     assert_eq!(
         after_loss("freebsd-thesis", true),
@@ -313,6 +313,30 @@ fn the_reaction_to_a_timeout_differs() {
     assert_eq!(after_timeout("ns2", false), 5000);
     // ns-2: the mark had set the threshold to 8 packets, and it stays.
     assert_eq!(after_timeout("ns2", true), 8000);
+}
+
+#[test]
+fn linux_halves_whole_segments() {
+    // Eleven and a half segments: ⌊11 / 2⌋ = 5. To the byte it would be 5750.
+    for (name, half) in [("linux-5.1", 5000), ("ns2", 5750)] {
+        let rule = || {
+            let config = Config::profile(name).unwrap();
+            let mut rule = Dctcp::new(&config, &basis()).unwrap();
+            rule.begin(&start(MSS, 11_500));
+            rule
+        };
+        let mut lost = rule();
+        lost.on_loss(&flight(0, 11));
+        assert_eq!((lost.window(), lost.threshold()), (half, half), "{name}");
+        let mut timed_out = rule();
+        timed_out.on_timeout(&flight(0, 11), Timeout::First);
+        assert_eq!(timed_out.threshold(), half, "{name}");
+    }
+    // Three segments: one, but never below two.
+    let mut small = Dctcp::new(&Config::profile("linux-5.1").unwrap(), &basis()).unwrap();
+    small.begin(&start(MSS, 3 * MSS));
+    small.on_loss(&flight(0, 3));
+    assert_eq!(small.window(), 2 * MSS);
 }
 
 #[test]
