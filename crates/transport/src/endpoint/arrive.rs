@@ -183,7 +183,8 @@ impl Endpoint {
         } else if flags.has(Flags::SYN) {
             let repeats = segment.seq == self.irs;
             if self.state == State::SynReceived && repeats && !flags.has(Flags::ACK) {
-                // The peer did not get our SYN-ACK.
+                // The peer did not get our SYN-ACK, and may have stopped asking for ECN.
+                self.offer.ecn &= asks_for_ecn(flags);
                 self.syn_due = true;
             } else if self.state == State::SynReceived && repeats && segment.ack == self.iss + 1 {
                 // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.

@@ -10,7 +10,7 @@ mod arrive;
 
 use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 
-use crate::config::{self, Config, Ect, SynLoss};
+use crate::config::{self, Config, EcnFallback, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::sender::{Agreed, Outgoing, Outlook, Reason, Sender};
@@ -127,6 +127,7 @@ struct Rules {
     max_retries: Option<u8>,
     syn_loss: SynLoss,
     ecn: bool,
+    ecn_fallback: EcnFallback,
     sack: bool,
     ect_syn: Ect,
     ect_ack: Ect,
@@ -206,6 +207,7 @@ impl Endpoint {
                 max_retries: config.max_retries,
                 syn_loss: config.syn_loss,
                 ecn,
+                ecn_fallback: config.ecn_fallback,
                 sack: config.sack,
                 ect_syn: config.ect_syn,
                 ect_ack: config.ect_ack,
@@ -633,6 +635,10 @@ impl Endpoint {
         } else {
             rtt.on_retransmission();
             self.stats.retransmissions += 1;
+            if !answers && self.rules.ecn_fallback == EcnFallback::AfterSynLoss {
+                // For good: a late answer to the first SYN does not bring it back.
+                self.rules.ecn = false;
+            }
         }
         self.timers.set(Timer::Retransmit, now, rtt.timeout());
         self.syns_sent = self.syns_sent.saturating_add(1);

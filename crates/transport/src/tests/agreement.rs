@@ -2,9 +2,10 @@
 
 use alloc::vec::Vec;
 
-use tidegate_units::{Size, Time};
+use tidegate_units::{Ecn, Size, Time};
 
-use crate::config::Config;
+use crate::config::{Config, EcnFallback};
+use crate::segment::Flags;
 use crate::seq::Seq;
 use crate::{Endpoint, Segment, window};
 
@@ -62,4 +63,46 @@ fn a_largest_window_in_packets_is_one_of_the_agreed_size() {
     }
     assert_eq!(client.window(), 12 * 100);
     assert_eq!(poll(&mut client, T).len(), 12);
+}
+
+#[test]
+fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
+    let asks = Flags::ECE | Flags::CWR;
+    for (fallback, agreed) in [(EcnFallback::Off, true), (EcnFallback::AfterSynLoss, false)] {
+        let config = Config {
+            ecn_fallback: fallback,
+            ..config()
+        };
+        let mut client = Endpoint::connect(&config, &rule("dctcp"), Seq(0)).unwrap();
+        let first = poll(&mut client, T)[0];
+        assert!(first.flags.has(asks));
+        let later = client.poll_timeout().unwrap();
+        client.on_timeout(later);
+        let second = poll(&mut client, later)[0];
+        assert_eq!(second.flags.has(asks), agreed);
+
+        // The first is lost.
+        let mut server = Endpoint::listen(&config, &rule("dctcp"), Seq(0)).unwrap();
+        server.on_segment(&second, later);
+        let answer = poll(&mut server, later)[0];
+        assert_eq!(answer.flags.has(Flags::ECE), agreed);
+
+        // The first was late, and its answer comes before that of the second.
+        let mut server = Endpoint::listen(&config, &rule("dctcp"), Seq(0)).unwrap();
+        server.on_segment(&first, later);
+        let answer = poll(&mut server, later)[0];
+        assert!(answer.flags.has(Flags::ECE));
+        server.on_segment(&second, later);
+        client.on_segment(&answer, later);
+        assert_eq!(client.is_ecn(), agreed, "{fallback:?}");
+        let answer = poll(&mut server, later)[0];
+        assert_eq!(answer.flags.has(Flags::ECE), agreed);
+        client.write(1000, later);
+        for segment in poll(&mut client, later) {
+            assert_eq!(segment.ecn == Ecn::Ect0, agreed, "{segment:?}");
+            server.on_segment(&segment, later);
+        }
+        assert_eq!(server.is_ecn(), agreed, "{fallback:?}");
+        assert_eq!(server.received(), 1000);
+    }
 }

@@ -46,6 +46,7 @@ fn draw_config(rng: &mut Rng) -> Config {
     for (field, names) in [
         ("idle_restart", crate::config::IdleRestart::NAMES),
         ("growth", crate::config::Growth::NAMES),
+        ("ecn_fallback", crate::config::EcnFallback::NAMES),
         ("syn_loss", crate::config::SynLoss::NAMES),
         ("ect_syn", crate::config::Ect::NAMES),
         ("ect_ack", crate::config::Ect::NAMES),
