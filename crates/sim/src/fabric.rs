@@ -201,7 +201,7 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Sends a packet from its host.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let link = LinkId(self.ways[packet.route as usize]);
         let size = u32::from(packet.size);
@@ -251,11 +251,19 @@ impl<C: Calendar> Fabric<C> {
     /// Does what happens at the port of a switch until then.
     #[inline]
     fn serve_port(&mut self, link: LinkId, arrivals: &[Arrival], until: Time) {
-        let wire = &mut self.wires[link.index()];
-        self.offers.clear();
+        let Self {
+            calendar,
+            packets,
+            wires,
+            offers,
+            served,
+            ..
+        } = self;
+        let wire = &mut wires[link.index()];
+        offers.clear();
         for arrival in arrivals {
-            let packet = &self.packets[arrival.packet];
-            self.offers.push(Offer {
+            let packet = &packets[arrival.packet];
+            offers.push(Offer {
                 at: arrival.at,
                 pkt: packet.facts(0),
                 id: PktId(arrival.packet),
@@ -266,23 +274,23 @@ impl<C: Calendar> Fabric<C> {
             .as_mut()
             .expect("the links of switches have ports");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
-        if port.serve(&self.offers, until, buffer, &mut self.served) > 0 {
+        if port.serve(offers, until, buffer, served) > 0 {
             self.busy.push(link);
         }
+        wire.packets += served.sent.len() as u64;
+        let road = Road::of(wire, link);
         let mut bytes = 0;
-        for &Sent { end, id, ecn } in &self.served.sent {
-            let packet = &mut self.packets[id.0];
+        for &Sent { end, id, ecn } in &served.sent {
+            let packet = &mut packets[id.0];
             packet.ecn = ecn;
             bytes += u64::from(packet.size);
-            let road = Road::of(&self.wires, link);
-            let ways = (&self.ways[..], &self.wires[..]);
-            launch(&mut self.calendar, packet, id.0, road, ways, end);
+            launch(calendar, packet, id.0, road, (&self.ways, wires), end);
         }
-        let wire = &mut self.wires[link.index()];
-        wire.bytes += bytes;
-        wire.packets += self.served.sent.len() as u64;
-        self.served.sent.clear();
-        self.dropped.append(&mut self.served.dropped);
+        wires[link.index()].bytes += bytes;
+        served.sent.clear();
+        if !served.dropped.is_empty() {
+            self.dropped.append(&mut served.dropped);
+        }
     }
 
     #[inline]
@@ -293,10 +301,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Puts a packet on a link, whose last bit leaves at `end`.
-    #[inline]
+    #[inline(always)]
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
-        let road = Road::of(&self.wires, link);
+        let road = Road::of(&self.wires[link.index()], link);
         let ways = (&self.ways[..], &self.wires[..]);
         launch(&mut self.calendar, packet, id, road, ways, end);
     }
@@ -520,8 +528,7 @@ struct Road {
 
 impl Road {
     #[inline]
-    fn of(wires: &[Wire], link: LinkId) -> Self {
-        let wire = &wires[link.index()];
+    const fn of(wire: &Wire, link: LinkId) -> Self {
         Self {
             link,
             delay: wire.delay,

@@ -43,8 +43,10 @@ pub(crate) struct Hosts {
     lines: Vec<Rate>,
     rules: Rules,
     pub(crate) tally: Tally,
-    /// When a packet was last delivered, or an application last wrote.
+    /// When a packet was last delivered, or an application last wrote, or somewhat later.
     pub(crate) progress_at: Time,
+    /// No timer that is set runs out sooner than this.
+    least_timer: Span,
 }
 
 /// What is to be woken: an end × 2, plus 1 for the application at the source.
@@ -79,8 +81,8 @@ struct Rules {
     seed: u64,
     /// Words of the table of ways that each end has.
     stride: u32,
-    /// Whether a scheduler ranks packets by the bytes that their flow has left.
-    ranks: bool,
+    /// Whether something depends on where in its flow a packet is: its tag, or its rank.
+    reads_position: bool,
     /// No engine knows more than this much less than everything up to now.
     lookahead: Span,
 }
@@ -146,12 +148,13 @@ impl Hosts {
                 seed: setup.seed,
                 // The links of a way, and two words for the host's delay.
                 stride: routes.longest() + 2,
-                ranks: setup.ranks(),
+                reads_position: setup.ranks() || setup.tagging.is_some(),
                 lookahead: setup.lookahead(),
             },
             routes,
             tally: Tally::default(),
             progress_at: Time::ZERO,
+            least_timer: least_timer(setup),
         };
         hosts.look_ahead();
         Ok(hosts)
@@ -161,6 +164,14 @@ impl Hosts {
     #[inline]
     pub(crate) const fn next_at(&self) -> Time {
         self.next_at
+    }
+
+    /// Whether the hosts only answer arrivals until `stop`, `ahead` from now: no flow starts and no
+    /// timer runs out, not even one that is set meanwhile. Hosts do not hear of each other, so each
+    /// may then be served alone.
+    #[inline]
+    pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {
+        self.next_at >= stop && ahead <= self.least_timer
     }
 
     fn look_ahead(&mut self) {
@@ -194,51 +205,53 @@ impl Hosts {
     /// A packet arrives at its host.
     #[inline]
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
-        if fabric.packets[arrival.packet].end == EndId::NONE {
+        let packet = &fabric.packets[arrival.packet];
+        let (end, now) = (packet.end, arrival.at);
+        if end == EndId::NONE {
             fabric.on_pause(arrival);
             return;
         }
-        let packet = &fabric.packets[arrival.packet];
-        let (end, now) = (packet.end, arrival.at);
-        self.progress_at = now;
         self.tally.delivered += 1;
         let connection = &mut self.connections[end.slot()];
         connection.in_flight -= 1;
-        let side = end.side();
         match &mut connection.ends {
             Ends::Tcp(ends) => {
-                let segment = if packet.whole == 0 {
-                    packet.segment()
+                let endpoint = &mut ends[end.side() as usize];
+                if packet.whole == 0 {
+                    endpoint.on_segment(&packet.segment(), now);
                 } else {
-                    Segment {
-                        ecn: packet.ecn,
-                        ..self.wholes.take(packet.whole - 1)
-                    }
-                };
-                ends[side as usize].on_segment(&segment, now);
+                    let whole = self.wholes.take(packet.whole - 1);
+                    let ecn = packet.ecn;
+                    endpoint.on_segment(&Segment { ecn, ..whole }, now);
+                }
             }
-            Ends::Dcqcn(ends) => match side {
+            Ends::Dcqcn(ends) => match end.side() {
                 Side::Source => ends.0.on_packet(&packet.dcqcn(), now),
                 Side::Sink => ends.1.on_packet(&packet.dcqcn(), now),
             },
         }
         fabric.packets.free(arrival.packet);
-        let has_news = match side {
-            Side::Sink => {
-                connection.phase == Phase::Sending && connection.ends.received() >= connection.goal
-            }
-            Side::Source => {
-                connection.phase < Phase::Idle && connection.ends.acked() >= connection.goal
-            }
+        let (phase, goal) = (connection.phase, connection.goal);
+        let goes_on = match end.side() {
+            Side::Sink => phase != Phase::Sending || connection.ends.received() < goal,
+            Side::Source => phase >= Phase::Idle || connection.ends.acked() < goal,
         };
-        if has_news {
+        if goes_on && phase != Phase::Over {
+            self.pump(fabric, end, now);
+        } else {
+            self.turn_page(fabric, end, now);
+        }
+    }
+
+    /// A packet arrives after which the flow is further than before, or over.
+    #[inline(never)]
+    fn turn_page<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &self.connections[end.slot()];
+        if connection.phase != Phase::Over {
             self.advance(end, now);
         }
-        self.pump(fabric, end, now);
-        let connection = &self.connections[end.slot()];
-        if connection.phase == Phase::Over && connection.in_flight == 0 {
-            self.release(end, now);
-        }
+        self.pump_rarely(fabric, end, now);
+        self.release_if_over(end, now);
     }
 
     /// The network dropped a packet.
@@ -248,11 +261,8 @@ impl Hosts {
         if packet.whole != 0 {
             self.wholes.take(packet.whole - 1);
         }
-        let connection = &mut self.connections[packet.end.slot()];
-        connection.in_flight -= 1;
-        if connection.phase == Phase::Over && connection.in_flight == 0 {
-            self.release(packet.end, at);
-        }
+        self.connections[packet.end.slot()].in_flight -= 1;
+        self.release_if_over(packet.end, at);
     }
 
     /// Hears of the packets that the network has dropped.
@@ -332,46 +342,64 @@ impl Hosts {
         lines.join("\n")
     }
 
-    /// Gives the place of a connection back.
-    fn release(&mut self, end: EndId, now: Time) {
+    /// Gives the place of a connection back once nothing of it is left.
+    fn release_if_over(&mut self, end: EndId, now: Time) {
         let slot = end.slot();
-        self.connections[slot].armed = [Time::MAX; 2];
-        self.free.push(Reverse((now, slot as u32)));
+        let connection = &mut self.connections[slot];
+        if connection.phase == Phase::Over && connection.in_flight == 0 {
+            connection.armed = [Time::MAX; 2];
+            self.free.push(Reverse((now, slot as u32)));
+        }
+    }
+
+    /// The same as `pump`, once more in the program: the other is for arrivals.
+    #[inline(never)]
+    fn pump_rarely<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        self.pump(fabric, end, now);
     }
 
     /// Sends what an end has to send, and sets its timer.
-    #[inline]
+    #[inline(always)]
     fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
-        let side = end.side();
-        let rules = &self.rules;
-        let blank = Packet {
-            end: end.peer(),
-            route: end.peer().0 * rules.stride,
-            class: connection.service,
-            ..Packet::default()
-        };
+        let (side, rules) = (end.side(), &self.rules);
+        // Packets are written in one go, each field from where it is: what is put together first
+        // and copied then makes the processor wait.
         match &mut connection.ends {
             Ends::Tcp(ends) => {
                 let endpoint = &mut ends[side as usize];
                 while let Some(segment) = endpoint.poll_segment(now) {
-                    let mut packet = blank;
-                    // Both fit: the set-up was checked for it.
-                    packet.len = segment.len as u16;
-                    packet.size = rules.accounting.size(segment.len) as u16;
-                    packet.set_segment(&segment);
-                    if Packet::is_too_small_for(&segment) {
-                        packet.whole = self.wholes.insert(segment) + 1;
-                    }
-                    if let Some(tagging) = &mut connection.tagging {
+                    let (mut class, mut ecn, mut urgency, mut whole) =
+                        (connection.service, segment.ecn, 0, 0);
+                    if rules.reads_position {
                         let position = endpoint.position(&segment);
-                        tag(&mut packet, tagging, position, now);
+                        if let Some(tagging) = &mut connection.tagging {
+                            (class, ecn) = tag(tagging, &segment, position, class, now);
+                        }
+                        let left = connection.goal - position.unwrap_or(connection.goal);
+                        urgency = u32::try_from(left).unwrap_or(u32::MAX);
                     }
-                    if rules.ranks && side == Side::Source {
-                        let sent = endpoint.position(&segment).unwrap_or(connection.goal);
-                        let left = connection.goal.saturating_sub(sent);
-                        packet.urgency = u32::try_from(left).unwrap_or(u32::MAX);
+                    if Packet::is_too_small_for(&segment) {
+                        whole = self.wholes.insert(segment) + 1;
                     }
+                    let packet = Packet {
+                        end: end.peer(),
+                        route: end.peer().0 * rules.stride,
+                        link: LinkId(0),
+                        next: LinkId(0),
+                        urgency,
+                        seq: segment.seq.0,
+                        ack: segment.ack.0,
+                        window: segment.window,
+                        whole,
+                        // Both fit: the set-up was checked for it.
+                        size: rules.accounting.size(segment.len) as u16,
+                        len: segment.len as u16,
+                        flags: segment.flags.bits(),
+                        ecn,
+                        class,
+                        is_retransmission: segment.is_retransmission,
+                    };
                     connection.in_flight += 1;
                     self.tally.sent += 1;
                     fabric.send(packet, now);
@@ -383,14 +411,20 @@ impl Hosts {
                     Side::Sink => ends.1.poll_packet(),
                 };
                 let Some(next) = next else { break };
-                let mut packet = blank;
-                packet.len = next.len as u16;
-                packet.size = rules.accounting.size(next.len) as u16;
-                packet.set_dcqcn(&next);
-                if next.kind != dcqcn::Kind::Data {
+                let mut packet = Packet {
+                    end: end.peer(),
+                    route: end.peer().0 * rules.stride,
+                    size: rules.accounting.size(next.len) as u16,
+                    len: next.len as u16,
                     // Feedback has the first class to itself, which is never paused.
-                    packet.class = 0;
-                }
+                    class: if next.kind == dcqcn::Kind::Data {
+                        connection.service
+                    } else {
+                        0
+                    },
+                    ..Packet::default()
+                };
+                packet.set_dcqcn(&next);
                 connection.in_flight += 1;
                 self.tally.sent += 1;
                 fabric.send(packet, now);
@@ -429,11 +463,8 @@ impl Hosts {
                 self.end_flow(end);
             }
         }
-        self.pump(fabric, end, now);
-        let connection = &self.connections[end.slot()];
-        if connection.phase == Phase::Over && connection.in_flight == 0 {
-            self.release(end, now);
-        }
+        self.pump_rarely(fabric, end, now);
+        self.release_if_over(end, now);
     }
 
     /// The application at a source writes its next bytes.
@@ -451,7 +482,7 @@ impl Hosts {
         if has_more {
             self.arm(next, Wake::application(end));
         }
-        self.pump(fabric, end, now);
+        self.pump_rarely(fabric, end, now);
     }
 
     /// Starts the next flow of the list.
@@ -483,7 +514,7 @@ impl Hosts {
         match flow.rate {
             None => {
                 connection.ends.write(bytes, now);
-                self.pump(fabric, end, now);
+                self.pump_rarely(fabric, end, now);
             }
             Some(rate) => {
                 connection.writer = Some(Box::new(Writer {
@@ -590,22 +621,47 @@ impl Hosts {
     }
 }
 
+/// The shortest time for which a timer is ever set.
+fn least_timer(setup: &Setup) -> Span {
+    if setup.flows.iter().any(|flow| flow.rate.is_some()) {
+        return Span::ZERO;
+    }
+    let timers = setup.transports.iter().map(|transport| match transport {
+        Transport::Dcqcn(_) => Span::ZERO,
+        Transport::Tcp(tcp) => {
+            let stacks = [&tcp.source.config, &tcp.sink.config];
+            let timers =
+                stacks.map(|stack| stack.rto_min.min(stack.rto_initial).min(stack.ack_delay));
+            timers[0].min(timers[1])
+        }
+    });
+    timers.min().unwrap_or(Span::ZERO)
+}
+
 /// Bytes that an application with a rate writes at a time: a full segment of Ethernet.
 const CHUNK: u32 = 1460;
 
-/// Gives a packet the class that its place in the flow asks for. The last class of the tags is
-/// that of the flow's service.
-fn tag(packet: &mut Packet, tagging: &mut Pias, position: Option<u64>, now: Time) {
+/// The class that a segment's place in the flow asks for, and its codepoint then. The last class of
+/// the tags is that of the flow's service.
+fn tag(
+    tagging: &mut Pias,
+    segment: &Segment,
+    position: Option<u64>,
+    service: u8,
+    now: Time,
+) -> (u8, Ecn) {
     let class = match position {
-        Some(position) => tagging.class(position, u32::from(packet.len), now),
+        Some(position) => tagging.class(position, segment.len, now),
         None => Pias::CONTROL,
     };
-    if tagging.forces_ect(class) {
-        packet.ecn = Ecn::Ect0;
-    }
-    packet.class = if class < tagging.last_class() {
-        class
+    let ecn = if tagging.forces_ect(class) {
+        Ecn::Ect0
     } else {
-        class.saturating_add(packet.class)
+        segment.ecn
     };
+    if class < tagging.last_class() {
+        (class, ecn)
+    } else {
+        (class.saturating_add(service), ecn)
+    }
 }

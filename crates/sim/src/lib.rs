@@ -18,6 +18,7 @@ pub mod run;
 pub mod setup;
 mod slab;
 pub mod topology;
+pub mod trace;
 mod world;
 
 pub use fabric::LinkCount;

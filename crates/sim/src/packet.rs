@@ -103,17 +103,6 @@ impl Packet {
         segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
     }
 
-    /// Puts the headers of a segment in.
-    #[inline]
-    pub(crate) fn set_segment(&mut self, segment: &Segment) {
-        self.seq = segment.seq.0;
-        self.ack = segment.ack.0;
-        self.window = segment.window;
-        self.flags = segment.flags.bits();
-        self.ecn = segment.ecn;
-        self.is_retransmission = segment.is_retransmission;
-    }
-
     /// The segment, without what a packet has no room for.
     #[inline]
     pub(crate) fn segment(&self) -> Segment {
