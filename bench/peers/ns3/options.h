@@ -92,6 +92,16 @@ class Options
         return CountOf("--" + name, Text(name), least, most);
     }
 
+    bool IsStar() const
+    {
+        return Is("scenario", "star", "leaf-spine");
+    }
+
+    uint32_t Mss() const
+    {
+        return Count("mss", 1, 60'000);
+    }
+
   private:
     std::map<std::string, std::string> m_values{
         {"scenario", "star"},
@@ -105,9 +115,10 @@ class Options
         {"rate-gbps", "10"},
         // Propagation of one link.
         {"delay-us", "25"},
-        // A packet that finds this many waiting, the one on the wire not counted, is marked.
+        // A packet that finds this many waiting, the one on the wire not counted, is marked; one
+        // that finds as many as the buffer holds is dropped. In bytes, a packet is a full one.
         {"threshold-packets", "65"},
-        {"threshold-unit", "bytes"},
+        {"unit", "bytes"},
         {"buffer-packets", "1000"},
         {"mss", "1460"},
         {"timestamps", "off"},
@@ -194,8 +205,9 @@ ReadFlows(const std::string& path, uint32_t hosts, uint32_t spines)
         }
         // The whole flow is one write, so it has to fit the largest send buffer.
         flow.bytes = CountOf(where + "bytes", field[4], 1, 4'000'000'000);
-        flow.spine = field.size() > 5 ? CountOf(where + "spine", field[5], 0, spines - 1)
-                                      : HashOf(flow.source, flow.destination, flows.size()) % spines;
+        uint32_t hash = HashOf(flow.source, flow.destination, flows.size());
+        flow.spine =
+            field.size() > 5 ? CountOf(where + "spine", field[5], 0, spines - 1) : hash % spines;
         flow.ack_spine =
             field.size() > 6 ? CountOf(where + "ack_spine", field[6], 0, spines - 1) : flow.spine;
         flows.push_back(flow);

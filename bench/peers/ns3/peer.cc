@@ -1,401 +1,20 @@
 // A peer for Tidegate's simulator: the same scenario in ns-3.37, with the best settings we know.
-// README.md beside the parent folder's script says what is measured and where the models differ.
+// ../README.md says what is measured and where the models differ.
 
-#include "options.h"
+#include "fabric.h"
 
 #include "ns3/core-module.h"
-#include "ns3/internet-module.h"
-#include "ns3/network-module.h"
-#include "ns3/point-to-point-module.h"
-#include "ns3/traffic-control-module.h"
 
-#include <algorithm>
 #include <iomanip>
 #include <numeric>
 #include <sys/resource.h>
 
-using namespace ns3;
+#ifndef PEER_VERSION
+#define PEER_VERSION "?"
+#endif
 
 namespace
 {
-
-// Senders use the ports from here on, one per flow; all receivers listen on the port below it.
-constexpr uint16_t FIRST_PORT = 1024;
-constexpr uint16_t LISTENING_PORT = FIRST_PORT - 1;
-
-// IPv4 and TCP headers at their largest: what is longer on the IP layer carries data.
-constexpr uint32_t LONGEST_EMPTY_PACKET = 80;
-
-constexpr uint32_t NETWORK = 0x0a000000;
-
-Ipv4Address
-AddressOf(uint32_t host)
-{
-    return Ipv4Address(NETWORK + host + 1);
-}
-
-uint32_t
-HostOf(Ipv4Address address)
-{
-    return address.Get() - NETWORK - 1;
-}
-
-std::vector<Flow> g_flows;
-// By sending host, the flows in the order of their ports.
-std::vector<std::vector<uint32_t>> g_flowsOfHost;
-
-Flow&
-FlowOf(Ipv4Address sender, uint16_t port)
-{
-    return g_flows[g_flowsOfHost[HostOf(sender)][port - FIRST_PORT]];
-}
-
-// ---------------------------------------------------------------- what is observed
-
-struct Port
-{
-    uint32_t waitingInDisc = 0;
-    uint32_t waitingInDevice = 0;
-    uint32_t most = 0;
-    Time since;
-    double packetSeconds = 0;
-    double squareSeconds = 0;
-};
-
-struct Observed
-{
-    Time from;
-    Time until = Time::Max();
-    uint64_t hops = 0;
-    uint64_t dataSent = 0;
-    uint64_t dataEnqueued = 0;
-    uint64_t dataMarked = 0;
-    uint64_t drops = 0;
-    uint64_t bytesDelivered = 0;
-    uint32_t finished = 0;
-};
-
-Observed g_seen;
-
-bool
-IsObservedNow()
-{
-    Time now = Simulator::Now();
-    return g_seen.from <= now && now < g_seen.until;
-}
-
-// Adds the time since the last change, as far as it lies in the window.
-void
-Integrate(Port* port)
-{
-    Time now = Simulator::Now();
-    Time begin = std::max(port->since, g_seen.from);
-    Time end = std::min(now, g_seen.until);
-    if (begin < end)
-    {
-        double waiting = port->waitingInDisc + port->waitingInDevice;
-        double seconds = (end - begin).GetSeconds();
-        port->packetSeconds += waiting * seconds;
-        port->squareSeconds += waiting * waiting * seconds;
-        port->most = std::max(port->most, port->waitingInDisc + port->waitingInDevice);
-    }
-    port->since = now;
-}
-
-void
-OnDiscLength(Port* port, uint32_t, uint32_t packets)
-{
-    Integrate(port);
-    port->waitingInDisc = packets;
-}
-
-void
-OnDeviceLength(Port* port, uint32_t, uint32_t packets)
-{
-    Integrate(port);
-    port->waitingInDevice = packets;
-}
-
-void
-OnEnqueue(Ptr<const QueueDiscItem> item)
-{
-    g_seen.dataEnqueued += item->GetSize() > LONGEST_EMPTY_PACKET && IsObservedNow();
-}
-
-void
-OnMark(Ptr<const QueueDiscItem> item, const char*)
-{
-    g_seen.dataMarked += item->GetSize() > LONGEST_EMPTY_PACKET && IsObservedNow();
-}
-
-void
-OnDrop(Ptr<const QueueDiscItem>)
-{
-    ++g_seen.drops;
-}
-
-void
-OnDeviceDrop(Ptr<const Packet>)
-{
-    ++g_seen.drops;
-}
-
-void
-OnHop(Ptr<const Packet>)
-{
-    ++g_seen.hops;
-}
-
-// The first hop. The packet still has the two bytes of the point-to-point header.
-void
-OnHopFromHost(Ptr<const Packet> packet)
-{
-    ++g_seen.hops;
-    g_seen.dataSent += packet->GetSize() > LONGEST_EMPTY_PACKET + 2;
-}
-
-// ---------------------------------------------------------------- the way of a packet
-
-// Routes in constant time and without allocation: hosts have one link, and a switch knows its port
-// by destination, or by the spine of the flow. ns-3 itself has no ECMP per flow.
-class FixedPath : public Ipv4RoutingProtocol
-{
-  public:
-    // The links in the order in which they were added.
-    std::vector<Ptr<Ipv4Route>> links;
-    // For a switch: of the hosts from `firstBelow` on, link i leads to those from
-    // i * hostsPerLink on; other destinations leave by link `linksBelow` + spine.
-    uint32_t firstBelow = 0;
-    uint32_t hostsPerLink = 1;
-    uint32_t linksBelow = 0;
-    bool isHost = false;
-
-    Ptr<Ipv4Route> RouteOutput(Ptr<Packet>,
-                               const Ipv4Header&,
-                               Ptr<NetDevice>,
-                               Socket::SocketErrno& error) override
-    {
-        error = Socket::ERROR_NOTERROR;
-        return links[0];
-    }
-
-    bool RouteInput(Ptr<const Packet> packet,
-                    const Ipv4Header& header,
-                    Ptr<const NetDevice>,
-                    UnicastForwardCallback forward,
-                    MulticastForwardCallback,
-                    LocalDeliverCallback deliver,
-                    ErrorCallback) override
-    {
-        if (isHost)
-        {
-            deliver(packet, header, 1);
-            return true;
-        }
-        uint32_t link = (HostOf(header.GetDestination()) - firstBelow) / hostsPerLink;
-        if (link >= linksBelow)
-        {
-            link = linksBelow + SpineOf(packet, header);
-        }
-        forward(links[link], packet, header);
-        return true;
-    }
-
-    void NotifyInterfaceUp(uint32_t) override
-    {
-    }
-
-    void NotifyInterfaceDown(uint32_t) override
-    {
-    }
-
-    void NotifyAddAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void NotifyRemoveAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void SetIpv4(Ptr<Ipv4>) override
-    {
-    }
-
-    void PrintRoutingTable(Ptr<OutputStreamWrapper>, Time::Unit) const override
-    {
-    }
-
-  private:
-    static uint32_t SpineOf(Ptr<const Packet> packet, const Ipv4Header& header)
-    {
-        uint8_t ports[4];
-        packet->CopyData(ports, sizeof(ports));
-        uint16_t from = ports[0] << 8 | ports[1];
-        uint16_t to = ports[2] << 8 | ports[3];
-        return to == LISTENING_PORT ? FlowOf(header.GetSource(), from).spine
-                                    : FlowOf(header.GetDestination(), to).ack_spine;
-    }
-};
-
-class Fabric
-{
-  public:
-    explicit Fabric(const Options& options)
-        : m_options(options),
-          m_rate(DataRate(options.Number("rate-gbps", 1e-3, 1e3) * 1e9)),
-          m_isStar(options.Is("scenario", "star", "leaf-spine"))
-    {
-        uint32_t limit = options.Count("buffer-packets", 1, 10'000'000);
-        uint32_t threshold = options.Count("threshold-packets", 2, 1'000'000);
-        bool inBytes = options.Is("threshold-unit", "bytes", "packets");
-        uint32_t unit = inBytes ? options.Count("mss", 1, 60'000) + 40 : 1;
-        // One packet waits in the device, where RED does not see it, whenever the disc holds any.
-        double inDisc = static_cast<double>(threshold - 1) * unit;
-        std::string size = std::to_string(static_cast<uint64_t>(limit) * unit);
-        m_marking.SetRootQueueDisc("ns3::RedQueueDisc",
-                                   "MinTh", DoubleValue(inDisc),
-                                   "MaxTh", DoubleValue(inDisc),
-                                   "MaxSize", StringValue(size + (inBytes ? "B" : "p")),
-                                   "QW", DoubleValue(1),
-                                   "Gentle", BooleanValue(false),
-                                   "UseEcn", BooleanValue(true),
-                                   "UseHardDrop", BooleanValue(false),
-                                   "MeanPktSize", UintegerValue(1500),
-                                   "LinkBandwidth", DataRateValue(m_rate));
-        // A device queue of one packet: the default of 100 would hide the queue from RED.
-        m_wires.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
-        m_wires.SetDeviceAttribute("DataRate", DataRateValue(m_rate));
-        uint32_t packet = options.Count("mss", 1, 60'000) + 52;
-        m_wires.SetDeviceAttribute("Mtu", UintegerValue(std::max(packet, 1500U)));
-        double delay = options.Number("delay-us", 0, 1e6);
-        m_wires.SetChannelAttribute("Delay", TimeValue(Seconds(delay * 1e-6)));
-        m_stack.SetIpv6StackInstall(false);
-
-        if (m_isStar)
-        {
-            BuildSwitch(0, options.Count("hosts", 2, 60'000));
-        }
-        else
-        {
-            BuildLeafSpine();
-        }
-    }
-
-    std::vector<Ptr<Node>> hosts;
-    std::vector<std::unique_ptr<Port>> ports;
-    // By host, the switch port that leads to it.
-    std::vector<Port*> portTo;
-
-  private:
-    struct Machine
-    {
-        Ptr<Node> node;
-        Ptr<FixedPath> path;
-    };
-
-    Machine Build()
-    {
-        Machine machine{CreateObject<Node>(), CreateObject<FixedPath>()};
-        m_stack.Install(machine.node);
-        machine.node->GetObject<Ipv4>()->SetRoutingProtocol(machine.path);
-        return machine;
-    }
-
-    // A switch with so many hosts, the first of which is `first`.
-    Machine BuildSwitch(uint32_t first, uint32_t count)
-    {
-        Machine hub = Build();
-        hub.path->firstBelow = first;
-        hub.path->linksBelow = count;
-        for (uint32_t i = 0; i < count; ++i)
-        {
-            Machine host = Build();
-            host.path->isHost = true;
-            NetDeviceContainer ends = m_wires.Install(host.node, hub.node);
-            AddHostEnd(host, ends.Get(0), first + i);
-            portTo.push_back(AddSwitchEnd(hub, ends.Get(1), &OnHopFromHost));
-            hosts.push_back(host.node);
-        }
-        return hub;
-    }
-
-    void BuildLeafSpine()
-    {
-        uint32_t perLeaf = m_options.Count("hosts-per-leaf", 1, 10'000);
-        std::vector<Machine> spines(m_options.Count("spines", 1, 1000));
-        std::vector<Machine> leaves(m_options.Count("leaves", 1, 1000));
-        for (uint32_t i = 0; i < leaves.size(); ++i)
-        {
-            leaves[i] = BuildSwitch(i * perLeaf, perLeaf);
-        }
-        for (Machine& spine : spines)
-        {
-            spine = Build();
-            spine.path->hostsPerLink = perLeaf;
-            spine.path->linksBelow = leaves.size();
-            for (Machine& leaf : leaves)
-            {
-                NetDeviceContainer ends = m_wires.Install(leaf.node, spine.node);
-                AddSwitchEnd(leaf, ends.Get(0), &OnHop);
-                AddSwitchEnd(spine, ends.Get(1), &OnHop);
-            }
-        }
-    }
-
-    // Adds the interface by hand, because the address helper would install FqCoDel.
-    static void AddInterface(const Machine& machine, Ptr<NetDevice> device, Ipv4Address address)
-    {
-        Ptr<Ipv4> ipv4 = machine.node->GetObject<Ipv4>();
-        uint32_t interface = ipv4->AddInterface(device);
-        if (address != Ipv4Address::GetAny())
-        {
-            ipv4->AddAddress(interface, Ipv4InterfaceAddress(address, Ipv4Mask::GetOnes()));
-        }
-        ipv4->SetUp(interface);
-        Ptr<Ipv4Route> route = Create<Ipv4Route>();
-        route->SetSource(address);
-        route->SetGateway(Ipv4Address::GetZero());
-        route->SetOutputDevice(device);
-        machine.path->links.push_back(route);
-    }
-
-    // A host's queue is as long as its window needs: the sender never loses a packet to itself.
-    static void AddHostEnd(const Machine& host, Ptr<NetDevice> device, uint32_t index)
-    {
-        AddInterface(host, device, AddressOf(index));
-        Ptr<Queue<Packet>> queue = DynamicCast<PointToPointNetDevice>(device)->GetQueue();
-        queue->SetMaxSize(QueueSize("10000000p"));
-        queue->TraceConnectWithoutContext("Drop", MakeCallback(&OnDeviceDrop));
-        device->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&OnHop));
-    }
-
-    Port* AddSwitchEnd(const Machine& hub, Ptr<NetDevice> device, void (*onHop)(Ptr<const Packet>))
-    {
-        AddInterface(hub, device, Ipv4Address::GetAny());
-        ports.push_back(std::make_unique<Port>());
-        Port* port = ports.back().get();
-        Ptr<QueueDisc> disc = m_marking.Install(device).Get(0);
-        disc->TraceConnectWithoutContext("PacketsInQueue", MakeBoundCallback(&OnDiscLength, port));
-        disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&OnEnqueue));
-        disc->TraceConnectWithoutContext("Mark", MakeCallback(&OnMark));
-        disc->TraceConnectWithoutContext("Drop", MakeCallback(&OnDrop));
-        Ptr<Queue<Packet>> queue = DynamicCast<PointToPointNetDevice>(device)->GetQueue();
-        queue->TraceConnectWithoutContext("PacketsInQueue",
-                                          MakeBoundCallback(&OnDeviceLength, port));
-        queue->TraceConnectWithoutContext("Drop", MakeCallback(&OnDeviceDrop));
-        device->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(onHop));
-        return port;
-    }
-
-    const Options& m_options;
-    DataRate m_rate;
-    bool m_isStar;
-    PointToPointHelper m_wires;
-    TrafficControlHelper m_marking;
-    InternetStackHelper m_stack;
-};
-
-// ---------------------------------------------------------------- flows
 
 void
 OnData(Flow* flow, Ptr<Socket> socket)
@@ -404,7 +23,7 @@ OnData(Flow* flow, Ptr<Socket> socket)
     {
         if (packet->GetSize() == 0)
         {
-            return;
+            break; // the end of the stream
         }
         flow->received += packet->GetSize();
         g_seen.bytesDelivered += IsObservedNow() ? packet->GetSize() : 0;
@@ -488,7 +107,7 @@ SetTransport(const Options& options)
     };
     set("TcpL4Protocol::SocketType", TypeIdValue(TcpDctcp::GetTypeId()));
     set("TcpL4Protocol::RecoveryType", TypeIdValue(TcpPrrRecovery::GetTypeId()));
-    set("TcpSocket::SegmentSize", UintegerValue(options.Count("mss", 1, 60'000)));
+    set("TcpSocket::SegmentSize", UintegerValue(options.Mss()));
     set("TcpSocket::InitialCwnd", UintegerValue(options.Count("initial-window", 1, 10'000)));
     set("TcpSocket::DelAckCount", UintegerValue(1));
     set("TcpSocket::SndBufSize", UintegerValue(largest));
@@ -559,10 +178,9 @@ SegmentsOfAllFlows(uint32_t mss)
 void
 Report(const Options& options, Fabric& fabric, double cpuSeconds)
 {
-    bool isStar = options.Is("scenario", "star", "leaf-spine");
     double window = (std::min(Simulator::Now(), g_seen.until) - g_seen.from).GetSeconds();
     std::vector<Port*> averaged;
-    if (isStar)
+    if (options.IsStar())
     {
         averaged.push_back(fabric.portTo[g_flows[0].destination]);
     }
@@ -602,10 +220,10 @@ Report(const Options& options, Fabric& fabric, double cpuSeconds)
     double total = std::accumulate(fcts.begin(), fcts.end(), 0.0);
     bool isComplete = fcts.size() == g_flows.size();
     uint64_t sent = g_seen.dataSent;
-    uint64_t once = SegmentsOfAllFlows(options.Count("mss", 1, 60'000));
+    uint64_t once = SegmentsOfAllFlows(options.Mss());
 
     auto ratio = [](double a, double b) { return b > 0 ? a / b : 0.0; };
-    std::cout << std::setprecision(9) << "{\"simulator\":\"ns-3.37\",\"scenario\":\""
+    std::cout << std::setprecision(9) << "{\"simulator\":\"ns-" PEER_VERSION "\",\"scenario\":\""
               << options.Text("scenario") << "\",\"packet_hops\":" << g_seen.hops
               << ",\"cpu_seconds\":" << cpuSeconds
               << ",\"packet_hops_per_cpu_second\":" << ratio(g_seen.hops, cpuSeconds)
@@ -642,7 +260,7 @@ main(int count, char** arguments)
     // 1502 bytes at 10 Gb/s take 1201.6 ns, which the default of nanoseconds would cut.
     Time::SetResolution(Time::PS);
     Options options(count, arguments);
-    bool isStar = options.Is("scenario", "star", "leaf-spine");
+    bool isStar = options.IsStar();
     uint32_t spines = isStar ? 1 : options.Count("spines", 1, 1000);
     uint32_t hosts = isStar ? options.Count("hosts", 2, 60'000)
                             : options.Count("leaves", 1, 1000) *
