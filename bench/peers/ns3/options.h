@@ -129,7 +129,8 @@ class Options
         {"until-s", "0"},
         // A run that has not finished by then ends, and its unfinished flows are left blank.
         {"time-limit-s", "100"},
-        {"scheduler", "ns3::MapScheduler"},
+        // The fastest of ns-3's event lists here; all give the same results.
+        {"scheduler", "ns3::PriorityQueueScheduler"},
     };
 };
 
