@@ -6,6 +6,7 @@
 
 pub mod flow;
 pub mod network;
+pub mod workload;
 
 pub use flow::Flow;
 pub use network::{HostId, Link, LinkId, Network, NodeId};
