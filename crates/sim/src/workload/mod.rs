@@ -10,7 +10,7 @@
 //! | [`long_lived`] | named flows, endless or not, limited in rate or not |
 //! | [`List`] | an exact list from a CSV file |
 //!
-//! [`probe`] has pings, which are no flows.
+//! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run ends.
 //!
 //! ```
 //! use tidegate_sim::workload::{Source, Traffic};
@@ -40,6 +40,7 @@ mod published;
 mod service;
 mod size;
 mod text;
+mod window;
 
 pub use hosts::Hosts;
 pub use list::{Entry, List};
@@ -50,6 +51,7 @@ pub use published::Published;
 pub use service::Assignment;
 pub use size::{Distribution, Mean, Rounding, Sampler, Sizes, Table};
 pub use text::{Fault, LineError};
+pub use window::{Drain, Window};
 
 use std::fmt::{self, Display, Formatter};
 
