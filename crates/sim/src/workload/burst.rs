@@ -100,7 +100,7 @@ impl Config {
 
     fn check(&self, from: &[HostId], to: &[HostId]) -> Result<(), ConfigError> {
         let alone = |dst: &HostId| from.iter().all(|src| src == dst);
-        if to.iter().any(alone) {
+        if to.is_empty() || to.iter().any(alone) {
             let allowed = "hosts other than the receiver";
             return Err(ConfigError::out_of_range(
                 "from",
@@ -235,6 +235,23 @@ mod tests {
         }
         assert_eq!(all, flows(&config, 1).unwrap());
         assert_ne!(all, flows(&config, 2).unwrap());
+    }
+
+    #[test]
+    fn a_network_without_hosts_has_no_bursts() {
+        let config = Config {
+            to: Hosts::All,
+            ..Config::default()
+        };
+        for hosts in 0..2 {
+            let site = Site {
+                hosts,
+                rack: &|_| 0,
+                seed: 1,
+                place: 0,
+            };
+            assert!(config.flows(&site).is_err());
+        }
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl List {
                 accepted: accepted.into(),
             };
             let cells: Vec<&str> = row.split(',').map(str::trim).collect();
-            let is_header = !has_names && entries.is_empty() && cells.iter().any(is_name);
+            let is_header = !has_names && entries.is_empty() && cells.iter().skip(1).any(is_name);
             if is_header {
                 columns = header(&cells)
                     .map_err(|(cell, fault)| wrong("header", cell, fault, COLUMNS))?;
@@ -238,10 +238,10 @@ impl Entry {
     }
 }
 
-/// Whether a cell of the first line makes it a line of names. An id may be any word, so that it does
-/// not tell.
+/// Whether a cell of the first line makes it a line of names. The first cell does not tell, as an id
+/// may be any word.
 fn is_name(cell: &&str) -> bool {
-    Column::named(cell).is_some_and(|column| column != Column::Id)
+    Column::named(cell).is_some()
 }
 
 /// The columns that a line of names tells.
@@ -308,6 +308,12 @@ mod tests {
             (Some(3), None, 255)
         );
         assert_eq!(&*entry.id, "7");
+    }
+
+    #[test]
+    fn an_id_may_be_the_name_of_a_column() {
+        let list = List::parse("src,0,0,1,5\nid,0,0,1,5\n").unwrap();
+        assert_eq!(list.entries.len(), 2);
     }
 
     #[test]

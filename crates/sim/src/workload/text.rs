@@ -40,14 +40,14 @@ pub enum Fault {
     NotANumber,
     /// The last line does not end at 1.
     NotOne,
+    /// It has a fraction, and must be whole.
+    NotWhole,
     /// Sender and receiver are the same host.
     SameHost,
     /// It is larger than what is allowed.
     TooLarge,
     /// No column has this name.
     UnknownColumn,
-    /// It has a fraction, and must be whole.
-    NotWhole,
     /// It is zero.
     Zero,
 }
