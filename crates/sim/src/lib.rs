@@ -20,6 +20,7 @@ mod slab;
 pub mod topology;
 pub mod trace;
 mod world;
+pub mod workload;
 
 pub use fabric::LinkCount;
 pub use flow::Flow;
