@@ -59,8 +59,8 @@ fn random_network(rng: &mut Rng) -> Network {
     network
 }
 
-/// The number of links and of shortest paths between all nodes, by repeated relaxation of all links. Only
-/// the ends of a path are hosts.
+/// The number of links and of shortest paths between all nodes, by repeated relaxation of all
+/// links. Only the ends of a path are hosts.
 fn brute_force(network: &Network, src: NodeId) -> (Vec<u32>, Vec<u64>) {
     let nodes = network.nodes() as usize;
     let mut distance = vec![u32::MAX; nodes];
