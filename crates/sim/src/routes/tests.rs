@@ -190,6 +190,19 @@ fn per_node_choices_differ_between_switches_for_one_flow() {
 }
 
 #[test]
+fn the_per_node_choice_never_changes() {
+    // Worked out apart from this code: a result must not depend on the version that made it.
+    let network = leaf_spine(16, 8, 1);
+    let routes = Routes::new(&network).unwrap();
+    let first = network.switch(16).0;
+    let spines = [0, 1, 2, 3, 4, 5, 6, 7].map(|src| {
+        let out = path(&routes, src, 15, 99);
+        network.link(out[1]).to.0 - first
+    });
+    assert_eq!(spines, [0, 1, 3, 0, 3, 5, 6, 0]);
+}
+
+#[test]
 fn the_flow_only_choice_shares_the_spine_in_both_directions() {
     for network in [leaf_spine(4, 3, 2), fat_tree(6)] {
         let routes = Routes::new(&network).unwrap().with_ecmp(Ecmp::FlowOnly);
