@@ -1,9 +1,9 @@
 //! Ideal times: what a flow takes on a path that it has for itself.
 //!
 //! The network stores and forwards: a packet leaves a node when its last bit has arrived and the
-//! packet before it has left. The sender hands over all packets at once and nothing makes it wait, so
-//! that the result is a bound for every transport, and exact to the picosecond for one whose window
-//! is open.
+//! packet before it has left. The sender hands over all packets at once and nothing makes it wait,
+//! so that the result is a bound for every transport, and exact to the picosecond for one whose
+//! window is open.
 
 use tidegate_units::{ConfigError, Span};
 
@@ -57,13 +57,13 @@ pub fn transit(network: &Network, path: &[LinkId], bytes: u32) -> Span {
     times.fold(network.path_delay(path), |sum, time| sum + time)
 }
 
-/// From the first bit of a flow of `bytes` leaving to its last bit arriving, alone on `path`; zero for
-/// an empty flow. Saturates.
+/// From the first bit of a flow of `bytes` leaving to its last bit arriving, alone on `path`; zero
+/// for an empty flow. Saturates.
 ///
-/// A packet waits at a link for the one before it, so that the last one arrives after the longest chain
-/// of sendings in which each step goes to the next link or to the next packet. Of `n` packets all but
-/// the last are alike: their part of the chain passes each link up to some link `j` once, and `n − 2`
-/// times more the slowest of these. The last packet passes the links from `j` on.
+/// A packet waits at a link for the one before it, so that the last one arrives after the longest
+/// chain of sendings in which each step goes to the next link or to the next packet. Of `n` packets
+/// all but the last are alike: their part of the chain passes each link up to some link `j` once,
+/// and `n − 2` times more the slowest of these. The last packet passes the links from `j` on.
 pub fn completion(network: &Network, path: &[LinkId], bytes: u64, framing: Framing) -> Span {
     if bytes == 0 {
         return Span::ZERO;

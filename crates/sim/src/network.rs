@@ -1,8 +1,8 @@
 //! A network: hosts and switches, and the links between them.
 //!
 //! Hosts come first: node `n` is host `n` as long as `n` is below the number of hosts, and a switch
-//! from there on. A link goes one way; a cable is two links. The egress port of a link belongs to the
-//! node that the link leaves, so that ports and links have the same numbers.
+//! from there on. A link goes one way; a cable is two links. The egress port of a link belongs to
+//! the node that the link leaves, so that ports and links have the same numbers.
 
 use tidegate_units::{ConfigError, Rate, Span};
 

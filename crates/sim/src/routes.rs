@@ -1,8 +1,8 @@
 //! Routes: the shortest paths of a network, and the choice among equal ones.
 //!
 //! Hosts hang on one switch each, so that it is enough to know how far every switch is from every
-//! switch that has hosts: two bytes a pair, 2 MiB for a fat-tree of 11,664 hosts. A path is found link by
-//! link when a flow starts and then kept by the flow.
+//! switch that has hosts: two bytes a pair, 2 MiB for a fat-tree of 11,664 hosts. A path is found
+//! link by link when a flow starts and then kept by the flow.
 
 use tidegate_units::{ConfigError, choices};
 
@@ -107,8 +107,8 @@ impl Routes {
         self
     }
 
-    /// Puts the links from `src` to `dst` into `out`, instead of what was there. `hash` chooses among
-    /// equal paths. The path from a host to itself is empty.
+    /// Puts the links from `src` to `dst` into `out`, instead of what was there. `hash` chooses
+    /// among equal paths. The path from a host to itself is empty.
     pub fn path(&self, src: HostId, dst: HostId, hash: u64, out: &mut Vec<LinkId>) {
         self.walk(src, dst, out, |fork| self.ecmp.choose(hash, fork));
     }
@@ -137,8 +137,8 @@ impl Routes {
         Ok(())
     }
 
-    /// How many ways there are at the first switch from `src` to `dst` that has a choice; one if none
-    /// has.
+    /// How many ways there are at the first switch from `src` to `dst` that has a choice; one if
+    /// none has.
     pub fn choices(&self, src: HostId, dst: HostId) -> u32 {
         let mut at = self.edge(src);
         while let (Some(switch), Some(row)) = (at, self.row(dst)) {
@@ -153,7 +153,7 @@ impl Routes {
         1
     }
 
-    /// How many shortest paths lead from `src` to `dst`; saturates. One leads from a host to itself.
+    /// How many shortest paths lead from `src` to `dst`; saturates. One leads to the host itself.
     pub fn paths(&self, src: HostId, dst: HostId) -> u64 {
         let (Some(start), Some(row), Some(end)) = (self.edge(src), self.row(dst), self.edge(dst))
         else {
@@ -184,8 +184,8 @@ impl Routes {
         self.longest
     }
 
-    /// The switch that a host hangs on, or the host at the other end if there is no switch. Hosts with
-    /// the same one share a rack.
+    /// The switch that a host hangs on, or the host at the other end if there is no switch. Hosts
+    /// with the same one share a rack.
     pub fn rack(&self, host: HostId) -> NodeId {
         let hosts = self.uplinks.len() as u32; // host numbers are u32
         match self.edge(host) {
@@ -334,7 +334,7 @@ const fn mix(hash: u64, node: NodeId) -> u64 {
     finish(finish(hash).wrapping_add(place))
 }
 
-/// SplitMix64's last step (Steele et al., 2014): every bit of the input moves every bit of the output.
+/// SplitMix64's last step (Steele et al., 2014): every bit of the input moves all of the output.
 const fn finish(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

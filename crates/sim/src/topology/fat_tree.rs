@@ -1,7 +1,7 @@
 //! Fat-tree: three tiers of switches with `k` ports each, and `k³/4` hosts.
 //!
-//! Al-Fares et al., "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008.
-//! There are `k` pods, each with `k/2` edge and `k/2` aggregation switches, every edge joined to every
+//! Al-Fares et al., "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008. There
+//! are `k` pods, each with `k/2` edge and `k/2` aggregation switches, every edge joined to every
 //! aggregation switch of its pod. Aggregation switch `a` of each pod is joined to the `k/2` core
 //! switches from `a·k/2` on.
 
@@ -31,8 +31,8 @@ settings! {
 }
 
 impl Config {
-    /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then core
-    /// switches.
+    /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then
+    /// core switches.
     pub fn build(&self) -> Result<Network, ConfigError> {
         if !(2..=MAX_PORTS).contains(&self.k) || !self.k.is_multiple_of(2) {
             let allowed = format!("an even number from 2 to {MAX_PORTS}");

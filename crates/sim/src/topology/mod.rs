@@ -30,7 +30,7 @@ macro_rules! topologies {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Config {
             $(
-                #[doc = concat!("See [`", stringify!($module), "`](mod@", stringify!($module), ").")]
+                #[doc = concat!("See [`", stringify!($module), "`].")]
                 $variant($module::Config),
             )*
         }

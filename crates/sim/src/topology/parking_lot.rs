@@ -1,7 +1,7 @@
-//! Parking lot: a chain of switches with hosts at each, joined by pipes of their own speed and delay.
+//! Parking lot: a chain of switches with hosts, joined by pipes of their own speed and delay.
 //!
-//! A flow that crosses several pipes meets fresh traffic at each of them, as in the multi-bottleneck
-//! network of the ODCTCP thesis (section 6.4.2).
+//! A flow that crosses several pipes meets fresh traffic at each of them, as in the
+//! multi-bottleneck network of the ODCTCP thesis (section 6.4.2).
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
@@ -13,8 +13,8 @@ const MAX_SWITCHES: usize = 4096;
 
 settings! {
     /// Settings of a parking lot. The defaults are the thesis's: 0 (`S1`) and 1 (`S2`) send through
-    /// pipe 1, 2 (`R2`) and 3 (`S3`) stand between pipes 2 and 3, and 4 (`R1`) is at the end. `S1` to
-    /// `R1` meets both slow pipes, `S2` to `R2` the first and `S3` to `R1` the second.
+    /// pipe 1, 2 (`R2`) and 3 (`S3`) stand between pipes 2 and 3, and 4 (`R1`) is at the end. `S1`
+    /// to `R1` meets both slow pipes, `S2` to `R2` the first and `S3` to `R1` the second.
     pub struct Config {
         /// How many hosts there are at each switch, from one end to the other; the length of the
         /// list is the number of switches.
