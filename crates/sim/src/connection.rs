@@ -3,7 +3,7 @@
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
-use tidegate_units::{ByteTime, ConfigError, Rate, Time};
+use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 
 use crate::packet::Side;
 use crate::setup::{Opening, Transport};
@@ -29,6 +29,24 @@ pub(crate) struct Connection {
     pub(crate) tagging: Option<Box<Pias>>,
 }
 
+impl Connection {
+    /// A connection that has carried nothing yet.
+    pub(crate) fn new(ends: Ends, service: u8) -> Self {
+        Self {
+            ends,
+            goal: 0,
+            armed: [Time::MAX; 2],
+            in_flight: 0,
+            flow: 0,
+            before: Counts::default(),
+            service,
+            phase: Phase::Sending,
+            writer: None,
+            tagging: None,
+        }
+    }
+}
+
 /// How far the flow is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -50,7 +68,47 @@ pub(crate) enum Phase {
 )]
 pub(crate) enum Ends {
     Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
+    /// Not a connection at all: packets that go there and back.
+    Prober(Box<Prober>),
     Tcp([Endpoint; 2]),
+}
+
+/// A series of probes.
+#[derive(Debug)]
+pub(crate) struct Prober {
+    pub(crate) every: Span,
+    /// When the next one leaves.
+    pub(crate) next: Time,
+    /// How many are still to leave.
+    pub(crate) left: u32,
+    pub(crate) size: u16,
+    /// When the probe left that the other host has to answer now.
+    pub(crate) to_answer: Option<Time>,
+    /// When each answer came, and how long it took.
+    pub(crate) round_trips: Vec<(Time, Span)>,
+}
+
+impl Prober {
+    /// The time of departure that the next packet from this side carries, if there is one.
+    pub(crate) fn poll(&mut self, side: Side, now: Time) -> Option<Time> {
+        match side {
+            Side::Sink => self.to_answer.take(),
+            Side::Source if self.left > 0 && now >= self.next => {
+                self.left -= 1;
+                self.next = now + self.every;
+                Some(now)
+            }
+            Side::Source => None,
+        }
+    }
+
+    /// A packet arrives that carries the time of departure `sent`.
+    pub(crate) fn on_packet(&mut self, side: Side, sent: Time, now: Time) {
+        match side {
+            Side::Sink => self.to_answer = Some(sent),
+            Side::Source => self.round_trips.push((now, now - sent)),
+        }
+    }
 }
 
 /// What a connection counts for the results of its flows.
@@ -115,6 +173,7 @@ impl Ends {
     pub(crate) fn received(&self) -> u64 {
         match self {
             Self::Dcqcn(ends) => ends.1.delivered(),
+            Self::Prober(_) => 0,
             Self::Tcp(ends) => ends[1].received(),
         }
     }
@@ -124,6 +183,7 @@ impl Ends {
     pub(crate) fn acked(&self) -> u64 {
         match self {
             Self::Dcqcn(ends) => ends.0.acked(),
+            Self::Prober(_) => 0,
             Self::Tcp(ends) => ends[0].acked(),
         }
     }
@@ -134,6 +194,8 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.poll_timeout(),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.poll_timeout(),
+            (Self::Prober(prober), Side::Source) => (prober.left > 0).then_some(prober.next),
+            (Self::Prober(_), Side::Sink) => None,
             (Self::Tcp(ends), side) => ends[side as usize].poll_timeout(),
         }
     }
@@ -143,6 +205,7 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.on_timeout(now),
+            (Self::Prober(_), _) => {}
             (Self::Tcp(ends), side) => ends[side as usize].on_timeout(now),
         }
     }
@@ -151,6 +214,7 @@ impl Ends {
     pub(crate) fn write(&mut self, bytes: u64, now: Time) {
         match self {
             Self::Dcqcn(ends) => ends.0.write(bytes),
+            Self::Prober(_) => {}
             Self::Tcp(ends) => ends[0].write(bytes, now),
         }
     }
@@ -158,7 +222,7 @@ impl Ends {
     /// Whether the ends gave each other up.
     pub(crate) fn is_broken(&self) -> bool {
         match self {
-            Self::Dcqcn(_) => false,
+            Self::Dcqcn(_) | Self::Prober(_) => false,
             Self::Tcp(ends) => ends[0].is_broken() || ends[1].is_broken(),
         }
     }
@@ -174,6 +238,7 @@ impl Ends {
                     marks: stats.notifications as u32,
                 }
             }
+            Self::Prober(_) => Counts::default(),
             Self::Tcp(ends) => Counts {
                 retransmissions: ends[0].stats().retransmissions as u32,
                 timeouts: ends[0].stats().timeouts as u32,

@@ -151,8 +151,8 @@ impl<C: Calendar> Fabric<C> {
             Node::new(Self::ports_of(setup, is_host), links, &ports)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let parts = network.links().iter().zip(&ports).zip(&numbers).enumerate();
-        let wires = parts.map(|(index, ((link, port), id))| Wire {
+        let all = network.links().iter().zip(&ports).zip(&numbers).enumerate();
+        let wires = all.map(|(index, ((link, port), id))| Wire {
             delay: link.delay,
             byte_time: ByteTime::new(link.rate),
             free_at: Time::ZERO,
@@ -201,6 +201,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Sends a packet from its host.
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet that is passed on in memory costs more than all else here"
+    )]
     #[inline(always)]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let link = LinkId(self.ways[packet.route as usize]);
@@ -301,6 +305,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Puts a packet on a link, whose last bit leaves at `end`.
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet that is passed on in memory costs more than all else here"
+    )]
     #[inline(always)]
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
@@ -538,6 +546,10 @@ impl Road {
 }
 
 /// Notes the arrival of a packet whose last bit leaves at `end`.
+#[expect(
+    clippy::inline_always,
+    reason = "its arguments are in registers where it is used"
+)]
 #[inline(always)]
 fn launch<C: Calendar>(
     calendar: &mut C,

@@ -10,7 +10,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_units::{ByteTime, ConfigError, Ecn, Rate, Rng, Span, Time};
 
 use crate::calendar::{Arrival, Calendar};
-use crate::connection::{Connection, Counts, Ends, Phase, Writer};
+use crate::connection::{Connection, Ends, Phase, Prober, Writer};
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::network::{HostId, LinkId};
@@ -19,6 +19,7 @@ use crate::result::FlowResult;
 use crate::routes::Routes;
 use crate::setup::{Accounting, Delayed, HostDelay, Opening, Setup, Transport};
 use crate::slab::Slab;
+use crate::workload::Probe;
 
 /// All hosts.
 pub(crate) struct Hosts {
@@ -38,6 +39,8 @@ pub(crate) struct Hosts {
     /// Segments that do not fit into their packets.
     wholes: Slab<Segment>,
     routes: Routes,
+    /// The way that each flow takes where it has a choice, if they are named.
+    paths: Vec<u32>,
     path: Vec<LinkId>,
     /// The speed of each host's link.
     lines: Vec<Rate>,
@@ -47,6 +50,18 @@ pub(crate) struct Hosts {
     pub(crate) progress_at: Time,
     /// No timer that is set runs out sooner than this.
     least_timer: Span,
+    /// Flows that end by themselves.
+    to_finish: u32,
+    /// When a flow last finished or broke.
+    last_over: Time,
+    probes: Vec<Probe>,
+}
+
+/// How a flow's way is chosen.
+#[derive(Clone, Copy)]
+enum Choice {
+    Hash(u64),
+    Named(u32),
 }
 
 /// What is to be woken: an end × 2, plus 1 for the application at the source.
@@ -120,6 +135,12 @@ impl Hosts {
                 *line = link.rate;
             }
         }
+        let mut path = Vec::new();
+        for (flow, &choice) in setup.flows.iter().zip(&setup.paths) {
+            for (from, to) in [(flow.src, flow.dst), (flow.dst, flow.src)] {
+                routes.path_by_choice(from, to, choice, 0, &mut path)?;
+            }
+        }
         // Whether the settings can be used is known before the run.
         for transport in &setup.transports {
             Ends::new(transport, setup.opening, lines[0], 0)?;
@@ -137,7 +158,8 @@ impl Hosts {
             flows: setup.flows.clone(),
             started: 0,
             wholes: Slab::new(),
-            path: Vec::new(),
+            paths: setup.paths.clone(),
+            path,
             lines,
             rules: Rules {
                 transports: setup.transports.clone(),
@@ -155,6 +177,13 @@ impl Hosts {
             tally: Tally::default(),
             progress_at: Time::ZERO,
             least_timer: least_timer(setup),
+            to_finish: setup
+                .flows
+                .iter()
+                .filter(|flow| flow.bytes != Flow::ENDLESS)
+                .count() as u32,
+            last_over: Time::ZERO,
+            probes: setup.probes.clone(),
         };
         hosts.look_ahead();
         Ok(hosts)
@@ -229,6 +258,7 @@ impl Hosts {
                 Side::Source => ends.0.on_packet(&packet.dcqcn(), now),
                 Side::Sink => ends.1.on_packet(&packet.dcqcn(), now),
             },
+            Ends::Prober(prober) => prober.on_packet(end.side(), packet.sent(), now),
         }
         fabric.packets.free(arrival.packet);
         let (phase, goal) = (connection.phase, connection.goal);
@@ -285,7 +315,7 @@ impl Hosts {
         }
         result.acked_at = now;
         self.tally.finished += 1;
-        self.end_flow(end);
+        self.end_flow(end, now);
         if self.rules.opening == Opening::Persistent {
             let connection = &mut self.connections[end.slot()];
             connection.phase = Phase::Idle;
@@ -296,7 +326,8 @@ impl Hosts {
     }
 
     /// The flow of a connection is over, one way or the other.
-    fn end_flow(&mut self, end: EndId) {
+    fn end_flow(&mut self, end: EndId, now: Time) {
+        self.last_over = self.last_over.max(now);
         let connection = &mut self.connections[end.slot()];
         connection.phase = Phase::Over;
         connection.writer = None;
@@ -308,8 +339,50 @@ impl Hosts {
         self.tally.live -= 1;
     }
 
-    /// Counts what unfinished flows have seen so far.
-    pub(crate) fn end_run(&mut self) {
+    /// Whether every flow is finished that can, or `enough` of them.
+    #[inline]
+    pub(crate) fn has_finished(&self, enough: Option<u32>) -> bool {
+        let Tally {
+            finished, broken, ..
+        } = self.tally;
+        finished + broken >= self.to_finish || enough.is_some_and(|enough| finished >= enough)
+    }
+
+    /// When the last flow finished or broke, or the one that made them `enough`.
+    pub(crate) fn last_finish(&self, enough: Option<u32>) -> Time {
+        let Some(enough) = enough.filter(|&enough| enough <= self.tally.finished) else {
+            return self.last_over;
+        };
+        let finishes = self.results.iter().map(|result| result.acked_at);
+        let mut finishes = finishes.collect::<Vec<_>>();
+        let last = (enough as usize).saturating_sub(1);
+        *finishes.select_nth_unstable(last).1
+    }
+
+    /// The round trips of the probes.
+    pub(crate) fn take_probes(&mut self) -> Vec<Vec<(Time, Span)>> {
+        let series = self.connections.iter_mut().filter_map(|connection| {
+            let Ends::Prober(prober) = &mut connection.ends else {
+                return None;
+            };
+            Some(std::mem::take(&mut prober.round_trips))
+        });
+        series.collect()
+    }
+
+    /// The run ended at `end`: what came later did not happen, and what unfinished flows have seen
+    /// so far is counted.
+    pub(crate) fn end_run(&mut self, end: Time) {
+        for result in &mut self.results {
+            if result.received_at > end {
+                result.received_at = Time::MAX;
+            }
+            if result.acked_at != Time::MAX && result.acked_at > end {
+                result.acked_at = Time::MAX;
+                self.tally.finished -= 1;
+                self.tally.live += 1;
+            }
+        }
         for connection in &self.connections {
             if connection.phase < Phase::Idle {
                 let counts = connection.ends.counts().since(connection.before);
@@ -359,6 +432,10 @@ impl Hosts {
     }
 
     /// Sends what an end has to send, and sets its timer.
+    #[expect(
+        clippy::inline_always,
+        reason = "an arrival and its answers share what they have in registers"
+    )]
     #[inline(always)]
     fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
@@ -429,6 +506,21 @@ impl Hosts {
                 self.tally.sent += 1;
                 fabric.send(packet, now);
             },
+            Ends::Prober(prober) => {
+                while let Some(sent) = prober.poll(side, now) {
+                    let mut packet = Packet {
+                        end: end.peer(),
+                        route: end.peer().0 * rules.stride,
+                        size: prober.size,
+                        class: connection.service,
+                        ..Packet::default()
+                    };
+                    packet.set_sent(sent);
+                    connection.in_flight += 1;
+                    self.tally.sent += 1;
+                    fabric.send(packet, now);
+                }
+            }
         }
         let armed = &mut connection.armed[side as usize];
         if let Some(at) = connection.ends.deadline(side)
@@ -460,7 +552,7 @@ impl Hosts {
             connection.ends.on_timeout(side, now);
             if connection.ends.is_broken() && connection.phase < Phase::Idle {
                 self.tally.broken += 1;
-                self.end_flow(end);
+                self.end_flow(end, now);
             }
         }
         self.pump_rarely(fabric, end, now);
@@ -543,16 +635,9 @@ impl Hosts {
             Box::new(Pias::new(config).expect("the settings were tried before the run"))
         });
         let connection = Connection {
-            ends,
-            goal: 0,
-            armed: [Time::MAX; 2],
-            in_flight: 0,
             flow: number as u32,
-            before: Counts::default(),
-            service: flow.service,
-            phase: Phase::Sending,
-            writer: None,
             tagging,
+            ..Connection::new(ends, flow.service)
         };
         let free = self
             .free
@@ -566,46 +651,81 @@ impl Hosts {
             self.connections.push(connection);
             self.connections.len() as u32 - 1
         };
-        let words = self.connections.len() * 2 * self.rules.stride as usize;
-        fabric.ways.resize(words.max(fabric.ways.len()), 0);
         let delay = self.host_delay(number);
-        let back = match self.rules.host_delay.packets {
-            Delayed::Both => delay,
-            Delayed::Data => Span::ZERO,
+        let delays = match self.rules.host_delay.packets {
+            Delayed::Both => [delay; 2],
+            Delayed::Data => [delay, Span::ZERO],
         };
-        self.lay(
-            fabric,
-            EndId::new(slot, Side::Sink),
-            (flow.src, flow.dst),
-            numbers,
-            delay,
-        );
-        self.lay(
-            fabric,
-            EndId::new(slot, Side::Source),
-            (flow.dst, flow.src),
-            numbers,
-            back,
-        );
+        let choice = match self.paths.get(number) {
+            Some(&choice) => Choice::Named(choice),
+            None => Choice::Hash(numbers),
+        };
+        self.lay(fabric, slot, (flow.src, flow.dst), choice, delays);
         slot
     }
 
-    /// Writes the way to an end into the table.
+    /// Starts the series of probes. They have the first places in the table.
+    pub(crate) fn start_probes<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
+        for (number, probe) in std::mem::take(&mut self.probes).into_iter().enumerate() {
+            let prober = Prober {
+                every: probe.every,
+                next: probe.start,
+                left: probe.count,
+                // Fits: the set-up was checked for it.
+                size: probe.bytes as u16,
+                to_answer: None,
+                round_trips: Vec::new(),
+            };
+            let ends = Ends::Prober(Box::new(prober));
+            let slot = number as u32;
+            self.connections.push(Connection {
+                phase: Phase::Idle,
+                armed: [probe.start, Time::MAX],
+                ..Connection::new(ends, probe.class)
+            });
+            let choice = Choice::Hash(u64::from(slot));
+            self.lay(
+                fabric,
+                slot,
+                (probe.src, probe.dst),
+                choice,
+                [Span::ZERO; 2],
+            );
+            self.arm(probe.start, Wake::transport(EndId::new(slot, Side::Source)));
+        }
+    }
+
+    /// Writes the ways of a connection into the table, there and back.
     fn lay<C>(
         &mut self,
         fabric: &mut Fabric<C>,
-        end: EndId,
-        (from, to): (HostId, HostId),
-        hash: u64,
-        delay: Span,
+        slot: u32,
+        (src, dst): (HostId, HostId),
+        choice: Choice,
+        delays: [Span; 2],
     ) {
-        self.path.clear();
-        self.routes.path(from, to, hash, &mut self.path);
-        let begin = (end.0 * self.rules.stride) as usize;
-        let delay = [delay.as_ps() as u32, (delay.as_ps() >> 32) as u32];
-        let words = self.path.iter().map(|link| link.0).chain(delay);
-        for (place, word) in fabric.ways[begin..].iter_mut().zip(words) {
-            *place = word;
+        let stride = self.rules.stride as usize;
+        let words = self.connections.len() * 2 * stride;
+        fabric.ways.resize(words.max(fabric.ways.len()), 0);
+        for (side, from, to, delay) in [
+            (Side::Sink, src, dst, delays[0]),
+            (Side::Source, dst, src, delays[1]),
+        ] {
+            match choice {
+                Choice::Hash(hash) => self.routes.path(from, to, hash, &mut self.path),
+                Choice::Named(choice) => {
+                    let found = self
+                        .routes
+                        .path_by_choice(from, to, choice, 0, &mut self.path);
+                    found.expect("the choices were tried before the run");
+                }
+            }
+            let begin = EndId::new(slot, side).0 as usize * stride;
+            let delay = [delay.as_ps() as u32, (delay.as_ps() >> 32) as u32];
+            let words = self.path.iter().map(|link| link.0).chain(delay);
+            for (place, word) in fabric.ways[begin..].iter_mut().zip(words) {
+                *place = word;
+            }
         }
     }
 
@@ -616,7 +736,7 @@ impl Hosts {
             return Span::ZERO;
         }
         let draw = Rng::new(self.rules.seed, PLACE_OF_DELAYS + number as u64).next_u32();
-        let index = u64::from(draw) * values.len() as u64 >> 32;
+        let index = (u64::from(draw) * values.len() as u64) >> 32;
         values[index as usize]
     }
 }

@@ -19,8 +19,8 @@ pub mod setup;
 mod slab;
 pub mod topology;
 pub mod trace;
-mod world;
 pub mod workload;
+mod world;
 
 pub use fabric::LinkCount;
 pub use flow::Flow;

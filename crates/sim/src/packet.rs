@@ -3,7 +3,7 @@
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Flags, SackBlocks, Segment, Seq};
-use tidegate_units::{Ecn, FlowId};
+use tidegate_units::{Ecn, FlowId, Time};
 
 use crate::network::LinkId;
 
@@ -119,6 +119,17 @@ impl Packet {
             mss: 0,
             is_retransmission: self.is_retransmission,
         }
+    }
+
+    /// Puts the time in that a probe carries.
+    pub(crate) fn set_sent(&mut self, sent: Time) {
+        self.seq = sent.as_ps() as u32;
+        self.ack = (sent.as_ps() >> 32) as u32;
+    }
+
+    /// The time that a probe carries.
+    pub(crate) fn sent(&self) -> Time {
+        Time::from_ps(u64::from(self.ack) << 32 | u64::from(self.seq))
     }
 
     const ECHO: u32 = 1;

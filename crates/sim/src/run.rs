@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidegate_dataplane::{DropReason, PortStats, Rule};
-use tidegate_units::{ConfigError, Time};
+use tidegate_units::{ConfigError, Span, Time};
 
 use crate::fabric::LinkCount;
 use crate::hosts::Tally;
@@ -17,13 +17,15 @@ use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
 pub struct Outcome {
     /// What became of each flow, in their order.
     pub flows: Vec<FlowResult>,
+    /// The round trips of each series of probes: when each answer came, and how long it took.
+    pub probes: Vec<Vec<(Time, Span)>>,
     /// What each link carried, by number.
     pub links: Vec<LinkCount>,
     /// What each port marked and dropped, by the link's number; none for ideal hosts.
     pub ports: Vec<Option<PortStats>>,
     /// Totals.
     pub tally: Tally,
-    /// The simulated time at the end.
+    /// The simulated time at the end: of the last finish, if flows ended the run.
     pub ended_at: Time,
     /// Why it ended.
     pub end: End,
@@ -32,9 +34,8 @@ pub struct Outcome {
 /// Why a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// As many flows are finished as were asked for.
-    Enough,
-    /// Every flow is finished, or its connection broke.
+    /// Every flow that can end is finished, or its connection broke; or as many are finished as
+    /// were asked for.
     Finished,
     /// Somebody asked for it.
     Interrupted,
@@ -60,29 +61,33 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
     let end = loop {
         let progress = engine.advance(setup.stop.at);
         let hosts = engine.hosts();
-        let tally = hosts.tally;
-        if (tally.finished + tally.broken) as usize == hosts.flows.len() {
+        if hosts.has_finished(setup.stop.finished) {
             break End::Finished;
-        }
-        if setup
-            .stop
-            .finished
-            .is_some_and(|enough| tally.finished >= enough)
-        {
-            break End::Enough;
         }
         if progress == Progress::Reached {
             break End::TimeUp;
         }
         let still = engine.now() - hosts.progress_at;
-        if progress == Progress::Silent || (tally.live > 0 && still > setup.stop.stalled) {
+        if progress == Progress::Silent || (hosts.tally.live > 0 && still > setup.stop.stalled) {
             break End::Stalled(hosts.diagnosis());
         }
         if interrupt.load(Ordering::Relaxed) {
             break End::Interrupted;
         }
     };
-    engine.hosts_mut().end_run();
+    let ended_at = match end {
+        End::Finished => {
+            // The run ends with this flow. What else happens in the same bucket of time is counted
+            // on every engine, or the links would have carried more on one than on another.
+            let last = engine.hosts().last_finish(setup.stop.finished);
+            let stop = setup.bucket_end(last).min(setup.stop.at);
+            while engine.now() < stop && engine.advance(stop) == Progress::Going {}
+            last
+        }
+        End::TimeUp => setup.stop.at,
+        End::Interrupted | End::Stalled(_) => engine.now(),
+    };
+    engine.hosts_mut().end_run(ended_at);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
@@ -90,10 +95,11 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
     let hosts = engine.hosts_mut();
     Ok(Outcome {
         flows: std::mem::take(&mut hosts.results),
+        probes: hosts.take_probes(),
         links,
         ports,
         tally: hosts.tally,
-        ended_at: engine.now(),
+        ended_at,
         end,
     })
 }
@@ -108,16 +114,21 @@ impl Outcome {
             hash.add(u64::from(flow.retransmissions) << 32 | u64::from(flow.timeouts));
             hash.add(u64::from(flow.marks));
         }
+        for &(at, round_trip) in self.probes.iter().flatten() {
+            hash.add(at.as_ps());
+            hash.add(round_trip.as_ps());
+        }
         for link in &self.links {
             hash.add(link.packets);
             hash.add(link.bytes);
         }
         for port in self.ports.iter().flatten() {
-            Rule::ALL
-                .iter()
-                .for_each(|&rule| hash.add(port.marks(rule)));
-            let reasons = DropReason::ALL.iter();
-            reasons.for_each(|&reason| hash.add(port.drops(reason)));
+            for rule in Rule::ALL {
+                hash.add(port.marks(rule));
+            }
+            for reason in DropReason::ALL {
+                hash.add(port.drops(reason));
+            }
         }
         hash.0
     }

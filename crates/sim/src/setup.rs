@@ -8,6 +8,7 @@ use tidegate_units::{ConfigError, Span, Time, choices};
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::routes::Ecmp;
+use crate::workload::Probe;
 
 /// A run: the network, what its ports and hosts do, and what it has to carry.
 #[derive(Clone, Debug)]
@@ -16,6 +17,11 @@ pub struct Setup {
     pub network: Network,
     /// What the hosts send, by start time.
     pub flows: Vec<Flow>,
+    /// Which way each flow takes where there is a choice first: one number a flow, which its ACKs take
+    /// too. Empty: by hash.
+    pub paths: Vec<u32>,
+    /// Pings, which are no flows.
+    pub probes: Vec<Probe>,
     /// The ports of the switches.
     pub switch: Ports,
     /// The ports of the hosts, or `None` for ideal ones: first in, first out, without a limit.
@@ -152,7 +158,7 @@ choices! {
     }
 }
 
-/// When a run ends, whichever comes first. It always ends when every flow is finished.
+/// When a run ends, whichever comes first. It always ends when every flow is finished that can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
     /// At this time.
@@ -164,12 +170,12 @@ pub struct Stop {
 }
 
 impl Default for Stop {
-    /// When every flow is finished, or stuck for ten seconds.
+    /// When every flow is finished, or stuck for two minutes: TCP waits for one at most.
     fn default() -> Self {
         Self {
             at: Time::MAX,
             finished: None,
-            stalled: Span::from_secs(10),
+            stalled: Span::from_secs(120),
         }
     }
 }
@@ -202,6 +208,30 @@ impl Setup {
                 return Err(ConfigError::out_of_range(field, found, allowed));
             }
         }
+        let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
+        if endless && self.stop.at == Time::MAX {
+            let allowed = "a time, as no flow ends by itself";
+            return Err(ConfigError::out_of_range("stop", "none", allowed));
+        }
+        if !self.paths.is_empty() && self.paths.len() != self.flows.len() {
+            let allowed = format!("{}: one for each flow", self.flows.len());
+            return Err(ConfigError::out_of_range(
+                "paths",
+                self.paths.len(),
+                allowed,
+            ));
+        }
+        for probe in &self.probes {
+            if probe.src.0 >= hosts || probe.dst.0 >= hosts || probe.src == probe.dst {
+                let found = format!("{} to {}", probe.src, probe.dst);
+                let allowed = format!("two different hosts of 0 to {}", hosts - 1);
+                return Err(ConfigError::out_of_range("probe", found, allowed));
+            }
+            if probe.every == Span::ZERO || probe.bytes > u32::from(u16::MAX) {
+                let allowed = "an interval above zero and at most 65535 bytes";
+                return Err(ConfigError::out_of_range("probe", probe.bytes, allowed));
+            }
+        }
         if !self.flows.is_sorted_by_key(|flow| flow.start) {
             let allowed = "flows in the order of their start";
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
@@ -228,6 +258,12 @@ impl Setup {
         spans.min().unwrap_or(Span::ZERO)
     }
 
+    /// The end of the bucket of time that holds `time`.
+    pub(crate) fn bucket_end(&self, time: Time) -> Time {
+        let width = bucket_width(self.lookahead());
+        Time::from_ps((time.as_ps() >> width).saturating_add(1) << width)
+    }
+
     /// The longest time that a packet usually spends on a link and in the host behind it.
     pub(crate) fn horizon(&self) -> Span {
         let links = self.network.links().iter();
@@ -241,4 +277,9 @@ impl Setup {
         let ranks = |ports: &Ports| ports.scheduling.name().contains("pifo");
         ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)
     }
+}
+
+/// The width of a bucket of time as a power of two, in picoseconds: no longer than the lookahead.
+pub(crate) fn bucket_width(lookahead: Span) -> u32 {
+    lookahead.as_ps().max(1).ilog2()
 }

@@ -58,9 +58,12 @@ impl Engine for BucketEngine {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
         let calendar = Buckets::new(setup.lookahead(), setup.horizon());
+        let mut fabric = Fabric::new(setup, calendar)?;
+        let mut hosts = Hosts::new(setup, routes)?;
+        hosts.start_probes(&mut fabric);
         Ok(Self {
-            fabric: Fabric::new(setup, calendar)?,
-            hosts: Hosts::new(setup, routes)?,
+            fabric,
+            hosts,
             now: Time::ZERO,
             bucket: Bucket::default(),
             by_time: ByTime::default(),
@@ -159,9 +162,12 @@ pub(crate) struct HeapEngine {
 impl Engine for HeapEngine {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+        let mut fabric = Fabric::new(setup, Heap::default())?;
+        let mut hosts = Hosts::new(setup, routes)?;
+        hosts.start_probes(&mut fabric);
         Ok(Self {
-            fabric: Fabric::new(setup, Heap::default())?,
-            hosts: Hosts::new(setup, routes)?,
+            fabric,
+            hosts,
             now: Time::ZERO,
         })
     }

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use tidegate_units::{Span, Time};
 
 use super::{Arrival, Calendar, Goal, Rank};
+use crate::setup::bucket_width;
 
 /// The calendar of the fast engine.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Buckets {
     /// A calendar for links on which nothing arrives sooner than `lookahead` after it left, and
     /// hardly anything later than `horizon`.
     pub(crate) fn new(lookahead: Span, horizon: Span) -> Self {
-        let width = lookahead.as_ps().max(1).ilog2();
+        let width = bucket_width(lookahead);
         let count = (horizon.as_ps() >> width).saturating_add(2);
         let count = count.clamp(MIN_RING, MAX_RING).next_power_of_two();
         let ring = (0..count).map(|_| Bucket::default());
