@@ -134,8 +134,6 @@ pub struct MqEcn {
 
 #[derive(Clone, Debug)]
 struct Queue {
-    /// The queue's threshold times the round time: `quantum · K / C`, in bytes × units of time.
-    share: u128,
     /// When the turn began that is being measured; of an inactive queue, when its last packet was
     /// off the wire.
     start: Time,
@@ -162,6 +160,9 @@ struct Group {
 struct Rules {
     wire: ByteTime,
     average: Average,
+    /// The threshold of a queue times the round time, per byte of its quantum: `K / C` in units of
+    /// time, with 32 bits after the point; rounded up.
+    share: u128,
     idle_slot: Span,
     emptying: Emptying,
     start: Start,
@@ -191,12 +192,7 @@ impl MqEcn {
         let average = Average::new(config.arithmetic, config.old_weight);
         let queue = |id| {
             let round = (site.round)(QueueId(id));
-            // Less than 2^(32 + 43 + 32).
-            let full = |quantum| u128::from(quantum) * average.rate_scale() * u128::from(threshold);
             Queue {
-                share: round.map_or(u128::MAX, |round| {
-                    full(round.quantum) / u128::from(site.rate.as_bps())
-                }),
                 start: Time::ZERO,
                 quantum: round.map_or(0, |round| round.quantum),
                 group: round.map(|round| round.group),
@@ -222,6 +218,9 @@ impl MqEcn {
             groups: vec![group; usize::from(last_group) + 1].into(),
             rules: Box::new(Rules {
                 wire: ByteTime::new(site.rate),
+                // Less than 2^(43 + 32 + 32).
+                share: ((average.rate_scale() * u128::from(threshold)) << 32)
+                    .div_ceil(u128::from(site.rate.as_bps())),
                 average,
                 idle_slot,
                 emptying: config.emptying,
@@ -269,6 +268,16 @@ impl MqEcn {
     }
 }
 
+impl Rules {
+    /// The threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
+    /// Rounded down, or, where that is no whole number, at times to the next one.
+    #[inline]
+    fn share(&self, quantum: u32) -> u128 {
+        // More than 2^128 needs a link below 4 kb/s, and is far beyond any length × round time.
+        self.share.saturating_mul(u128::from(quantum)) >> 32
+    }
+}
+
 impl Marker for MqEcn {
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
@@ -283,7 +292,7 @@ impl Marker for MqEcn {
             let round = self.groups[usize::from(group)].round;
             // `length > share / round`, and the share of no queue is more than the threshold.
             self.rules.average.is_measured(round)
-                && u128::from(length) * u128::from(round) > queue.share
+                && u128::from(length) * u128::from(round) > self.rules.share(queue.quantum)
         });
         let hit = above_share || length > u64::from(self.threshold);
         Verdict::mark_if(hit, Rule::QueueLength)
@@ -356,7 +365,7 @@ impl Marker for MqEcn {
         if !self.rules.average.is_measured(round) {
             return Some(self.threshold);
         }
-        let share = queue.share / u128::from(round);
+        let share = self.rules.share(queue.quantum) / u128::from(round);
         Some(u32::try_from(share).map_or(self.threshold, |share| share.min(self.threshold)))
     }
 

@@ -47,17 +47,25 @@ const SEVEN_EIGHTHS: Ratio = match Ratio::new(7, 8) {
 pub struct RateRed {
     queues: Box<[State]>,
     wire: ByteTime,
+    /// Boxed to keep the enum of all schemes small.
+    newest: Box<Sample>,
     old_weight: Ratio,
     port_threshold: u32,
     measure_threshold: u32,
+}
+
+/// What a cycle measured.
+#[derive(Clone, Debug)]
+struct Sample {
+    /// In bits per second; zero before the first one (`dq_rate`).
+    bps: u64,
+    queue: QueueId,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     /// The smoothed rate in bits per second; zero before the first sample (`avg_rate`).
     average: u64,
-    /// The newest sample in bits per second; zero before the first one (`dq_rate`).
-    sample: u64,
     /// When the cycle started (`dq_start`); the end of time between cycles.
     start: Time,
     /// Bytes that have left in this cycle (`dq_count`).
@@ -93,7 +101,6 @@ impl RateRed {
         }
         let state = State {
             average: 0,
-            sample: 0,
             start: State::NOT_MEASURING,
             count: 0,
             threshold: port_threshold,
@@ -101,15 +108,20 @@ impl RateRed {
         Ok(Self {
             queues: alloc::vec![state; usize::from(site.queues)].into(),
             wire: ByteTime::new(site.rate),
+            newest: Box::new(Sample {
+                bps: 0,
+                queue: QueueId(0),
+            }),
             old_weight: config.old_weight,
             port_threshold,
             measure_threshold,
         })
     }
 
-    /// The newest sample of the rate of `queue`, before smoothing.
-    pub fn last_sample(&self, queue: QueueId) -> Option<Rate> {
-        Rate::from_bps(self.queues.get(queue.index())?.sample)
+    /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure makes
+    /// one at most, so a host that looks after each of them sees all.
+    pub fn last_sample(&self) -> Option<(QueueId, Rate)> {
+        Some((self.newest.queue, Rate::from_bps(self.newest.bps)?))
     }
 
     /// Ends a cycle whose last packet takes until `end`, and starts the next one there if the
@@ -121,10 +133,11 @@ impl RateRed {
         };
         // A cycle that takes no time or ages tells nothing.
         if let Some(rate) = Rate::from_bytes_over(u64::from(state.count), end - state.start) {
-            state.sample = rate.as_bps();
+            let bps = rate.as_bps();
+            *self.newest = Sample { bps, queue };
             state.average = match state.average {
-                0 => state.sample,
-                average => smooth(average, state.sample, self.old_weight),
+                0 => bps,
+                average => smooth(average, bps, self.old_weight),
             };
             state.threshold = share(self.port_threshold, state.average, self.wire.rate());
         }
@@ -213,7 +226,8 @@ mod tests {
     }
 
     fn rates(red: &RateRed) -> [Option<u64>; 2] {
-        [red.last_sample(QUEUE), red.capacity(QUEUE)].map(|rate| rate.map(Rate::as_bps))
+        let sample = red.last_sample().filter(|(queue, _)| *queue == QUEUE);
+        [sample.map(|(_, rate)| rate), red.capacity(QUEUE)].map(|rate| rate.map(Rate::as_bps))
     }
 
     #[test]
@@ -318,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn a_state_takes_half_a_cache_line() {
-        assert_eq!(size_of::<State>(), 32);
+    fn a_state_takes_24_bytes() {
+        assert_eq!(size_of::<State>(), 24);
         assert!(size_of::<RateRed>() <= 64);
     }
 

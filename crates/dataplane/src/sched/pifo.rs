@@ -83,7 +83,9 @@ pub struct Pifo {
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    ranking: Ranking,
+    /// What STFQ keeps; without classes under the other ranks.
+    stfq: Stfq,
+    rank: Rank,
     queues: u8,
 }
 
@@ -93,13 +95,6 @@ struct Entry {
     arrival: u64,
     slot: Slot,
     queue: QueueId,
-}
-
-#[derive(Clone, Debug)]
-enum Ranking {
-    Lstf,
-    Srpt,
-    Stfq(Box<Stfq>),
 }
 
 #[derive(Clone, Debug)]
@@ -125,30 +120,22 @@ impl Pifo {
             arrivals: 0,
             // At most 128, checked with the weights.
             queues: inverses.len() as u8,
-            ranking: match config.rank {
-                Rank::Lstf => Ranking::Lstf,
-                Rank::Srpt => Ranking::Srpt,
-                Rank::Stfq => Ranking::Stfq(Box::new(Stfq {
-                    virtual_time: 0,
-                    classes: inverses.iter().map(class).collect(),
-                })),
+            stfq: Stfq {
+                virtual_time: 0,
+                classes: match config.rank {
+                    Rank::Lstf | Rank::Srpt => Box::default(),
+                    Rank::Stfq => inverses.iter().map(class).collect(),
+                },
             },
+            rank: config.rank,
         })
-    }
-
-    /// Where ranks are counted from.
-    #[inline]
-    const fn base(&self) -> u64 {
-        match &self.ranking {
-            Ranking::Lstf | Ranking::Srpt => 0,
-            Ranking::Stfq(stfq) => stfq.virtual_time,
-        }
     }
 
     /// Puts an entry at the end of the heap and moves it up to its place.
     #[inline]
     fn push(&mut self, entry: Entry) {
-        let base = self.base();
+        // Where ranks are counted from: zero but for STFQ.
+        let base = self.stfq.virtual_time;
         let mut place = self.heap.len();
         self.heap.push(entry);
         while place > 0 {
@@ -164,7 +151,8 @@ impl Pifo {
     /// Takes the first entry of a heap that is not empty.
     #[inline]
     fn pop(&mut self) -> Entry {
-        let base = self.base();
+        // Where ranks are counted from: zero but for STFQ.
+        let base = self.stfq.virtual_time;
         let first = self.heap.swap_remove(0);
         let mut place = 0;
         loop {
@@ -242,10 +230,10 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let rank = match &mut self.ranking {
-            Ranking::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
-            Ranking::Srpt => pkt.urgency,
-            Ranking::Stfq(stfq) => stfq.rank(queue, pkt.len),
+        let rank = match self.rank {
+            Rank::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
+            Rank::Srpt => pkt.urgency,
+            Rank::Stfq => self.stfq.rank(queue, pkt.len),
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
@@ -263,8 +251,8 @@ impl Scheduler for Pifo {
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let entry = self.pop();
-        if let Ranking::Stfq(stfq) = &mut self.ranking {
-            stfq.on_served(entry.rank);
+        if self.rank == Rank::Stfq {
+            self.stfq.on_served(entry.rank);
         }
         Pick {
             queue: entry.queue,
