@@ -83,8 +83,8 @@ pub struct Pifo {
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    /// What STFQ keeps; without classes under the other ranks.
-    stfq: Stfq,
+    /// What STFQ keeps, boxed to keep the enum of all schedulers small.
+    stfq: Option<Box<Stfq>>,
     rank: Rank,
     queues: u8,
 }
@@ -120,22 +120,26 @@ impl Pifo {
             arrivals: 0,
             // At most 128, checked with the weights.
             queues: inverses.len() as u8,
-            stfq: Stfq {
-                virtual_time: 0,
-                classes: match config.rank {
-                    Rank::Lstf | Rank::Srpt => Box::default(),
-                    Rank::Stfq => inverses.iter().map(class).collect(),
-                },
-            },
+            stfq: (config.rank == Rank::Stfq).then(|| {
+                Box::new(Stfq {
+                    virtual_time: 0,
+                    classes: inverses.iter().map(class).collect(),
+                })
+            }),
             rank: config.rank,
         })
+    }
+
+    /// Where ranks are counted from.
+    #[inline]
+    fn base(&self) -> u64 {
+        self.stfq.as_ref().map_or(0, |stfq| stfq.virtual_time)
     }
 
     /// Puts an entry at the end of the heap and moves it up to its place.
     #[inline]
     fn push(&mut self, entry: Entry) {
-        // Where ranks are counted from: zero but for STFQ.
-        let base = self.stfq.virtual_time;
+        let base = self.base();
         let mut place = self.heap.len();
         self.heap.push(entry);
         while place > 0 {
@@ -151,8 +155,7 @@ impl Pifo {
     /// Takes the first entry of a heap that is not empty.
     #[inline]
     fn pop(&mut self) -> Entry {
-        // Where ranks are counted from: zero but for STFQ.
-        let base = self.stfq.virtual_time;
+        let base = self.base();
         let first = self.heap.swap_remove(0);
         let mut place = 0;
         loop {
@@ -230,10 +233,10 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let rank = match self.rank {
-            Rank::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
-            Rank::Srpt => pkt.urgency,
-            Rank::Stfq => self.stfq.rank(queue, pkt.len),
+        let rank = match (&mut self.stfq, self.rank) {
+            (Some(stfq), _) => stfq.rank(queue, pkt.len),
+            (None, Rank::Lstf) => (now + Span::from_ps(pkt.urgency)).as_ps(),
+            (None, Rank::Srpt | Rank::Stfq) => pkt.urgency,
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
@@ -251,8 +254,8 @@ impl Scheduler for Pifo {
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let entry = self.pop();
-        if self.rank == Rank::Stfq {
-            self.stfq.on_served(entry.rank);
+        if let Some(stfq) = &mut self.stfq {
+            stfq.on_served(entry.rank);
         }
         Pick {
             queue: entry.queue,
