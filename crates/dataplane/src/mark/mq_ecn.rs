@@ -125,11 +125,6 @@ pub struct MqEcn {
     queues: Box<[Queue]>,
     groups: Box<[Group]>,
     rules: Box<Rules>,
-    /// When the port's last packet was off the wire, if the port has been empty since.
-    idle_since: Time,
-    /// In bytes.
-    threshold: u32,
-    idle_decay: IdleDecay,
 }
 
 #[derive(Clone, Debug)]
@@ -155,9 +150,14 @@ struct Group {
     active: u8,
 }
 
-/// What does not change.
+/// What holds for the whole port.
 #[derive(Clone, Debug)]
 struct Rules {
+    /// When the port's last packet was off the wire, if the port has been empty since.
+    idle_since: Time,
+    /// In bytes.
+    threshold: u32,
+    idle_decay: IdleDecay,
     wire: ByteTime,
     average: Average,
     /// The threshold of a queue times the round time, per byte of its quantum: `K / C` in units of
@@ -217,6 +217,9 @@ impl MqEcn {
             queues,
             groups: vec![group; usize::from(last_group) + 1].into(),
             rules: Box::new(Rules {
+                idle_since: Time::ZERO,
+                threshold,
+                idle_decay: config.idle_decay,
                 wire: ByteTime::new(site.rate),
                 // Less than 2^(43 + 32 + 32).
                 share: ((average.rate_scale() * u128::from(threshold)) << 32)
@@ -227,9 +230,6 @@ impl MqEcn {
                 start: config.start,
                 turn_end: config.turn_end,
             }),
-            idle_since: Time::ZERO,
-            threshold,
-            idle_decay: config.idle_decay,
         })
     }
 
@@ -242,9 +242,9 @@ impl MqEcn {
             .get(cx.queue.index())
             .and_then(|queue| queue.group);
         for (number, group) in self.groups.iter_mut().enumerate() {
-            match self.idle_decay {
+            match self.rules.idle_decay {
                 IdleDecay::WholeSlots => {
-                    let slots = whole_slots(cx.now - self.idle_since, rules.idle_slot);
+                    let slots = whole_slots(cx.now - self.rules.idle_since, rules.idle_slot);
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
                 IdleDecay::Fractional if group.active == 0 => {
@@ -281,7 +281,7 @@ impl Rules {
 impl Marker for MqEcn {
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
-        if cx.port_packets == 0 || self.idle_decay != IdleDecay::WholeSlots {
+        if cx.port_packets == 0 || self.rules.idle_decay != IdleDecay::WholeSlots {
             self.decay(cx);
         }
         let Some(queue) = self.queues.get(cx.queue.index()) else {
@@ -294,14 +294,14 @@ impl Marker for MqEcn {
             self.rules.average.is_measured(round)
                 && u128::from(length) * u128::from(round) > self.rules.share(queue.quantum)
         });
-        let hit = above_share || length > u64::from(self.threshold);
+        let hit = above_share || length > u64::from(self.rules.threshold);
         Verdict::mark_if(hit, Rule::QueueLength)
     }
 
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         if cx.port_packets == 0 {
-            self.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.rules.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         if self.rules.turn_end == TurnEnd::LastPacket
             && let Some(queue) = self.queues.get(cx.queue.index())
@@ -348,7 +348,7 @@ impl Marker for MqEcn {
                 };
                 group.round = rules.average.with_sample(group.round, sample);
                 queue.start = end;
-                group.idle_since = match self.idle_decay {
+                group.idle_since = match self.rules.idle_decay {
                     IdleDecay::Fractional => turn.now,
                     IdleDecay::Steps | IdleDecay::WholeSlots => end,
                 };
@@ -363,10 +363,12 @@ impl Marker for MqEcn {
             .group
             .map_or(0, |group| self.groups[usize::from(group)].round);
         if !self.rules.average.is_measured(round) {
-            return Some(self.threshold);
+            return Some(self.rules.threshold);
         }
         let share = self.rules.share(queue.quantum) / u128::from(round);
-        Some(u32::try_from(share).map_or(self.threshold, |share| share.min(self.threshold)))
+        Some(u32::try_from(share).map_or(self.rules.threshold, |share| {
+            share.min(self.rules.threshold)
+        }))
     }
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {

@@ -46,20 +46,21 @@ const SEVEN_EIGHTHS: Ratio = match Ratio::new(7, 8) {
 #[derive(Clone, Debug)]
 pub struct RateRed {
     queues: Box<[State]>,
-    wire: ByteTime,
     /// Boxed to keep the enum of all schemes small.
-    newest: Box<Sample>,
-    old_weight: Ratio,
-    port_threshold: u32,
+    cycles: Box<Cycles>,
     measure_threshold: u32,
 }
 
-/// What a cycle measured.
+/// What is needed at the ends of cycles only.
 #[derive(Clone, Debug)]
-struct Sample {
-    /// In bits per second; zero before the first one (`dq_rate`).
-    bps: u64,
-    queue: QueueId,
+struct Cycles {
+    wire: ByteTime,
+    old_weight: Ratio,
+    /// The newest sample in bits per second; zero before the first one (`dq_rate`).
+    sample: u64,
+    port_threshold: u32,
+    /// The queue of that sample.
+    sampled: QueueId,
 }
 
 #[derive(Clone, Debug)]
@@ -107,13 +108,13 @@ impl RateRed {
         };
         Ok(Self {
             queues: alloc::vec![state; usize::from(site.queues)].into(),
-            wire: ByteTime::new(site.rate),
-            newest: Box::new(Sample {
-                bps: 0,
-                queue: QueueId(0),
+            cycles: Box::new(Cycles {
+                wire: ByteTime::new(site.rate),
+                old_weight: config.old_weight,
+                sample: 0,
+                port_threshold,
+                sampled: QueueId(0),
             }),
-            old_weight: config.old_weight,
-            port_threshold,
             measure_threshold,
         })
     }
@@ -121,7 +122,7 @@ impl RateRed {
     /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure makes
     /// one at most, so a host that looks after each of them sees all.
     pub fn last_sample(&self) -> Option<(QueueId, Rate)> {
-        Some((self.newest.queue, Rate::from_bps(self.newest.bps)?))
+        Some((self.cycles.sampled, Rate::from_bps(self.cycles.sample)?))
     }
 
     /// Ends a cycle whose last packet takes until `end`, and starts the next one there if the
@@ -133,13 +134,14 @@ impl RateRed {
         };
         // A cycle that takes no time or ages tells nothing.
         if let Some(rate) = Rate::from_bytes_over(u64::from(state.count), end - state.start) {
-            let bps = rate.as_bps();
-            *self.newest = Sample { bps, queue };
+            let cycles = &mut *self.cycles;
+            cycles.sample = rate.as_bps();
+            cycles.sampled = queue;
             state.average = match state.average {
-                0 => bps,
-                average => smooth(average, bps, self.old_weight),
+                0 => cycles.sample,
+                average => smooth(average, cycles.sample, cycles.old_weight),
             };
-            state.threshold = share(self.port_threshold, state.average, self.wire.rate());
+            state.threshold = share(cycles.port_threshold, state.average, cycles.wire.rate());
         }
         state.count = 0;
         state.start = if left < self.measure_threshold {
@@ -172,7 +174,7 @@ impl Marker for RateRed {
         }
         state.count = state.count.saturating_add(cx.pkt.len);
         if state.count >= self.measure_threshold {
-            let end = cx.now + self.wire.span(cx.pkt.len);
+            let end = cx.now + self.cycles.wire.span(cx.pkt.len);
             self.end_cycle(cx.queue, end, cx.queue_bytes);
         }
         Verdict::Pass

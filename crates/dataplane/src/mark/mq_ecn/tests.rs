@@ -378,7 +378,7 @@ fn an_idle_port_forgets_by_whole_slots() {
         Span::ZERO,
     );
     assert_eq!(
-        mq_ecn.idle_since,
+        mq_ecn.rules.idle_since,
         Time::from_ns(2_200),
         "a port with packets left is not idle"
     );
