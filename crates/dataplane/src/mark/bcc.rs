@@ -234,6 +234,7 @@ impl Marker for Bcc {
         port.or(self.pool.on_dequeue(cx))
     }
 
+    #[inline]
     fn reads_pool(&self) -> bool {
         true
     }

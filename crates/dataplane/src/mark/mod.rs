@@ -64,7 +64,8 @@ pub struct Cx {
     pub port_bytes: u32,
     /// Packets in all queues of the port.
     pub port_packets: u32,
-    /// Bytes in the shared pool that the queue draws from; zero if there is none.
+    /// Bytes in the shared pool that the queue draws from; zero if there is none, or if
+    /// [`Marker::reads_pool`] says that the scheme does not ask.
     pub pool_bytes: u32,
     /// The packet itself.
     pub pkt: Pkt,
@@ -175,6 +176,7 @@ pub trait Marker {
 
     /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch up
     /// to date before it asks for one.
+    #[inline]
     fn reads_pool(&self) -> bool {
         false
     }
@@ -305,6 +307,7 @@ impl Marker for AnyMarker {
         with_scheme!(self, scheme => scheme.capacity(queue))
     }
 
+    #[inline]
     fn reads_pool(&self) -> bool {
         with_scheme!(self, scheme => scheme.reads_pool())
     }
@@ -345,6 +348,7 @@ impl<M: Marker> Marker for Box<M> {
         (**self).capacity(queue)
     }
 
+    #[inline]
     fn reads_pool(&self) -> bool {
         (**self).reads_pool()
     }

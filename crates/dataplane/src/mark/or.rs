@@ -57,6 +57,7 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
         self.first.capacity(queue).or(self.second.capacity(queue))
     }
 
+    #[inline]
     fn reads_pool(&self) -> bool {
         self.first.reads_pool() || self.second.reads_pool()
     }

@@ -48,6 +48,7 @@ impl Marker for PoolRed {
         self.0.on_dequeue(cx)
     }
 
+    #[inline]
     fn reads_pool(&self) -> bool {
         true
     }
