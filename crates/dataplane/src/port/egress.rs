@@ -153,7 +153,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 }
             }
             let Some(offer) = next else {
-                return self.packets;
+                return self.packets();
             };
             let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
             if taken.is_err() {
