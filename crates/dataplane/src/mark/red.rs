@@ -350,34 +350,26 @@ impl<S: Scope> Red<S> {
         if self.length(cx) < self.at_enqueue {
             return Verdict::Pass;
         }
-        Verdict::mark_if(self.is_hit_at_enqueue(cx), S::RULE)
+        let hit = S::slot(cx) < usize::from(self.slots)
+            && match &mut self.special {
+                None => true,
+                Some(special) => special.on_enqueue::<S>(cx, self.compare),
+            };
+        Verdict::mark_if(hit, S::RULE)
     }
 
     #[inline]
     pub(super) fn on_dequeue(&mut self, cx: &Cx) -> Verdict {
-        if self.length(cx) < self.at_dequeue {
+        // Most schemes decide on arrivals: the length need not be read then.
+        if self.at_dequeue == NEVER || self.length(cx) < self.at_dequeue {
             return Verdict::Pass;
         }
-        Verdict::mark_if(self.is_hit_at_dequeue(cx), S::RULE)
-    }
-
-    /// The rest of the decision, kept apart so that a packet below the threshold costs a comparison.
-    #[cold]
-    fn is_hit_at_enqueue(&mut self, cx: &Cx) -> bool {
-        S::slot(cx) < usize::from(self.slots)
-            && match &mut self.special {
-                None => true,
-                Some(special) => special.on_enqueue::<S>(cx, self.compare),
-            }
-    }
-
-    #[cold]
-    fn is_hit_at_dequeue(&mut self, cx: &Cx) -> bool {
-        S::slot(cx) < usize::from(self.slots)
+        let hit = S::slot(cx) < usize::from(self.slots)
             && match &mut self.special {
                 None => true,
                 Some(special) => special.on_dequeue::<S>(cx, self.compare),
-            }
+            };
+        Verdict::mark_if(hit, S::RULE)
     }
 
     /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.
@@ -504,6 +496,7 @@ struct Special {
 }
 
 impl Special {
+    #[cold]
     fn on_enqueue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         let length = self.length::<S>(cx);
         if let Some(averages) = &mut self.averages {
@@ -515,6 +508,7 @@ impl Special {
         self.decide == Point::Enqueue && self.hit::<S>(cx, compare)
     }
 
+    #[cold]
     fn on_dequeue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         if S::bytes(cx) == 0
             && let Some(averages) = &mut self.averages
