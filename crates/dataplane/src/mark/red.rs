@@ -360,8 +360,7 @@ impl<S: Scope> Red<S> {
 
     #[inline]
     pub(super) fn on_dequeue(&mut self, cx: &Cx) -> Verdict {
-        // Most schemes decide on arrivals: the length need not be read then.
-        if self.at_dequeue == NEVER || self.length(cx) < self.at_dequeue {
+        if self.length(cx) < self.at_dequeue {
             return Verdict::Pass;
         }
         let hit = S::slot(cx) < usize::from(self.slots)
