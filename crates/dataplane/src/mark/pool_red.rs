@@ -47,6 +47,10 @@ impl Marker for PoolRed {
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         self.0.on_dequeue(cx)
     }
+
+    fn reads_pool(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@
 //! not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does, nothing
 //! breaks: a packet that leaves before it came has waited for no time.
 
+pub mod egress;
+
 use alloc::boxed::Box;
 use alloc::vec;
 
@@ -119,8 +121,9 @@ pub struct Port<M, S> {
     packets: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
-    /// When the port last went from empty to holding a packet.
-    backlogged_since: Time,
+    /// Nothing leaves before, whether the wire is free or not: when the port last went from empty
+    /// to holding a packet, or what [`Port::hold`] was told since.
+    not_before: Time,
     wire: ByteTime,
     id: PortId,
     non_ect: NonEct,
@@ -157,18 +160,28 @@ impl Port<AnyMarker, AnyScheduler> {
         marking: &mark::Config,
         scheduling: &sched::Config,
     ) -> Result<Self, ConfigError> {
-        let scheduler = scheduling.build()?;
-        let site = Site {
-            rate: config.rate,
-            queues: scheduler.queues(),
-            round: &|queue| scheduler.round(queue),
-            scheduler: scheduling.name(),
-            seed: config.seed,
-            place: config.place,
-        };
-        let marker = marking.build(&site)?;
+        let (marker, scheduler) = parts(config, marking, scheduling)?;
         Ok(Self::new(config, marker, scheduler))
     }
+}
+
+/// The parts of a port by their parameters.
+fn parts(
+    config: &PortConfig,
+    marking: &mark::Config,
+    scheduling: &sched::Config,
+) -> Result<(AnyMarker, AnyScheduler), ConfigError> {
+    let scheduler = scheduling.build()?;
+    let site = Site {
+        rate: config.rate,
+        queues: scheduler.queues(),
+        round: &|queue| scheduler.round(queue),
+        scheduler: scheduling.name(),
+        seed: config.seed,
+        place: config.place,
+    };
+    let marker = marking.build(&site)?;
+    Ok((marker, scheduler))
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
@@ -191,7 +204,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             bytes: 0,
             packets: 0,
             busy_until: Time::ZERO,
-            backlogged_since: Time::ZERO,
+            not_before: Time::ZERO,
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
@@ -257,7 +270,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.marker.on_queued(&cx);
 
         if self.packets == 0 {
-            self.backlogged_since = now;
+            self.not_before = self.not_before.max(now);
         }
         self.bytes = port_bytes;
         self.packets += 1;
@@ -401,7 +414,17 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
-        (self.packets > 0).then(|| self.busy_until.max(self.backlogged_since))
+        (self.packets > 0).then(|| self.busy_until.max(self.not_before))
+    }
+
+    /// Lets nothing leave before `at`, whatever was said before: [`Time::MAX`] pauses the port, the
+    /// present moment resumes it. A packet that is on the wire finishes.
+    ///
+    /// A host first takes the departures up to the present moment. Only for a port that is driven
+    /// with [`depart`](Self::depart).
+    #[inline]
+    pub const fn hold(&mut self, at: Time) {
+        self.not_before = at;
     }
 
     /// Bytes waiting in all queues.
