@@ -38,6 +38,10 @@ pub(crate) struct Fabric<C> {
     /// Coupled nodes whose ports hold packets.
     busy_nodes: Vec<u32>,
     by_place: ByPlace,
+    /// Whether switches are served one arrival at a time, see [`Node::is_coupled`]. All of them have
+    /// the same kind of ports and buffer.
+    is_coupled: bool,
+    by_node: Vec<Arrival>,
     offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
@@ -60,9 +64,6 @@ struct Wire {
     number: u16,
     /// Classes that the node's ingress accounting tells apart.
     classes: u16,
-    /// What serves its packets in a bucket: the port, by the number of the link; or, after all
-    /// links, the node, if its ports depend on each other.
-    place: u32,
     leads_to_host: bool,
     /// Whether it leaves a host without a port.
     is_ideal: bool,
@@ -151,19 +152,14 @@ impl<C: Calendar> Fabric<C> {
             Node::new(Self::ports_of(setup, is_host), links, &ports)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let all = network.links().iter().zip(&ports).zip(&numbers).enumerate();
-        let wires = all.map(|(index, ((link, port), id))| Wire {
+        let all = network.links().iter().zip(&ports).zip(&numbers);
+        let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
             byte_time: ByteTime::new(link.rate),
             free_at: Time::ZERO,
             packets: 0,
             bytes: 0,
             node: link.from.0,
-            place: if nodes[link.from.index()].is_coupled {
-                ports.len() as u32 + link.from.0
-            } else {
-                index as u32
-            },
             leads_to_host: network.is_host(link.to),
             is_ideal: port.is_none(),
             number: id.0,
@@ -178,13 +174,15 @@ impl<C: Calendar> Fabric<C> {
             packets: Slab::new(),
             ways: Vec::new(),
             wires: wires.collect(),
-            by_place: ByPlace::new(ports.len() + nodes.len()),
+            by_place: ByPlace::new(ports.len().max(nodes.len())),
+            is_coupled: nodes.iter().any(|node| node.is_coupled),
             ports,
             nodes,
             busy: Vec::new(),
             was_busy: Vec::new(),
             busy_alone: Vec::new(),
             busy_nodes: Vec::new(),
+            by_node: Vec::new(),
             offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
@@ -228,20 +226,18 @@ impl<C: Calendar> Fabric<C> {
 
     /// Does what happens at the switches before `stop`, given what arrives there until then.
     pub(crate) fn serve(&mut self, arrivals: &[Arrival], stop: Time) {
+        if self.is_coupled {
+            self.serve_nodes(arrivals);
+            return;
+        }
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
         by_place.sort(arrivals, &self.packets);
         std::mem::swap(&mut self.busy, &mut self.was_busy);
         self.busy.clear();
         for index in 0..by_place.places() {
-            let (place, arrivals) = by_place.place(index);
-            if (place as usize) < self.ports.len() {
-                self.serve_port(LinkId(place), arrivals, until);
-            } else {
-                for arrival in arrivals {
-                    self.arrive(arrival);
-                }
-            }
+            let (link, arrivals) = by_place.place(index);
+            self.serve_port(LinkId(link), arrivals, until);
         }
         for index in 0..self.was_busy.len() {
             let link = self.was_busy[index];
@@ -250,6 +246,24 @@ impl<C: Calendar> Fabric<C> {
             }
         }
         self.by_place = by_place;
+    }
+
+    /// Takes what arrives at coupled switches, one after the other.
+    fn serve_nodes(&mut self, arrivals: &[Arrival]) {
+        let mut by_node = std::mem::take(&mut self.by_node);
+        by_node.clear();
+        by_node.extend(arrivals.iter().map(|&arrival| Arrival {
+            place: self.wires[arrival.place as usize].node,
+            ..arrival
+        }));
+        let mut by_place = std::mem::take(&mut self.by_place);
+        by_place.sort(&by_node, &self.packets);
+        for index in 0..by_place.places() {
+            for arrival in by_place.place(index).1 {
+                self.arrive(arrival);
+            }
+        }
+        (self.by_node, self.by_place) = (by_node, by_place);
     }
 
     /// Does what happens at the port of a switch until then.
@@ -288,7 +302,7 @@ impl<C: Calendar> Fabric<C> {
             let packet = &mut packets[id.0];
             packet.ecn = ecn;
             bytes += u64::from(packet.size);
-            launch(calendar, packet, id.0, road, (&self.ways, wires), end);
+            launch(calendar, packet, id.0, road, &self.ways, end);
         }
         wires[link.index()].bytes += bytes;
         served.sent.clear();
@@ -313,8 +327,7 @@ impl<C: Calendar> Fabric<C> {
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
         let road = Road::of(&self.wires[link.index()], link);
-        let ways = (&self.ways[..], &self.wires[..]);
-        launch(&mut self.calendar, packet, id, road, ways, end);
+        launch(&mut self.calendar, packet, id, road, &self.ways, end);
     }
 
     /// A packet reaches a switch, when everything before that has been done.
@@ -460,8 +473,7 @@ impl<C: Calendar> Fabric<C> {
             let (goal, place) = if wire.leads_to_host {
                 (Goal::Host, link.0)
             } else {
-                let back = &self.wires[Network::reverse(link).index()];
-                (Goal::Switch, back.place)
+                (Goal::Switch, Network::reverse(link).0)
             };
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, place, packet };
@@ -556,7 +568,7 @@ fn launch<C: Calendar>(
     packet: &mut Packet,
     id: u32,
     road: Road,
-    (ways, wires): (&[u32], &[Wire]),
+    ways: &[u32],
     end: Time,
 ) {
     packet.link = road.link;
@@ -574,7 +586,7 @@ fn launch<C: Calendar>(
     } else {
         packet.next = LinkId(word);
         packet.route += 1;
-        arrival.place = wires[word as usize].place;
+        arrival.place = word;
         calendar.push(arrival, Goal::Switch, rank);
     }
 }

@@ -523,7 +523,9 @@ impl Hosts {
             }
         }
         let armed = &mut connection.armed[side as usize];
-        if let Some(at) = connection.ends.deadline(side)
+        // No timer that was set just now runs out before the one that is known, if that is near.
+        if *armed > now + self.least_timer
+            && let Some(at) = connection.ends.deadline(side)
             && at < *armed
         {
             // A time that has passed means at once.

@@ -26,8 +26,7 @@ use crate::packet::{EndId, Packet};
 pub(crate) struct Arrival {
     /// When its last bit is there.
     pub(crate) at: Time,
-    /// What serves it where it arrives: a host, by the number of its link; the port of a switch, by
-    /// the number of the port's link; or a whole switch, if its ports depend on each other.
+    /// The link that it takes next; at a host, the link that it came on.
     pub(crate) place: u32,
     /// Its number in the table of packets.
     pub(crate) packet: u32,
