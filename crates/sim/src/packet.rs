@@ -111,7 +111,7 @@ impl Packet {
             ack: Seq(self.ack),
             len: u32::from(self.len),
             window: self.window,
-            sack: SackBlocks::default(),
+            sack: SackBlocks::EMPTY,
             flags: Flags::from_bits(self.flags),
             ecn: self.ecn,
             class: self.class,

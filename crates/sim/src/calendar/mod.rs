@@ -19,6 +19,7 @@ pub(crate) use heap::Heap;
 
 use tidegate_units::Time;
 
+use crate::network::LinkId;
 use crate::packet::{EndId, Packet};
 
 /// A packet that will arrive.
@@ -55,5 +56,11 @@ impl Rank {
     #[inline]
     pub(crate) fn of(packet: &Packet) -> Self {
         Self(packet.link.0 << 1 | u32::from(packet.end == EndId::NONE))
+    }
+
+    /// The rank of data on a link.
+    #[inline]
+    pub(crate) const fn of_data(link: LinkId) -> Self {
+        Self(link.0 << 1)
     }
 }
