@@ -5,6 +5,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
 use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 
+use crate::network::HostId;
 use crate::packet::Side;
 use crate::setup::{Opening, Transport};
 
@@ -96,6 +97,8 @@ pub(crate) enum Ends {
 /// A series of probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
+    /// Who asks, and who answers.
+    pub(crate) hosts: (HostId, HostId),
     pub(crate) every: Span,
     /// When the next one leaves.
     pub(crate) next: Time,

@@ -45,6 +45,8 @@ pub(crate) struct Fabric<C> {
     offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
+    /// What left on links that are captured: when, on which, and the packet.
+    pub(crate) seen: Vec<(Time, LinkId, u32)>,
     /// Packets that were dropped, each with the time, and that the hosts have not yet heard of.
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
@@ -67,6 +69,8 @@ struct Wire {
     leads_to_host: bool,
     /// Whether it leaves a host without a port.
     is_ideal: bool,
+    /// Whether what leaves on it is noted for a capture.
+    is_captured: bool,
     last_queue: u8,
     /// Whether it is listed in `busy_alone` or by its node.
     is_busy: bool,
@@ -162,6 +166,7 @@ impl<C: Calendar> Fabric<C> {
             node: link.from.0,
             leads_to_host: network.is_host(link.to),
             is_ideal: port.is_none(),
+            is_captured: false,
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
@@ -186,6 +191,7 @@ impl<C: Calendar> Fabric<C> {
             offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
+            seen: Vec::new(),
             dropped: Vec::new(),
         })
     }
@@ -207,50 +213,64 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let link = LinkId(self.ways[packet.route as usize]);
         let next = self.ways[packet.route as usize + 1];
-        let wire = &mut self.wires[link.index()];
-        if !wire.is_ideal || wire.leads_to_host {
-            self.send_rarely(packet, link, now);
-            return;
-        }
-        // The way of nearly all packets: what `launch` does, with everything at hand.
         let size = u32::from(packet.size);
-        wire.packets += 1;
-        wire.bytes += u64::from(size);
-        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
-        let at = wire.free_at + wire.delay;
         let id = self.packets.insert(Packet {
             route: packet.route + 2,
             link,
             next: LinkId(next),
             ..packet
         });
+        let wire = &mut self.wires[link.index()];
+        if !wire.is_ideal || wire.leads_to_host || wire.is_captured {
+            self.send_rarely(id, link, now);
+            return;
+        }
+        // The way of nearly all packets: what `launch` does, with everything at hand.
+        wire.packets += 1;
+        wire.bytes += u64::from(size);
+        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
         let arrival = Arrival {
-            at,
+            at: wire.free_at + wire.delay,
             place: next,
             packet: id,
         };
-        let rank = Rank::of_data(link);
-        self.calendar.push(arrival, Goal::Switch, rank);
+        self.calendar
+            .push(arrival, Goal::Switch, Rank::of_data(link));
     }
 
     /// Sends a packet from a host that has a port, or straight to another host.
     #[inline(never)]
-    fn send_rarely(&mut self, packet: Packet, link: LinkId, now: Time) {
+    fn send_rarely(&mut self, id: u32, link: LinkId, now: Time) {
+        let packet = &mut self.packets[id];
+        packet.route -= 1;
+        packet.next = link;
         let size = u32::from(packet.size);
-        let id = self.packets.insert(Packet {
-            route: packet.route + 1,
-            next: link,
-            ..packet
-        });
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
             self.offer(id, now);
             return;
         }
-        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
-        let end = wire.free_at;
+        let start = now.max(wire.free_at);
+        let end = start + wire.byte_time.span(size);
+        wire.free_at = end;
         self.count(link, id);
+        self.capture(id, link, start);
         self.launch(id, link, end);
+    }
+
+    /// Notes links to be captured.
+    pub(crate) fn capture_links(&mut self, links: &[LinkId]) {
+        for link in links {
+            self.wires[link.index()].is_captured = true;
+        }
+    }
+
+    /// Notes a packet that begins to leave at `start`, if its link is captured.
+    #[inline]
+    fn capture(&mut self, id: u32, link: LinkId, start: Time) {
+        if self.wires[link.index()].is_captured {
+            self.seen.push((start, link, id));
+        }
     }
 
     /// Does what happens at the switches before `stop`, given what arrives there until then.
@@ -333,7 +353,15 @@ impl<C: Calendar> Fabric<C> {
             bytes += u64::from(packet.size);
             launch(calendar, packet, id.0, road, &self.ways, end);
         }
-        wires[link.index()].bytes += bytes;
+        let wire = &mut wires[link.index()];
+        wire.bytes += bytes;
+        if wire.is_captured {
+            for sent in &served.sent {
+                let size = u32::from(packets[sent.id.0].size);
+                let start = sent.end - wire.byte_time.span(size);
+                self.seen.push((start, link, sent.id.0));
+            }
+        }
         served.sent.clear();
         if !served.dropped.is_empty() {
             self.dropped.append(&mut served.dropped);
@@ -472,6 +500,7 @@ impl<C: Calendar> Fabric<C> {
                     .byte_time
                     .span(u32::from(packet.size));
                 self.count(link, id.0);
+                self.capture(id.0, link, at);
                 self.launch(id.0, link, at + span);
             } else {
                 self.dropped.push((id, at));

@@ -10,6 +10,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_units::{ByteTime, ConfigError, Ecn, Rate, Rng, Span, Time};
 
 use crate::calendar::{Arrival, Calendar};
+use crate::capture::{Content, Shown};
 use crate::connection::{Connection, Ends, Phase, Prober, Writer, arrived};
 use crate::fabric::Fabric;
 use crate::flow::Flow;
@@ -368,6 +369,38 @@ impl Hosts {
         *finishes.select_nth_unstable(last).1
     }
 
+    /// A packet as a capture shows it, which it is only while on its way.
+    pub(crate) fn show(&self, packet: &Packet) -> Shown {
+        let connection = &self.connections[packet.end.slot()];
+        let slot = packet.end.slot() as u32;
+        let flow = &self.flows.get(connection.flow as usize);
+        let (source, sink) = match (&connection.ends, flow) {
+            (Ends::Prober(prober), _) => prober.hosts,
+            (_, Some(flow)) => (flow.src, flow.dst),
+            (_, None) => Default::default(),
+        };
+        let (src, dst) = match packet.end.side() {
+            Side::Source => (sink, source),
+            Side::Sink => (source, sink),
+        };
+        let body = match &connection.ends {
+            Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
+            Ends::Prober(_) => Content::Echo(packet.end.side()),
+            Ends::Tcp(_) if packet.whole == 0 => Content::Tcp(packet.segment()),
+            Ends::Tcp(_) => Content::Tcp(Segment {
+                ecn: packet.ecn,
+                ..self.wholes[packet.whole - 1]
+            }),
+        };
+        Shown {
+            src,
+            dst,
+            slot,
+            packet: *packet,
+            body,
+        }
+    }
+
     /// The round trips of the probes.
     pub(crate) fn take_probes(&mut self) -> Vec<Vec<(Time, Span)>> {
         let series = self.connections.iter_mut().filter_map(|connection| {
@@ -443,6 +476,7 @@ impl Hosts {
             let mut packet = Packet {
                 end: end.peer(),
                 route: end.peer().0 * self.rules.stride,
+                serial: self.tally.sent as u16,
                 class: connection.service,
                 ..Packet::default()
             };
@@ -489,19 +523,22 @@ impl Hosts {
             return;
         };
         let endpoint = &mut ends[side as usize];
-        while let Some(segment) = endpoint.poll_segment(now) {
+        loop {
+            // By reference: as a value it would be copied, in pieces that its parts do not fit.
+            let polled = endpoint.poll_segment(now);
+            let Some(segment) = &polled else { break };
             let (mut class, mut ecn, mut urgency, mut whole) =
                 (connection.service, segment.ecn, 0, 0);
             if rules.reads_position {
-                let position = endpoint.position(&segment);
+                let position = endpoint.position(segment);
                 if let Some(tagging) = &mut connection.tagging {
-                    (class, ecn) = tag(tagging, &segment, position, class, now);
+                    (class, ecn) = tag(tagging, segment, position, class, now);
                 }
                 let left = connection.goal - position.unwrap_or(connection.goal);
                 urgency = u32::try_from(left).unwrap_or(u32::MAX);
             }
-            if Packet::is_too_small_for(&segment) {
-                whole = self.wholes.insert(segment) + 1;
+            if Packet::is_too_small_for(segment) {
+                whole = self.wholes.insert(*segment) + 1;
             }
             // Written in one go, each field from where it is: what is put together first and copied
             // then makes the processor wait.
@@ -515,6 +552,7 @@ impl Hosts {
                 ack: segment.ack.0,
                 window: segment.window,
                 whole,
+                serial: self.tally.sent as u16,
                 // Both fit: the set-up was checked for it.
                 size: rules.accounting.size(segment.len) as u16,
                 len: segment.len as u16,
@@ -684,6 +722,7 @@ impl Hosts {
                 left: probe.count,
                 // Fits: the set-up was checked for it.
                 size: probe.bytes as u16,
+                hosts: (probe.src, probe.dst),
                 to_answer: None,
                 round_trips: Vec::new(),
             };

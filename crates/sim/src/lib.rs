@@ -5,6 +5,7 @@
 //! by bit, on any machine.
 
 mod calendar;
+pub mod capture;
 mod connection;
 mod fabric;
 pub mod flow;
