@@ -43,13 +43,13 @@ fn round_ps(mq_ecn: &MqEcn) -> u64 {
 }
 
 /// A scheme whose round time is `ps`.
-fn with_round(config: &Config, ps: u64) -> MqEcn {
+pub(super) fn with_round(config: &Config, ps: u64) -> MqEcn {
     let mut mq_ecn = mq_ecn(config);
     mq_ecn.groups[0].round = ps;
     mq_ecn
 }
 
-fn arrival(ns: u64, queue: u8, queue_bytes: u32) -> Cx {
+pub(super) fn arrival(ns: u64, queue: u8, queue_bytes: u32) -> Cx {
     Cx {
         now: Time::from_ns(ns),
         queue: QueueId(queue),
