@@ -465,6 +465,17 @@ fn kernel_decay_steps_at_most_ten_times() {
 }
 
 #[test]
+fn kernel_arithmetic_decays_by_whole_slots_too() {
+    let config = Config {
+        arithmetic: Arithmetic::Kernel,
+        ..Config::default()
+    };
+    let mut mq_ecn = with_round(&config, 1_000);
+    mq_ecn.on_enqueue(&departure(2_400, 0, 1500));
+    assert_eq!(round_ps(&mq_ecn), 562, "1000 · 9/16, rounded down");
+}
+
+#[test]
 fn kernel_arithmetic_overstates_the_rate() {
     let config = Config {
         arithmetic: Arithmetic::Kernel,
