@@ -1,7 +1,8 @@
 //! What is measured, by name, and what it may cost.
 
-use tidegate_dataplane::mark::{self, AnyMarker, Site, Tcn};
-use tidegate_dataplane::sched::{self, AnyScheduler, Dwrr, Fifo, Scheduler};
+use tidegate_dataplane::mark::{self, AnyMarker, Site};
+use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
+use tidegate_dataplane::{Egress, PortConfig, egress};
 use tidegate_units::Rate;
 
 use crate::work;
@@ -19,13 +20,45 @@ const SCHEDULERS: [(&str, &str, &str); 3] = [
     ("wfq", "weights", "1, 1, 1, 1, 1, 1, 1, 1"),
 ];
 
-/// Whether the parts were chosen when the program was compiled or when it runs.
+/// Runs a form of the work on the scheme's own type.
+macro_rules! concrete_decisions {
+    ($form:ident, $marker:expr, $iterations:expr) => {
+        match $marker {
+            AnyMarker::Codel(codel) => work::$form::decisions(codel, $iterations),
+            AnyMarker::EcnSharp(ecn_sharp) => work::$form::decisions(ecn_sharp, $iterations),
+            AnyMarker::QueueRed(queue_red) => work::$form::decisions(queue_red, $iterations),
+            AnyMarker::Tcn(tcn) => work::$form::decisions(tcn, $iterations),
+            other => work::$form::decisions(other, $iterations),
+        }
+    };
+}
+
+/// Runs a form of the work on the types of scheme and scheduler.
+macro_rules! concrete_pairs {
+    ($form:ident, $marker:expr, $scheduler:expr, $iterations:expr) => {
+        match ($marker, $scheduler) {
+            (AnyMarker::Tcn(tcn), AnyScheduler::Dwrr(dwrr)) => {
+                work::$form::pairs(tcn, dwrr, $iterations)
+            }
+            (AnyMarker::Tcn(tcn), AnyScheduler::Fifo(fifo)) => {
+                work::$form::pairs(tcn, fifo, $iterations)
+            }
+            (marker, scheduler) => work::$form::pairs(marker, scheduler, $iterations),
+        }
+    };
+}
+
+/// When the parts are chosen, and how the work is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `AnyMarker`, `AnyScheduler`.
+    /// At every hook: `AnyMarker`, `AnyScheduler`.
     Any,
-    /// Their own types.
-    Concrete,
+    /// At compile time; the loop calls the work through a pointer.
+    Called,
+    /// At compile time; the work is compiled into the loop.
+    Inlined,
+    /// When the port is made: `dyn Egress`, driven lazily.
+    Virtual,
 }
 
 impl Form {
@@ -33,7 +66,9 @@ impl Form {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Any => "any",
-            Self::Concrete => "concrete",
+            Self::Called => "called",
+            Self::Inlined => "inlined",
+            Self::Virtual => "virtual",
         }
     }
 }
@@ -63,7 +98,7 @@ impl Case {
             }
         };
         let mut cases = Vec::new();
-        for form in [Form::Concrete, Form::Any] {
+        for form in [Form::Inlined, Form::Called, Form::Virtual, Form::Any] {
             let case = case(form);
             cases.extend(schemes().map(|scheme| case(scheme, None)));
             let pairs = schemes()
@@ -74,23 +109,33 @@ impl Case {
         cases
     }
 
-    /// The empty call of the same kind.
+    /// The same loop around no work.
     #[must_use]
     pub const fn empty(self) -> Self {
         Self {
             scheme: None,
-            form: Form::Any,
-            ..self
+            scheduler: match self.scheduler {
+                None => None,
+                // The loop does not know it.
+                Some(_) => Some("fifo"),
+            },
+            form: match self.form {
+                Form::Called => Form::Called,
+                // A virtual call is part of what it costs.
+                Form::Any | Form::Inlined | Form::Virtual => Form::Inlined,
+            },
         }
     }
 
     /// The most instructions it may take, if that was agreed.
     pub fn target(self) -> Option<u32> {
         match (self.scheme?, self.scheduler, self.form) {
-            ("tcn" | "queue-red", None, Form::Concrete) => Some(25),
-            ("codel" | "ecn-sharp", None, Form::Concrete) => Some(80),
-            ("tcn", Some("fifo"), Form::Concrete) => Some(120),
-            ("tcn", Some("dwrr"), Form::Concrete) => Some(180),
+            ("tcn" | "queue-red", None, Form::Inlined | Form::Called) => Some(25),
+            ("codel" | "ecn-sharp", None, Form::Inlined | Form::Called) => Some(80),
+            ("tcn", Some("fifo"), Form::Inlined | Form::Called) => Some(120),
+            ("tcn", Some("dwrr"), Form::Inlined | Form::Called) => Some(180),
+            ("tcn" | "queue-red", Some("fifo"), Form::Virtual) => Some(150),
+            ("tcn" | "queue-red", Some("dwrr"), Form::Virtual) => Some(210),
             _ => None,
         }
     }
@@ -98,19 +143,28 @@ impl Case {
     /// Does the work `iterations` times.
     pub fn run(self, iterations: u32) {
         let Some(scheme) = self.scheme else {
-            match self.scheduler {
-                None => work::no_decisions(iterations),
-                Some(_) => work::no_pairs(QUEUES, iterations),
+            match (self.scheduler, self.form) {
+                (None, Form::Called) => work::called::no_decisions(iterations),
+                (None, _) => work::no_decisions(iterations),
+                (Some(_), Form::Called) => work::called::no_pairs(QUEUES, iterations),
+                (Some(_), _) => work::no_pairs(QUEUES, iterations),
             }
             return;
         };
+        if let (Form::Virtual, Some(scheduler)) = (self.form, self.scheduler) {
+            work::virtual_pairs(egress(scheme, scheduler), iterations);
+            return;
+        }
         let scheduler = self.scheduler.map(scheduler);
         let marker = marker(scheme, scheduler.as_ref()).expect("only possible cases are run");
-        match (self.form, scheduler) {
-            (Form::Any, None) => work::decisions(marker, iterations),
-            (Form::Any, Some(scheduler)) => work::pairs(marker, scheduler, iterations),
-            (Form::Concrete, None) => concrete_decisions(marker, iterations),
-            (Form::Concrete, Some(scheduler)) => concrete_pairs(marker, scheduler, iterations),
+        let is_called = self.form == Form::Called;
+        match scheduler {
+            None if self.form == Form::Any => work::decisions(marker, iterations),
+            None if is_called => concrete_decisions!(called, marker, iterations),
+            None => concrete_decisions!(inlined, marker, iterations),
+            Some(scheduler) if self.form == Form::Any => work::pairs(marker, scheduler, iterations),
+            Some(scheduler) if is_called => concrete_pairs!(called, marker, scheduler, iterations),
+            Some(scheduler) => concrete_pairs!(inlined, marker, scheduler, iterations),
         }
     }
 
@@ -118,35 +172,18 @@ impl Case {
         let (Some(scheme), scheduler) = (self.scheme, self.scheduler.map(scheduler)) else {
             return true;
         };
-        // Types of their own are measured only where there is a target for them.
+        // The other forms are measured only where there is a target for them.
         let is_wanted = self.form == Form::Any || self.target().is_some();
         is_wanted && marker(scheme, scheduler.as_ref()).is_some()
     }
 }
 
-fn concrete_decisions(marker: AnyMarker, iterations: u32) {
-    match marker {
-        AnyMarker::Codel(codel) => work::decisions(codel, iterations),
-        AnyMarker::EcnSharp(ecn_sharp) => work::decisions(ecn_sharp, iterations),
-        AnyMarker::QueueRed(queue_red) => work::decisions(queue_red, iterations),
-        AnyMarker::Tcn(tcn) => work::decisions(tcn, iterations),
-        other => work::decisions(other, iterations),
-    }
-}
-
-fn concrete_pairs(marker: AnyMarker, scheduler: AnyScheduler, iterations: u32) {
-    let tcn: Tcn = match marker {
-        AnyMarker::Tcn(tcn) => tcn,
-        other => return work::pairs(other, scheduler, iterations),
-    };
-    match scheduler {
-        AnyScheduler::Dwrr(dwrr) => work::pairs::<Tcn, Dwrr>(tcn, dwrr, iterations),
-        AnyScheduler::Fifo(fifo) => work::pairs::<Tcn, Fifo>(tcn, fifo, iterations),
-        other => work::pairs(tcn, other, iterations),
-    }
-}
-
 fn scheduler(name: &str) -> AnyScheduler {
+    let config = scheduler_config(name);
+    config.build().expect("the list holds valid settings")
+}
+
+fn scheduler_config(name: &str) -> sched::Config {
     let (_, field, text) = SCHEDULERS
         .into_iter()
         .find(|(known, _, _)| *known == name)
@@ -155,7 +192,14 @@ fn scheduler(name: &str) -> AnyScheduler {
     config
         .set(field, text)
         .expect("the list holds known fields");
-    config.build().expect("the list holds valid settings")
+    config
+}
+
+fn egress(scheme: &str, scheduler: &str) -> Box<dyn Egress> {
+    let marking = mark::Config::named(scheme).expect("cases name known schemes");
+    let config = PortConfig::default();
+    egress::build(&config, &marking, &scheduler_config(scheduler))
+        .expect("only possible cases are run")
 }
 
 /// The scheme with its defaults, or `None` if it does not work there. A decision alone is made

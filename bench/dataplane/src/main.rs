@@ -16,7 +16,9 @@ const USAGE: &str = "usage: bench-dataplane [--json] [--quick]
 const FOOTER: &str = "\
 decision: on_enqueue + on_dequeue, backlog from 0 to 80 packets, default settings
 pair: enqueue + dequeue through a port of 8 queues, 64 packets of 1500 B held, ECT(0), per-port buffer
-concrete: types chosen at compile time; any: chosen by name at run time
+inlined, called: types chosen at compile time, work compiled into the loop or called through a pointer
+virtual: types chosen when the port is made, one virtual call per packet (dyn Egress, arrive)
+any: asked for at every hook (AnyMarker, AnyScheduler)
 instructions: callgrind, difference of two runs; ns: best of 5 runs
 both without the harness: the same loop around no work, measured alike, is subtracted";
 
@@ -29,9 +31,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let cases = Case::all();
+    let all = numbered(&cases);
     if let ["--case", number, iterations] = words[..] {
         // The program's own child under callgrind.
-        return run_child(&cases, number, iterations);
+        return run_child(&all, number, iterations);
     }
     if let Some(unknown) = words
         .iter()
@@ -43,8 +46,8 @@ fn main() -> ExitCode {
     let is_quick = words.contains(&"--quick");
     let chosen = |case: &Case| !is_quick || case.target().is_some();
     let mut rows = Vec::new();
-    for (number, &case) in cases.iter().enumerate().filter(|(_, case)| chosen(case)) {
-        match measure_case(number, case) {
+    for case in cases.into_iter().filter(chosen) {
+        match measure_case(&all, case) {
             Ok(cost) => rows.push(Row { case, cost }),
             Err(problem) => {
                 eprintln!("bench-dataplane: {problem}");
@@ -60,29 +63,34 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn measure_case(number: usize, case: Case) -> Result<Cost, String> {
+/// The cases and then the empty ones, in the order by which the child knows them.
+fn numbered(cases: &[Case]) -> Vec<Case> {
+    let mut all = cases.to_vec();
+    for case in cases {
+        if !all.contains(&case.empty()) {
+            all.push(case.empty());
+        }
+    }
+    all
+}
+
+fn measure_case(all: &[Case], case: Case) -> Result<Cost, String> {
+    let instructions = |case| {
+        let number = all.iter().position(|&other| other == case);
+        instructions(number.ok_or("a case without a number")?)
+    };
     let empty = case.empty();
     Ok(Cost {
-        instructions: instructions(&number.to_string())? - instructions(measure::name(empty))?,
+        instructions: instructions(case)? - instructions(empty)?,
         nanoseconds: nanoseconds(case) - nanoseconds(empty),
     })
 }
 
-fn run_child(cases: &[Case], number: &str, iterations: &str) -> ExitCode {
-    let case = match number {
-        measure::NO_DECISION => cases
-            .iter()
-            .find(|case| case.scheduler.is_none())
-            .map(|c| c.empty()),
-        measure::NO_PAIR => cases
-            .iter()
-            .find(|case| case.scheduler.is_some())
-            .map(|c| c.empty()),
-        number => number
-            .parse()
-            .ok()
-            .and_then(|number: usize| cases.get(number).copied()),
-    };
+fn run_child(all: &[Case], number: &str, iterations: &str) -> ExitCode {
+    let case = number
+        .parse()
+        .ok()
+        .and_then(|number: usize| all.get(number).copied());
     let (Some(case), Ok(iterations)) = (case, iterations.parse()) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);

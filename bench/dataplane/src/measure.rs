@@ -13,38 +13,25 @@ pub(crate) struct Cost {
     pub(crate) nanoseconds: f64,
 }
 
-/// The name of the empty decision on the command line.
-pub(crate) const NO_DECISION: &str = "no-decision";
-/// The name of the empty pair on the command line.
-pub(crate) const NO_PAIR: &str = "no-pair";
-
-/// The name of an empty call.
-pub(crate) const fn name(empty: Case) -> &'static str {
-    match empty.scheduler {
-        None => NO_DECISION,
-        Some(_) => NO_PAIR,
-    }
-}
-
 /// Iterations of the two runs whose difference counts: both are warm well before the first ends.
 const FEW: u32 = 2_000;
 const MANY: u32 = 12_000;
 
 /// Instructions per iteration, harness included. The program counts itself: it runs as its own
 /// child under callgrind, for two numbers of iterations, and start and end cancel out.
-pub(crate) fn instructions(case: &str) -> Result<f64, String> {
+pub(crate) fn instructions(case: usize) -> Result<f64, String> {
     let few = callgrind(case, FEW)?;
     let many = callgrind(case, MANY)?;
     let difference = u32::try_from(many.saturating_sub(few)).unwrap_or(u32::MAX);
     Ok(f64::from(difference) / f64::from(MANY - FEW))
 }
 
-fn callgrind(case: &str, iterations: u32) -> Result<u64, String> {
+fn callgrind(case: usize, iterations: u32) -> Result<u64, String> {
     let program = env::current_exe().map_err(|error| format!("the program's path: {error}"))?;
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
         .arg(program)
-        .args(["--case", case, &iterations.to_string()])
+        .args(["--case", &case.to_string(), &iterations.to_string()])
         .output()
         .map_err(|error| match error.kind() {
             ErrorKind::NotFound => "valgrind is not installed; apt-get install valgrind".to_owned(),

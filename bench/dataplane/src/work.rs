@@ -1,16 +1,18 @@
-//! The loops. The work is inlined into them, as a host inlines it into its own loop; the same loops
-//! around no work show what is theirs.
+//! The loops. Their work is compiled into them, as a host may do it, or called through a pointer that
+//! the compiler cannot see through; the same loops around no work show what is theirs.
 
 use std::hint::black_box;
 
-use tidegate_dataplane::buffer::PerPort;
+use tidegate_dataplane::buffer::{self, PerPort, per_port};
 use tidegate_dataplane::mark::{Cx, Marker, Verdict};
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_dataplane::{Pkt, Port, PortConfig};
+use tidegate_dataplane::{Departure, Egress, Pkt, Port, PortConfig};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Span, Time};
 
 /// Packets that wait in a port: below the default thresholds of 65 packets.
 const HELD: u32 = 64;
+/// Bytes that the buffer holds for the port.
+const LIMIT: Bytes = Bytes::from_kb(300);
 /// The backlog that decisions see grows to this many packets, past those thresholds, and starts
 /// again: most packets pass, some are marked.
 const DEEPEST: u32 = 80;
@@ -25,18 +27,61 @@ const PKT: Pkt = Pkt {
     urgency: 0,
 };
 
+/// The work compiled into the loops.
+pub(crate) mod inlined {
+    pub(crate) use super::{decisions, pairs};
+}
+
+/// The same work, called.
+pub(crate) mod called {
+    use super::*;
+
+    type Decide<M> = fn(&mut M, &Cx, Span) -> u32;
+    type Pair<P> = fn(&mut P, &Pkt, QueueId, Time) -> u32;
+
+    pub(crate) fn decisions<M: Marker>(mut marker: M, iterations: u32) {
+        let decide: Decide<M> = black_box(decide);
+        decision_loop(iterations, |cx, sojourn| decide(&mut marker, cx, sojourn));
+    }
+
+    pub(crate) fn no_decisions(iterations: u32) {
+        let decide: Decide<()> = black_box(|(), _, _| 0);
+        decision_loop(iterations, |cx, sojourn| decide(&mut (), cx, sojourn));
+    }
+
+    pub(crate) fn pairs<M: Marker, S: Scheduler>(marker: M, scheduler: S, iterations: u32) {
+        let queues = scheduler.queues();
+        let mut switch = Switch::new(marker, scheduler);
+        let pair: Pair<Switch<M, S>> = black_box(pair);
+        pair_loop(queues, iterations, |pkt, queue, now| {
+            pair(&mut switch, pkt, queue, now)
+        });
+        black_box(switch.port.stats());
+    }
+
+    pub(crate) fn no_pairs(queues: u8, iterations: u32) {
+        let pair: Pair<()> = black_box(|(), _, _, _| 0);
+        pair_loop(queues, iterations, |pkt, queue, now| {
+            pair(&mut (), pkt, queue, now)
+        });
+    }
+}
+
 /// Decides on `iterations` packets, at enqueue and at dequeue.
 pub(crate) fn decisions<M: Marker>(mut marker: M, iterations: u32) {
-    decision_loop(iterations, |cx, sojourn| {
-        let at_enqueue = marker.on_enqueue(cx);
-        let at_dequeue = marker.on_dequeue(cx, sojourn);
-        u32::from(at_enqueue.or(at_dequeue) != Verdict::Pass)
-    });
+    decision_loop(iterations, |cx, sojourn| decide(&mut marker, cx, sojourn));
 }
 
 /// The same loop around nothing.
 pub(crate) fn no_decisions(iterations: u32) {
     decision_loop(iterations, |cx, _| cx.queue_bytes);
+}
+
+#[inline]
+fn decide<M: Marker>(marker: &mut M, cx: &Cx, sojourn: Span) -> u32 {
+    let at_enqueue = marker.on_enqueue(cx);
+    let at_dequeue = marker.on_dequeue(cx, sojourn);
+    u32::from(at_enqueue.or(at_dequeue) != Verdict::Pass)
 }
 
 #[inline(always)]
@@ -70,22 +115,79 @@ fn decision_loop(iterations: u32, mut decide: impl FnMut(&Cx, Span) -> u32) {
     black_box(sum);
 }
 
+/// A port and its buffer.
+struct Switch<M, S> {
+    port: Port<M, S>,
+    buffer: PerPort,
+}
+
+impl<M: Marker, S: Scheduler> Switch<M, S> {
+    fn new(marker: M, scheduler: S) -> Self {
+        Self {
+            port: Port::new(&PortConfig::default(), marker, scheduler),
+            buffer: PerPort::new(4, LIMIT).expect("4 ports of 300 KB are a valid buffer"),
+        }
+    }
+}
+
 /// Enqueues `iterations` packets, and takes one for each once enough are held.
 pub(crate) fn pairs<M: Marker, S: Scheduler>(marker: M, scheduler: S, iterations: u32) {
     let queues = scheduler.queues();
-    let mut port = Port::new(&PortConfig::default(), marker, scheduler);
-    let limit = Bytes::from_kb(300);
-    let mut buffer = PerPort::new(4, limit).expect("4 ports of 300 KB are a valid buffer");
+    let mut switch = Switch::new(marker, scheduler);
     pair_loop(queues, iterations, |pkt, queue, now| {
-        let accepted = port.enqueue(PktId(pkt.len), *pkt, queue, now, &mut buffer);
-        if accepted.is_err() || port.packets() <= HELD {
+        pair(&mut switch, pkt, queue, now)
+    });
+    black_box(switch.port.stats());
+}
+
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled into the loop, or into a function that the loop calls"
+)]
+fn pair<M: Marker, S: Scheduler>(
+    Switch { port, buffer }: &mut Switch<M, S>,
+    pkt: &Pkt,
+    queue: QueueId,
+    now: Time,
+) -> u32 {
+    let accepted = port.enqueue(PktId(pkt.len), *pkt, queue, now, buffer);
+    if accepted.is_err() || port.packets() <= HELD {
+        return 0;
+    }
+    match port.dequeue(now, buffer) {
+        Some(departure) => sum(&departure),
+        None => 0,
+    }
+}
+
+#[inline]
+fn sum(departure: &Departure) -> u32 {
+    departure.id.0 + u32::from(departure.ecn.bits())
+}
+
+/// Packets arrive at the rate of the wire, behind as many as are held, so that each arrival takes
+/// one departure. The call, its arguments and reading the departure are part of the work.
+pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
+    let config = buffer::Config::PerPort(per_port::Config { limit: LIMIT });
+    let mut buffer = config.build(4, port.queues()).expect("as above");
+    let mut port = black_box(port);
+    let mut out = Vec::with_capacity(1);
+    for number in 0..=HELD {
+        out.clear();
+        let queue = QueueId((number % u32::from(port.queues())) as u8);
+        let accepted = port.arrive(PktId(0), PKT, queue, Time::ZERO, &mut buffer, &mut out);
+        accepted.expect("the buffer holds them");
+    }
+    let queues = port.queues();
+    pair_loop(queues, iterations, |pkt, queue, now| {
+        let accepted = port.arrive(PktId(pkt.len), *pkt, queue, now, &mut buffer, &mut out);
+        if accepted.is_err() {
             return 0;
         }
-        match port.dequeue(now, &mut buffer) {
-            Some(departure) => departure.id.0 + u32::from(departure.ecn.bits()),
-            None => 0,
-        }
+        out.pop().map_or(0, |departure| sum(&departure))
     });
+    assert_eq!(port.packets(), HELD, "one departure for each arrival");
     black_box(port.stats());
 }
 

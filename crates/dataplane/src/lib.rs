@@ -41,6 +41,7 @@ mod stats;
 mod store;
 
 pub use packet::Pkt;
+pub use port::egress::{self, Egress};
 pub use port::{Accepted, Departure, Fate, NonEct, Port, PortConfig};
 pub use stats::{DropReason, PortStats, QueueStats, Rule};
 pub use store::Slot;

@@ -5,6 +5,7 @@
 //! so a port that holds few packets touches few cache lines. The arena grows and never shrinks:
 //! no allocation once the port has seen its longest backlog.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tidegate_units::{Ecn, FlowId, PktId, QueueId, Time};
@@ -57,16 +58,24 @@ impl List {
 /// The arena.
 #[derive(Debug)]
 pub(crate) struct Store {
-    entries: Vec<Entry>,
+    entries: Box<[Entry]>,
     free: Slot,
+    packets: u32,
 }
 
 impl Store {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            entries: Vec::new(),
+            entries: Box::default(),
             free: Slot::NONE,
+            packets: 0,
         }
+    }
+
+    /// How many packets it holds.
+    #[inline]
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
     }
 
     /// Puts a packet into a free slot, in no list.
@@ -77,6 +86,7 @@ impl Store {
             if let Some(place) = self.entries.get_mut(slot.0 as usize) {
                 self.free = place.next;
                 *place = entry;
+                self.packets += 1;
                 return slot;
             }
             // Growing apart from the packet lets it go straight from registers to its place.
@@ -98,21 +108,29 @@ impl Store {
         was_empty
     }
 
-    /// Adds one free slot.
+    /// Adds free slots: as many as there are.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let slot = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
-        self.entries.push(Entry {
+        let old = u32::try_from(self.entries.len()).expect("a port holds fewer than 2^32 packets");
+        let new = old.saturating_mul(2).max(4);
+        let mut entries = Vec::with_capacity(new as usize);
+        entries.extend(core::mem::take(&mut self.entries));
+        // The first of them is taken first.
+        entries.extend((old..new).map(|slot| Entry {
             arrival: Time::ZERO,
             id: PktId(0),
             flow: FlowId(0),
             charge: Charge::new(0, 0),
-            next: Slot::NONE,
+            next: Slot(slot + 1),
             ecn: Ecn::NotEct,
             queue: QueueId(0),
-        });
-        self.free = Slot(slot);
+        }));
+        if let Some(last) = entries.last_mut() {
+            last.next = Slot::NONE;
+        }
+        self.entries = entries.into();
+        self.free = Slot(old);
     }
 
     /// Takes the first packet of a list that is not empty.
@@ -121,6 +139,7 @@ impl Store {
         let slot = list.head;
         let place = &mut self.entries[slot.0 as usize];
         list.head = place.next;
+        self.packets -= 1;
         vacate(place, &mut self.free, slot)
     }
 
@@ -128,6 +147,7 @@ impl Store {
     #[inline]
     pub(crate) fn take(&mut self, slot: Slot) -> Entry {
         let place = &mut self.entries[slot.0 as usize];
+        self.packets -= 1;
         vacate(place, &mut self.free, slot)
     }
 

@@ -207,6 +207,17 @@ impl Pias {
         }
     }
 
+    /// The class of packets far into a flow: no class is higher.
+    pub fn last_class(&self) -> u8 {
+        match &self.state {
+            // Fewer than 256.
+            State::Cumulative(Cumulative { thresholds, .. }) | State::Offset { thresholds, .. } => {
+                thresholds.len() as u8
+            }
+            State::Demotion(demotion) => demotion.lower,
+        }
+    }
+
     /// Whether a packet of this class is made ECN-capable whatever the transport says.
     pub const fn forces_ect(&self, class: u8) -> bool {
         self.force_ect && class == 0

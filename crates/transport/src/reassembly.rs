@@ -88,14 +88,7 @@ impl Reassembly {
         self.ranges.back().map_or(self.next, |last| last.end)
     }
 
-    /// The blocks to report.
-    #[inline]
-    pub(crate) const fn recent(&self) -> SackBlocks {
-        self.recent
-    }
-
     /// The blocks to report, after `duplicate` if there is one.
-    #[inline]
     pub(crate) fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
         let Some(duplicate) = duplicate else {
             return self.recent;

@@ -25,15 +25,21 @@ pub(crate) struct Ack {
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
     reassembly: Reassembly,
-    /// Payload bytes received in order, and those of them that were read.
+    /// Payload bytes received in order, and those of them that were not read.
     received: u64,
-    read: u64,
+    unread: u32,
     /// The largest number that the peer was allowed to send, plus one.
     edge: Seq,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
     /// An ACK of earlier data that must leave before any other, with the echo of that time.
     earlier: Option<Ack>,
+    /// Whether all is in order; see [`Receiver::is_orderly`]. Kept, because it is asked for every
+    /// segment and changes only with what is rare.
+    orderly: bool,
+    /// Whether anything has arrived or was read since the last segment left. If not, no ACK is owed
+    /// or waits, and the window is where it was.
+    stirred: bool,
     /// Whether an ACK must leave now.
     now: bool,
     /// Segments that wait for a delayed ACK.
@@ -50,6 +56,9 @@ pub(crate) struct Receiver {
     echo: Echo,
     reader: Reader,
     reports_duplicates: bool,
+    /// Whether the short way is never taken.
+    #[cfg(test)]
+    only_long_way: bool,
 }
 
 impl Receiver {
@@ -60,10 +69,12 @@ impl Receiver {
         Self {
             reassembly: Reassembly::new(next),
             received: 0,
-            read: 0,
+            unread: 0,
             edge: next + buffer,
             fin: None,
             earlier: None,
+            orderly: true,
+            stirred: false,
             now: false,
             waiting: 0,
             echoing: false,
@@ -75,6 +86,8 @@ impl Receiver {
             echo: config.echo,
             reader: config.reader,
             reports_duplicates: config.dsack,
+            #[cfg(test)]
+            only_long_way: false,
         }
     }
 
@@ -84,8 +97,26 @@ impl Receiver {
         self.edge = next + self.buffer;
     }
 
-    /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
+    /// Whether everything that has arrived is in order and the end is not in sight, and there is
+    /// nothing to report but the next byte expected.
+    fn is_orderly(&self) -> bool {
+        #[cfg(test)]
+        if self.only_long_way {
+            return false;
+        }
+        self.reassembly.has_no_holes()
+            && self.fin.is_none()
+            && self.earlier.is_none()
+            && self.duplicate.is_none()
+    }
+
+    /// The same, as kept.
     #[inline]
+    pub(crate) const fn orderly(&self) -> bool {
+        self.orderly
+    }
+
+    /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
     pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
         let before = self.next();
         let urgency = if ecn {
@@ -102,16 +133,14 @@ impl Receiver {
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
         let urgency = if delayable { urgency } else { Urgency::Now };
         self.delay_ack(urgency, now, timers);
+        self.orderly = self.is_orderly();
     }
 
     /// Whether a segment with payload is the next one of a peer whose segments come in order.
     #[inline]
     pub(crate) fn expects(&self, segment: &Segment) -> bool {
         let room = self.edge - self.next();
-        segment.seq == self.next()
-            && segment.len <= room
-            && self.fin.is_none()
-            && self.reassembly.has_no_holes()
+        self.orderly && segment.seq == self.next() && segment.len <= room
     }
 
     /// Takes in such a segment, which has no FIN.
@@ -123,23 +152,20 @@ impl Receiver {
         now: Time,
         timers: &mut Timers,
     ) {
-        let before = self.next();
         let urgency = if ecn {
-            self.echo(segment, before)
+            self.echo(segment, self.next())
         } else {
             Urgency::Normal
         };
         self.reassembly.extend(segment.len);
-        self.received += u64::from(segment.len);
-        if self.reader == Reader::Immediate {
-            self.read = self.received;
-        }
+        self.add(segment.len);
         self.delay_ack(urgency, now, timers);
     }
 
     /// A segment waits for its ACK, which may be delayed unless it is urgent or one too many.
     #[inline]
     fn delay_ack(&mut self, urgency: Urgency, now: Time, timers: &mut Timers) {
+        self.stirred = true;
         self.waiting = self.waiting.saturating_add(1);
         if urgency == Urgency::Now || self.waiting >= self.delayed_ack {
             self.now = true;
@@ -150,6 +176,7 @@ impl Receiver {
 
     /// An ACK is owed at once: an answer to a segment that was not acceptable, or to a probe.
     pub(crate) fn acknowledge_now(&mut self) {
+        self.stirred = true;
         self.now = true;
     }
 
@@ -157,6 +184,7 @@ impl Receiver {
     pub(crate) fn on_old_data(&mut self, segment: &Segment) {
         if self.reports_duplicates && segment.len > 0 {
             self.duplicate = Some(Range::new(segment.seq, segment.seq + segment.len));
+            self.orderly = false;
         }
     }
 
@@ -168,24 +196,41 @@ impl Receiver {
     /// The next ACK that must leave by itself.
     #[inline]
     pub(crate) fn poll_ack(&mut self, timers: &mut Timers) -> Option<Ack> {
-        if let Some(earlier) = self.earlier.take() {
-            return Some(earlier);
+        if self.earlier.is_some() {
+            return self.take_earlier();
         }
         self.now.then(|| self.piggyback(timers))
     }
 
     /// Whether an ACK of earlier data must leave before anything else.
-    #[inline]
     pub(crate) const fn owes_earlier(&self) -> bool {
         self.earlier.is_some()
+    }
+
+    #[cold]
+    fn take_earlier(&mut self) -> Option<Ack> {
+        self.open_window();
+        let earlier = self.earlier.take();
+        self.orderly = self.is_orderly();
+        earlier
+    }
+
+    /// Whether an ACK must leave by itself, when all is in order.
+    #[inline]
+    pub(crate) const fn owes(&self) -> bool {
+        self.now
     }
 
     /// The ACK that a segment carries; no other is owed after it.
     #[inline]
     pub(crate) fn piggyback(&mut self, timers: &mut Timers) -> Ack {
-        self.now = false;
-        self.waiting = 0;
-        timers.stop(Timer::DelayedAck);
+        if self.stirred {
+            self.stirred = false;
+            self.now = false;
+            self.waiting = 0;
+            timers.stop(Timer::DelayedAck);
+            self.open_window();
+        }
         Ack {
             number: self.next(),
             echo: self.echoing,
@@ -195,27 +240,27 @@ impl Receiver {
     /// Moves the edge of the window as far as there is room. It never moves back, and moves forward
     /// in steps worth telling (RFC 9293, section 3.8.6.2.2).
     #[inline]
-    pub(crate) fn open_window(&mut self) {
+    fn open_window(&mut self) {
         let edge = self.open_edge();
         if edge.since(self.edge) >= self.step {
             self.edge = edge;
         }
     }
 
-    /// The SACK blocks to send.
-    #[inline]
+    /// The SACK blocks to send. There are none when all is in order.
     pub(crate) fn blocks(&mut self) -> SackBlocks {
-        if self.duplicate.is_none() {
-            return self.reassembly.recent();
-        }
-        self.reassembly.blocks(self.duplicate.take())
+        let blocks = self.reassembly.blocks(self.duplicate.take());
+        self.orderly = self.is_orderly();
+        blocks
     }
 
     /// Takes up to `bytes` bytes out of the buffer and answers how many. If that opens the window
     /// enough, the peer is told.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
-        self.read += taken;
+        // Fits: at most what was there.
+        self.unread -= taken as u32;
+        self.stirred = true;
         if self.open_edge().since(self.edge) >= self.step {
             self.now = true;
         }
@@ -240,8 +285,8 @@ impl Receiver {
     }
 
     /// Payload bytes received in order and not read.
-    pub(crate) const fn readable(&self) -> u64 {
-        self.received - self.read
+    pub(crate) fn readable(&self) -> u64 {
+        u64::from(self.unread)
     }
 
     /// Whether everything up to the peer's FIN has arrived.
@@ -281,17 +326,23 @@ impl Receiver {
         if fresh > 0 && self.is_finished() {
             fresh -= 1;
         }
-        self.received += u64::from(fresh);
-        if self.reader == Reader::Immediate {
-            self.read = self.received;
+        self.add(fresh);
+    }
+
+    /// `bytes` more bytes of payload are in order.
+    #[inline]
+    fn add(&mut self, bytes: u32) {
+        self.received += u64::from(bytes);
+        if self.reader == Reader::Manual {
+            // At most the buffer: the window lets no more in.
+            self.unread += bytes;
         }
     }
 
     /// Where the window would end if all free space were announced.
     #[inline]
     fn open_edge(&self) -> Seq {
-        let held = u32::try_from(self.readable()).unwrap_or(u32::MAX);
-        self.next() + self.buffer.saturating_sub(held)
+        self.next() + self.buffer.saturating_sub(self.unread)
     }
 
     /// Applies the echo rule to a segment with data. `next` is what was expected before it.
@@ -299,6 +350,14 @@ impl Receiver {
     fn echo(&mut self, segment: &Segment, next: Seq) -> Urgency {
         let marked = segment.ecn == Ecn::Ce;
         let cwr = segment.flags.has(Flags::CWR);
+        if !(marked | cwr | self.echoing) {
+            // No rule has anything to say.
+            return Urgency::Normal;
+        }
+        self.apply_echo(marked, cwr, next)
+    }
+
+    fn apply_echo(&mut self, marked: bool, cwr: bool, next: Seq) -> Urgency {
         match self.echo {
             Echo::Off => Urgency::Normal,
             Echo::Rfc3168 => {
@@ -336,6 +395,7 @@ impl Receiver {
                 echo: self.echoing,
             });
             self.waiting = 0;
+            self.orderly = false;
         }
         self.echoing = marked;
         on_change
@@ -349,4 +409,24 @@ enum Urgency {
     Normal,
     /// At once.
     Now,
+}
+
+#[cfg(any(test, feature = "check"))]
+impl Receiver {
+    /// From here on, the short way is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.only_long_way = true;
+        self.orderly = false;
+    }
+
+    /// Checks what must hold after every step.
+    pub(crate) fn check(&self) {
+        assert_eq!(self.orderly, self.is_orderly(), "{self:?}");
+        assert!(self.unread <= self.buffer, "{self:?}");
+        let owes = self.now || self.waiting > 0;
+        assert!(self.stirred || !owes, "{self:?}");
+        let kept = self.open_edge().since(self.edge) < self.step;
+        assert!(self.stirred || kept, "{self:?}");
+    }
 }

@@ -13,8 +13,9 @@ use crate::seq::Seq;
 pub(crate) struct Rtt {
     smoothed: Option<Span>,
     variation: Span,
-    /// The timeout before backoff, clamped.
+    /// The timeout before backoff, clamped; and with it, kept because every ACK asks for it.
     base: Span,
+    timeout: Span,
     /// How often the timeout was doubled since the last sample.
     backoff: u32,
     /// The segment being timed: one past its last byte, and when it was sent.
@@ -31,6 +32,7 @@ impl Rtt {
             smoothed: None,
             variation: Span::ZERO,
             base: config.rto_initial,
+            timeout: config.rto_initial,
             backoff: 0,
             timed: None,
             min: config.rto_min,
@@ -68,6 +70,7 @@ impl Rtt {
     pub(crate) fn on_timeout(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
         self.timed = None;
+        self.back_off();
     }
 
     /// The handshake needed a retransmission: the timeout starts at `rto` (rule 5.7), unless there
@@ -77,17 +80,20 @@ impl Rtt {
         if self.smoothed.is_none() {
             self.base = self.base.max(rto).min(self.max);
         }
+        self.back_off();
     }
 
     /// The timeout, with backoff.
     #[inline]
-    pub(crate) fn timeout(&self) -> Span {
-        if self.backoff == 0 {
-            return self.base;
-        }
+    pub(crate) const fn timeout(&self) -> Span {
+        self.timeout
+    }
+
+    /// Doubles the timeout as often as the backoff says.
+    fn back_off(&mut self) {
         // 2^64 ps are 213 days: a larger factor is beyond any maximum.
         let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
-        (self.base * factor).min(self.max)
+        self.timeout = (self.base * factor).min(self.max);
     }
 
     /// The timeout without backoff and without its lower bound.
@@ -109,6 +115,7 @@ impl Rtt {
         Span::from_ps((to.as_ps() / tick).saturating_sub(from.as_ps() / tick) * tick)
     }
 
+    #[cold]
     fn sample(&mut self, rtt: Span) {
         // Karn's rule: only a sample ends the backoff. If the round trip is longer than the
         // timeout, no segment is answered before it is sent again until the timeout has grown.
@@ -125,6 +132,7 @@ impl Rtt {
         self.smoothed = Some(smoothed);
         self.variation = variation;
         self.base = self.unclamped().max(self.min).min(self.max);
+        self.timeout = self.base;
     }
 }
 

@@ -67,6 +67,22 @@ impl Scoreboard {
         }
     }
 
+    /// Nothing before `una` counts any more, however far away it is. The scoreboard must be blank.
+    #[inline]
+    pub(crate) fn move_to(&mut self, una: Seq) {
+        self.una = una;
+        self.lost = Mark::new(una);
+        self.resent = Mark::new(una);
+    }
+
+    /// Whether nothing is known of any byte: nothing SACKed, lost or sent again.
+    #[cfg(any(test, feature = "check"))]
+    pub(crate) fn is_blank(&self) -> bool {
+        let marks = [self.lost, self.resent];
+        let at_una = marks.iter().all(|m| m.edge == self.una && m.sacked == 0);
+        self.ranges.is_empty() && self.sacked == 0 && at_una && self.rescue.is_none()
+    }
+
     /// Everything before `una` was acknowledged.
     #[inline]
     pub(crate) fn advance(&mut self, una: Seq) {

@@ -63,8 +63,6 @@ impl Rate {
 pub struct ByteTime {
     /// Whole picoseconds per byte.
     whole: u64,
-    /// What is left over per byte, in 1/`bps` ps.
-    rest: u64,
     bps: NonZeroU64,
 }
 
@@ -74,7 +72,6 @@ impl ByteTime {
         let bps = rate.as_bps();
         Self {
             whole: PS_PER_BYTE_AT_1_BPS / bps,
-            rest: PS_PER_BYTE_AT_1_BPS % bps,
             bps: rate.0,
         }
     }
@@ -88,14 +85,16 @@ impl ByteTime {
     #[inline]
     pub const fn span(self, bytes: u32) -> Span {
         let whole = self.whole.saturating_mul(bytes as u64);
-        if self.rest == 0 {
+        // What is left over per byte, in 1/`bps` ps.
+        let rest = PS_PER_BYTE_AT_1_BPS - self.whole * self.bps.get();
+        if rest == 0 {
             return Span::from_ps(whole);
         }
-        let rest = match self.rest.checked_mul(bytes as u64) {
+        let rest = match rest.checked_mul(bytes as u64) {
             Some(product) => product.div_ceil(self.bps.get()),
             None => {
                 // At most `bytes`, because `rest` is smaller than `bps`.
-                (self.rest as u128 * bytes as u128).div_ceil(self.bps.get() as u128) as u64
+                (rest as u128 * bytes as u128).div_ceil(self.bps.get() as u128) as u64
             }
         };
         Span::from_ps(whole.saturating_add(rest))

@@ -176,15 +176,31 @@ impl Composite for Box<(pfc::Config, Config)> {
     }
 }
 
+/// The commonest buffer is compiled into the packet path. The others are called, so that they exist
+/// once and not in the path of every pair of scheme and scheduler.
 impl Buffer for AnyBuffer {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
-        forward!(self, buffer => buffer.admit(request))
+        match self {
+            Self::PerPort(buffer) => buffer.admit(request),
+            other => {
+                let Request {
+                    port,
+                    queue,
+                    ingress,
+                    len,
+                } = request;
+                other.admit_elsewhere(port, queue, ingress, len)
+            }
+        }
     }
 
     #[inline]
     fn release(&mut self, charge: Charge) {
-        forward!(self, buffer => buffer.release(charge));
+        match self {
+            Self::PerPort(buffer) => buffer.release(charge),
+            other => other.release_elsewhere(charge),
+        }
     }
 
     #[inline]
@@ -195,6 +211,31 @@ impl Buffer for AnyBuffer {
     #[inline]
     fn poll_pause(&mut self) -> Option<Pause> {
         forward!(self, buffer => buffer.poll_pause())
+    }
+}
+
+impl AnyBuffer {
+    /// Takes the parts of a request, so that it need not exist in memory on the other way.
+    #[inline(never)]
+    fn admit_elsewhere(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        ingress: u16,
+        len: u32,
+    ) -> Result<Charge, DropReason> {
+        let request = Request {
+            port,
+            queue,
+            ingress,
+            len,
+        };
+        forward!(self, buffer => buffer.admit(request))
+    }
+
+    #[inline(never)]
+    fn release_elsewhere(&mut self, charge: Charge) {
+        forward!(self, buffer => buffer.release(charge));
     }
 }
 

@@ -32,17 +32,19 @@ impl Config {
 /// Per-port limits of equal size.
 #[derive(Clone, Debug)]
 pub struct PerPort {
-    /// Bytes held by each port, never more than `limit`.
-    held: Box<[u32]>,
+    /// Bytes that each port may still take, never more than `limit`. One subtraction then tells
+    /// whether a packet fits, and takes its bytes.
+    free: Box<[u32]>,
     limit: u32,
 }
 
 impl PerPort {
     /// A buffer for `ports` ports that hold up to `limit` bytes each.
     pub fn new(ports: u16, limit: Bytes) -> Result<Self, ConfigError> {
+        let limit = super::limit("limit", limit)?;
         Ok(Self {
-            held: vec![0; super::port_count(ports)?].into(),
-            limit: super::limit("limit", limit)?,
+            free: vec![limit; super::port_count(ports)?].into(),
+            limit,
         })
     }
 }
@@ -50,21 +52,23 @@ impl PerPort {
 impl Buffer for PerPort {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
-        let held = self
-            .held
-            .get_mut(request.port.index())
-            .ok_or(DropReason::PortFull)?;
-        if request.len > self.limit - *held {
-            return Err(DropReason::PortFull);
-        }
-        *held += request.len;
+        let full = DropReason::PortFull;
+        let free = self.free.get_mut(request.port.index()).ok_or(full)?;
+        *free = free.checked_sub(request.len).ok_or(full)?;
         Ok(Charge::new(request.len, u32::from(request.port.0)))
     }
 
     #[inline]
     fn release(&mut self, charge: Charge) {
-        if let Some(held) = self.held.get_mut(charge.account() as usize) {
-            super::free(held, charge.bytes());
+        if let Some(free) = self.free.get_mut(charge.account() as usize) {
+            let sum = u64::from(*free) + u64::from(charge.bytes());
+            // As `super::free`: a receipt that is released twice stops a debug build.
+            debug_assert!(
+                sum <= u64::from(self.limit),
+                "a receipt is released once, to the buffer that issued it"
+            );
+            // At most the limit.
+            *free = sum.min(u64::from(self.limit)) as u32;
         }
     }
 }
@@ -91,7 +95,7 @@ mod tests {
         for charge in [first, second, other] {
             buffer.release(charge);
         }
-        assert_eq!(*buffer.held, [0, 0]);
+        assert_eq!(*buffer.free, [3000, 3000]);
     }
 
     #[test]

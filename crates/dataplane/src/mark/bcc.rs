@@ -233,6 +233,11 @@ impl Marker for Bcc {
         let port = self.port.on_dequeue(cx);
         port.or(self.pool.on_dequeue(cx))
     }
+
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -8,13 +8,15 @@
 //!
 //! RTT × λ is taken to the picosecond and `K_i` to the byte, both rounded down.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Rate, Ratio, Size, Span, settings};
 
-use super::red::{self, Queue, Red};
+use super::red;
 use super::{Cx, Marker, Site, Verdict};
+use crate::Rule;
 
 settings! {
     /// Parameters of ideal RED.
@@ -38,7 +40,8 @@ settings! {
 /// Ideal RED.
 #[derive(Clone, Debug)]
 pub struct IdealRed {
-    red: Red<Queue>,
+    /// In bytes, by queue.
+    thresholds: Box<[u32]>,
     /// RTT × λ.
     delay: Span,
 }
@@ -48,7 +51,7 @@ impl IdealRed {
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let delay = Span::from_ps(config.lambda.of(config.rtt.as_ps()));
         let packet = red::packet_size("packet_size", config.packet_size)?;
-        let thresholds: Vec<u32> = if config.thresholds.is_empty() {
+        let thresholds: Box<[u32]> = if config.thresholds.is_empty() {
             let capacities = capacities(&config.capacities, site)?;
             let threshold = |capacity| threshold(capacity, delay);
             capacities.into_iter().map(threshold).collect()
@@ -57,25 +60,28 @@ impl IdealRed {
             let threshold = |size| red::bytes("thresholds", size, packet);
             sizes.into_iter().map(threshold).collect::<Result<_, _>>()?
         };
-        let red = Red::step(thresholds.into_iter());
-        Ok(Self { red, delay })
+        Ok(Self { thresholds, delay })
     }
 
     /// Tells the rate at which `queue` drains from now on.
     pub fn set_capacity(&mut self, queue: QueueId, capacity: Rate) {
-        let threshold = threshold(capacity, self.delay);
-        self.red.set_threshold(queue.index(), threshold);
+        if let Some(place) = self.thresholds.get_mut(queue.index()) {
+            *place = threshold(capacity, self.delay);
+        }
     }
 }
 
 impl Marker for IdealRed {
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
-        self.red.on_enqueue(cx)
+        let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
+        let threshold = self.thresholds.get(cx.queue.index());
+        let hit = threshold.is_some_and(|&threshold| length > u64::from(threshold));
+        Verdict::mark_if(hit, Rule::QueueLength)
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
-        self.red.threshold(queue.index())
+        self.thresholds.get(queue.index()).copied()
     }
 }
 
@@ -108,7 +114,6 @@ mod tests {
     use tidegate_units::Bytes;
 
     use super::*;
-    use crate::Rule;
     use crate::mark::testing::{cx, site};
 
     fn made(config: &Config, queues: u8) -> IdealRed {

@@ -64,7 +64,8 @@ pub struct Cx {
     pub port_bytes: u32,
     /// Packets in all queues of the port.
     pub port_packets: u32,
-    /// Bytes in the shared pool that the queue draws from; zero if there is none.
+    /// Bytes in the shared pool that the queue draws from; zero if there is none, or if
+    /// [`Marker::reads_pool`] says that the scheme does not ask.
     pub pool_bytes: u32,
     /// The packet itself.
     pub pkt: Pkt,
@@ -172,6 +173,13 @@ pub trait Marker {
     fn capacity(&self, _queue: QueueId) -> Option<Rate> {
         None
     }
+
+    /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch up
+    /// to date before it asks for one.
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        false
+    }
 }
 
 /// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
@@ -219,15 +227,16 @@ macro_rules! schemes {
             }
         }
 
-        /// Calls the same method of whichever scheme it is.
-        macro_rules! forward {
-            ($self:ident, $scheme:ident => $call:expr) => {
-                match $self {
-                    AnyMarker::Or($scheme) => $call,
-                    $(AnyMarker::$variant($scheme) => $call,)*
+        /// Does the same with whichever scheme it is.
+        macro_rules! with_scheme {
+            ($any:expr, $scheme:ident => $call:expr) => {
+                match $any {
+                    $crate::mark::AnyMarker::Or($scheme) => $call,
+                    $($crate::mark::AnyMarker::$variant($scheme) => $call,)*
                 }
             };
         }
+        pub(crate) use with_scheme;
     };
 }
 
@@ -267,35 +276,81 @@ impl Composite for Box<(Config, Config)> {
 impl Marker for AnyMarker {
     #[inline]
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
-        forward!(self, scheme => scheme.assign(pkt, proposed, queues, now))
+        with_scheme!(self, scheme => scheme.assign(pkt, proposed, queues, now))
     }
 
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
-        forward!(self, scheme => scheme.on_enqueue(cx))
+        with_scheme!(self, scheme => scheme.on_enqueue(cx))
     }
 
     #[inline]
     fn on_queued(&mut self, cx: &Cx) {
-        forward!(self, scheme => scheme.on_queued(cx));
+        with_scheme!(self, scheme => scheme.on_queued(cx));
     }
 
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
-        forward!(self, scheme => scheme.on_dequeue(cx, sojourn))
+        with_scheme!(self, scheme => scheme.on_dequeue(cx, sojourn))
     }
 
     #[inline]
     fn on_turn(&mut self, turn: &Turn) {
-        forward!(self, scheme => scheme.on_turn(turn));
+        with_scheme!(self, scheme => scheme.on_turn(turn));
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
-        forward!(self, scheme => scheme.threshold(queue))
+        with_scheme!(self, scheme => scheme.threshold(queue))
     }
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
-        forward!(self, scheme => scheme.capacity(queue))
+        with_scheme!(self, scheme => scheme.capacity(queue))
+    }
+
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        with_scheme!(self, scheme => scheme.reads_pool())
+    }
+}
+
+/// A scheme behind a pointer, as pairs of schemes chosen at run time are.
+impl<M: Marker> Marker for Box<M> {
+    #[inline]
+    fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
+        (**self).assign(pkt, proposed, queues, now)
+    }
+
+    #[inline]
+    fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
+        (**self).on_enqueue(cx)
+    }
+
+    #[inline]
+    fn on_queued(&mut self, cx: &Cx) {
+        (**self).on_queued(cx);
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
+        (**self).on_dequeue(cx, sojourn)
+    }
+
+    #[inline]
+    fn on_turn(&mut self, turn: &Turn) {
+        (**self).on_turn(turn);
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        (**self).threshold(queue)
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        (**self).capacity(queue)
+    }
+
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        (**self).reads_pool()
     }
 }
 

@@ -132,18 +132,10 @@ pub struct MqEcn {
     queues: Box<[Queue]>,
     groups: Box<[Group]>,
     rules: Box<Rules>,
-    /// When the port's last packet was off the wire, if the port has been empty since.
-    idle_since: Time,
-    /// In bytes.
-    threshold: u32,
-    idle_decay: IdleDecay,
 }
 
 #[derive(Clone, Debug)]
 struct Queue {
-    /// The queue's threshold times the round time: `quantum · K / C`, in bytes × units of time.
-    /// Not used without rounds.
-    share: u128,
     /// When the turn began that is being measured; of an inactive queue, when its last packet was
     /// off the wire.
     start: Time,
@@ -163,11 +155,19 @@ struct Group {
     active: u8,
 }
 
-/// What does not change.
+/// What holds for the whole port.
 #[derive(Clone, Debug)]
 struct Rules {
+    /// When the port's last packet was off the wire, if the port has been empty since.
+    idle_since: Time,
+    /// In bytes.
+    threshold: u32,
+    idle_decay: IdleDecay,
     wire: ByteTime,
     average: Average,
+    /// The threshold of a queue times the round time, per byte of its quantum: `K / C` in units of
+    /// time, with 32 bits after the point; rounded up.
+    share: u128,
     idle_slot: Span,
     emptying: Emptying,
     start: Start,
@@ -195,15 +195,7 @@ impl MqEcn {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
         let average = Average::new(config.arithmetic, config.old_weight);
-        let link = u128::from(site.rate.as_bps());
         let queue = |service| Queue {
-            share: match service {
-                // The product is less than 2^(32 + 43 + 32).
-                Service::Rounds { quantum, .. } => {
-                    u128::from(quantum) * average.rate_scale() * u128::from(threshold) / link
-                }
-                Service::Strict { .. } => 0,
-            },
             start: Time::ZERO,
             service,
         };
@@ -231,16 +223,19 @@ impl MqEcn {
             queues,
             groups: vec![group; last_group + 1].into(),
             rules: Box::new(Rules {
+                idle_since: Time::ZERO,
+                threshold,
+                idle_decay: config.idle_decay,
                 wire: ByteTime::new(site.rate),
+                // Less than 2^(43 + 32 + 32).
+                share: ((average.rate_scale() * u128::from(threshold)) << 32)
+                    .div_ceil(u128::from(site.rate.as_bps())),
                 average,
                 idle_slot,
                 emptying: config.emptying,
                 start: config.start,
                 turn_end: config.turn_end,
             }),
-            idle_since: Time::ZERO,
-            threshold,
-            idle_decay: config.idle_decay,
         })
     }
 
@@ -253,9 +248,9 @@ impl MqEcn {
             .get(cx.queue.index())
             .and_then(|queue| queue.service.group());
         for (number, group) in self.groups.iter_mut().enumerate() {
-            match self.idle_decay {
+            match self.rules.idle_decay {
                 IdleDecay::WholeSlots => {
-                    let slots = whole_slots(cx.now - self.idle_since, rules.idle_slot);
+                    let slots = whole_slots(cx.now - self.rules.idle_since, rules.idle_slot);
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
                 IdleDecay::Fractional if group.active == 0 => {
@@ -279,23 +274,34 @@ impl MqEcn {
     }
 }
 
+impl Rules {
+    /// The threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
+    /// Rounded down, or, where that is no whole number, at times to the next one.
+    #[inline]
+    fn share(&self, quantum: u32) -> u128 {
+        // More than 2^128 needs a link below 4 kb/s, and is far beyond any length × round time.
+        self.share.saturating_mul(u128::from(quantum)) >> 32
+    }
+}
+
 impl Marker for MqEcn {
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
-        if cx.port_packets == 0 || self.idle_decay != IdleDecay::WholeSlots {
+        if cx.port_packets == 0 || self.rules.idle_decay != IdleDecay::WholeSlots {
             self.decay(cx);
         }
         let Some(queue) = self.queues.get(cx.queue.index()) else {
             return Verdict::Pass;
         };
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
+        let rules = &*self.rules;
         let hit = match queue.service {
-            Service::Rounds { group, .. } => {
+            Service::Rounds { group, quantum } => {
                 let round = self.groups[usize::from(group)].round;
                 // `length > share / round`, and the share of no queue is more than the threshold.
-                let above_share = self.rules.average.is_measured(round)
-                    && u128::from(length) * u128::from(round) > queue.share;
-                above_share || length > u64::from(self.threshold)
+                let above_share = rules.average.is_measured(round)
+                    && u128::from(length) * u128::from(round) > rules.share(quantum);
+                above_share || length > u64::from(rules.threshold)
             }
             Service::Strict { threshold } => length > u64::from(threshold),
         };
@@ -305,7 +311,7 @@ impl Marker for MqEcn {
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         if cx.port_packets == 0 {
-            self.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.rules.idle_since = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         if self.rules.turn_end == TurnEnd::LastPacket
             && let Some(queue) = self.queues.get(cx.queue.index())
@@ -352,7 +358,7 @@ impl Marker for MqEcn {
                 };
                 group.round = rules.average.with_sample(group.round, sample);
                 queue.start = end;
-                group.idle_since = match self.idle_decay {
+                group.idle_since = match self.rules.idle_decay {
                     IdleDecay::Fractional => turn.now,
                     IdleDecay::Steps | IdleDecay::WholeSlots => end,
                 };
@@ -363,15 +369,17 @@ impl Marker for MqEcn {
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
         let queue = self.queues.get(queue.index())?;
-        let round = match queue.service {
-            Service::Rounds { group, .. } => self.groups[usize::from(group)].round,
+        let (round, quantum) = match queue.service {
+            Service::Rounds { group, quantum } => (self.groups[usize::from(group)].round, quantum),
             Service::Strict { threshold } => return Some(threshold),
         };
         if !self.rules.average.is_measured(round) {
-            return Some(self.threshold);
+            return Some(self.rules.threshold);
         }
-        let share = queue.share / u128::from(round);
-        Some(u32::try_from(share).map_or(self.threshold, |share| share.min(self.threshold)))
+        let share = self.rules.share(quantum) / u128::from(round);
+        Some(u32::try_from(share).map_or(self.rules.threshold, |share| {
+            share.min(self.rules.threshold)
+        }))
     }
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {

@@ -56,6 +56,11 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
         self.first.capacity(queue).or(self.second.capacity(queue))
     }
+
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        self.first.reads_pool() || self.second.reads_pool()
+    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,11 @@ impl Marker for PoolRed {
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         self.0.on_dequeue(cx)
     }
+
+    #[inline]
+    fn reads_pool(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -55,6 +55,12 @@ impl Ramp {
         })
     }
 
+    /// Above this, every packet is marked.
+    #[inline]
+    pub(super) const fn high(&self) -> u64 {
+        self.high
+    }
+
     /// Where `value` lies. The probability is rounded down.
     #[inline]
     pub(super) fn zone(&self, value: u64) -> Zone {

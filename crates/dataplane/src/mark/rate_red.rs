@@ -46,18 +46,27 @@ const SEVEN_EIGHTHS: Ratio = match Ratio::new(7, 8) {
 #[derive(Clone, Debug)]
 pub struct RateRed {
     queues: Box<[State]>,
+    /// Boxed to keep the enum of all schemes small.
+    cycles: Box<Cycles>,
+    measure_threshold: u32,
+}
+
+/// What is needed at the ends of cycles only.
+#[derive(Clone, Debug)]
+struct Cycles {
     wire: ByteTime,
     old_weight: Ratio,
+    /// The newest sample in bits per second; zero before the first one (`dq_rate`).
+    sample: u64,
     port_threshold: u32,
-    measure_threshold: u32,
+    /// The queue of that sample.
+    sampled: QueueId,
 }
 
 #[derive(Clone, Debug)]
 struct State {
     /// The smoothed rate in bits per second; zero before the first sample (`avg_rate`).
     average: u64,
-    /// The newest sample in bits per second; zero before the first one (`dq_rate`).
-    sample: u64,
     /// When the cycle started (`dq_start`); the end of time between cycles.
     start: Time,
     /// Bytes that have left in this cycle (`dq_count`).
@@ -93,23 +102,27 @@ impl RateRed {
         }
         let state = State {
             average: 0,
-            sample: 0,
             start: State::NOT_MEASURING,
             count: 0,
             threshold: port_threshold,
         };
         Ok(Self {
             queues: alloc::vec![state; usize::from(site.queues)].into(),
-            wire: ByteTime::new(site.rate),
-            old_weight: config.old_weight,
-            port_threshold,
+            cycles: Box::new(Cycles {
+                wire: ByteTime::new(site.rate),
+                old_weight: config.old_weight,
+                sample: 0,
+                port_threshold,
+                sampled: QueueId(0),
+            }),
             measure_threshold,
         })
     }
 
-    /// The newest sample of the rate of `queue`, before smoothing.
-    pub fn last_sample(&self, queue: QueueId) -> Option<Rate> {
-        Rate::from_bps(self.queues.get(queue.index())?.sample)
+    /// The newest sample of a rate, before smoothing, and the queue that it is of. A departure makes
+    /// one at most, so a host that looks after each of them sees all.
+    pub fn last_sample(&self) -> Option<(QueueId, Rate)> {
+        Some((self.cycles.sampled, Rate::from_bps(self.cycles.sample)?))
     }
 
     /// Ends a cycle whose last packet takes until `end`, and starts the next one there if the
@@ -121,12 +134,14 @@ impl RateRed {
         };
         // A cycle that takes no time or ages tells nothing.
         if let Some(rate) = Rate::from_bytes_over(u64::from(state.count), end - state.start) {
-            state.sample = rate.as_bps();
+            let cycles = &mut *self.cycles;
+            cycles.sample = rate.as_bps();
+            cycles.sampled = queue;
             state.average = match state.average {
-                0 => state.sample,
-                average => smooth(average, state.sample, self.old_weight),
+                0 => cycles.sample,
+                average => smooth(average, cycles.sample, cycles.old_weight),
             };
-            state.threshold = share(self.port_threshold, state.average, self.wire.rate());
+            state.threshold = share(cycles.port_threshold, state.average, cycles.wire.rate());
         }
         state.count = 0;
         state.start = if left < self.measure_threshold {
@@ -159,7 +174,7 @@ impl Marker for RateRed {
         }
         state.count = state.count.saturating_add(cx.pkt.len);
         if state.count >= self.measure_threshold {
-            let end = cx.now + self.wire.span(cx.pkt.len);
+            let end = cx.now + self.cycles.wire.span(cx.pkt.len);
             self.end_cycle(cx.queue, end, cx.queue_bytes);
         }
         Verdict::Pass
@@ -213,7 +228,8 @@ mod tests {
     }
 
     fn rates(red: &RateRed) -> [Option<u64>; 2] {
-        [red.last_sample(QUEUE), red.capacity(QUEUE)].map(|rate| rate.map(Rate::as_bps))
+        let sample = red.last_sample().filter(|(queue, _)| *queue == QUEUE);
+        [sample.map(|(_, rate)| rate), red.capacity(QUEUE)].map(|rate| rate.map(Rate::as_bps))
     }
 
     #[test]
@@ -318,8 +334,8 @@ mod tests {
     }
 
     #[test]
-    fn a_state_takes_half_a_cache_line() {
-        assert_eq!(size_of::<State>(), 32);
+    fn a_state_takes_24_bytes() {
+        assert_eq!(size_of::<State>(), 24);
         assert!(size_of::<RateRed>() <= 64);
     }
 

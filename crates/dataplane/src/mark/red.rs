@@ -243,16 +243,22 @@ impl Scope for Pool {
 /// RED on the length that `S` names.
 #[derive(Clone, Debug)]
 pub(super) struct Red<S> {
-    /// The smallest length of each slot at which every packet is marked, in bytes for a plain step.
-    limits: Box<[u64]>,
-    /// Every form but a plain step, boxed because most ports do without.
+    /// The smallest length in bytes at which an arriving packet concerns the scheme: that of the
+    /// step if all slots have the same, none if every packet does, all ones if no packet does.
+    at_enqueue: u64,
+    /// The same for a departing packet.
+    at_dequeue: u64,
+    /// Every form but one plain step for all slots, boxed because most ports do without.
     special: Option<Box<Special>>,
     /// Which bits of a packet's length count: all or none.
     own: u32,
-    decide: Point,
+    slots: u8,
     compare: Compare,
     scope: PhantomData<S>,
 }
+
+/// More than any length, which is below 2^33.
+const NEVER: u64 = u64::MAX;
 
 impl<S: Scope> Red<S> {
     /// RED with one pair of thresholds per slot.
@@ -264,10 +270,9 @@ impl<S: Scope> Red<S> {
         law.check::<S>()?;
         // Averages are kept in finer units than lengths.
         let shift = law.average_weight.map_or(0, |_| Averages::SHIFT);
-        let mut plain = law.unit == Unit::Bytes
+        let mut is_step = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
-        let mut limits = Vec::with_capacity(thresholds.len());
         let mut ramps = Vec::with_capacity(thresholds.len());
         for &Thresholds { high, low } in thresholds {
             let top = law.length("threshold", high)?;
@@ -278,21 +283,32 @@ impl<S: Scope> Red<S> {
                 return Err(ConfigError::out_of_range("min_threshold", low, allowed));
             }
             // Equal thresholds are a step: `compare` alone decides what happens at them.
-            plain &= bottom == top;
+            is_step &= bottom == top;
             let [bottom, top] = [bottom, top].map(|length| u64::from(length) << shift);
-            limits.push(top + law.compare.beyond());
             let probability = ("max_probability", law.max_probability);
             let ramp = Ramp::new(("min_threshold", bottom), top, probability)?;
             ramps.push(ramp);
         }
         let slots = ramps.len();
+        let lowest = ramps.iter().map(Ramp::high).min().unwrap_or(0);
         if ramps.iter().all(|ramp| *ramp == ramps[0]) {
             ramps.truncate(1);
         }
+        let is_plain = is_step && ramps.len() == 1;
+        // A correction counts the packets of no mark too, and an average all of them.
+        let from = if is_step {
+            lowest + law.compare.beyond()
+        } else {
+            0
+        };
+        let averages = Averages::new(law, site, slots);
         let special = Special {
             ramps: ramps.into(),
-            counts: alloc::vec![0; slots].into(),
-            averages: Averages::new(law, site, slots),
+            counts: match law.correction {
+                Correction::None => Box::default(),
+                Correction::Bytes | Correction::Packets => alloc::vec![0; slots].into(),
+            },
+            averages: averages.map(Box::new),
             rng: Rng::new(site.seed, site.place),
             spread: match law.correction {
                 Correction::Bytes => Spread::Bytes {
@@ -306,74 +322,83 @@ impl<S: Scope> Red<S> {
             decide: law.decide,
             short_queue: law.short_queue,
         };
+        // An average hears of arrivals and departures, whichever it decides on.
+        let at = |point| {
+            if law.decide == point || special.averages.is_some() {
+                from
+            } else {
+                NEVER
+            }
+        };
         Ok(Self {
-            limits: limits.into(),
-            special: (!plain).then(|| Box::new(special)),
+            at_enqueue: at(Point::Enqueue),
+            at_dequeue: at(Point::Dequeue),
             own: match law.reading {
                 Reading::Exclusive => 0,
                 Reading::Inclusive => u32::MAX,
             },
-            decide: law.decide,
+            // A port has at most 128 queues.
+            slots: slots as u8,
             compare: law.compare,
+            special: (!is_plain).then(|| Box::new(special)),
             scope: PhantomData,
         })
     }
 
-    /// A step at arrival with the packet itself included, strictly above each threshold, in bytes.
-    pub(super) fn step(thresholds: impl Iterator<Item = u32>) -> Self {
-        let limit = |high| u64::from(high) + Compare::Above.beyond();
-        Self {
-            limits: thresholds.map(limit).collect(),
-            special: None,
-            own: u32::MAX,
-            decide: Point::Enqueue,
-            compare: Compare::Above,
-            scope: PhantomData,
-        }
-    }
-
-    /// Moves the threshold of a step; there is nothing to move in a slot that does not exist.
-    pub(super) fn set_threshold(&mut self, slot: usize, bytes: u32) {
-        if let Some(limit) = self.limits.get_mut(slot) {
-            *limit = u64::from(bytes) + self.compare.beyond();
-        }
-    }
-
     #[inline]
     pub(super) fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
-        let hit = match &mut self.special {
-            None => self.decide == Point::Enqueue && self.exceeds(cx),
-            Some(special) => special.on_enqueue::<S>(cx, &self.limits),
-        };
-        Verdict::mark_if(hit, S::RULE)
+        if self.length(cx) < self.at_enqueue {
+            return Verdict::Pass;
+        }
+        Verdict::mark_if(self.is_hit_at_enqueue(cx), S::RULE)
     }
 
     #[inline]
     pub(super) fn on_dequeue(&mut self, cx: &Cx) -> Verdict {
-        let hit = match &mut self.special {
-            None => self.decide == Point::Dequeue && self.exceeds(cx),
-            Some(special) => special.on_dequeue::<S>(cx, &self.limits),
-        };
-        Verdict::mark_if(hit, S::RULE)
+        if self.length(cx) < self.at_dequeue {
+            return Verdict::Pass;
+        }
+        Verdict::mark_if(self.is_hit_at_dequeue(cx), S::RULE)
+    }
+
+    /// The rest of the decision, kept apart so that a packet below the threshold costs a comparison.
+    #[cold]
+    fn is_hit_at_enqueue(&mut self, cx: &Cx) -> bool {
+        S::slot(cx) < usize::from(self.slots)
+            && match &mut self.special {
+                None => true,
+                Some(special) => special.on_enqueue::<S>(cx, self.compare),
+            }
+    }
+
+    #[cold]
+    fn is_hit_at_dequeue(&mut self, cx: &Cx) -> bool {
+        S::slot(cx) < usize::from(self.slots)
+            && match &mut self.special {
+                None => true,
+                Some(special) => special.on_dequeue::<S>(cx, self.compare),
+            }
     }
 
     /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.
     pub(super) fn threshold(&self, slot: usize) -> Option<u32> {
-        let limit = *self.limits.get(slot)?;
-        let shift = match &self.special {
-            None => 0,
+        if slot >= usize::from(self.slots) {
+            return None;
+        }
+        let threshold = match &self.special {
+            None => self.at_enqueue.min(self.at_dequeue) - self.compare.beyond(),
             Some(special) if special.unit == Unit::Packets => return None,
-            Some(special) => special.averages.as_ref().map_or(0, |_| Averages::SHIFT),
+            Some(special) => {
+                let shift = special.averages.as_ref().map_or(0, |_| Averages::SHIFT);
+                special.ramp(slot)?.high() >> shift
+            }
         };
-        u32::try_from((limit - self.compare.beyond()) >> shift).ok()
+        u32::try_from(threshold).ok()
     }
 
     #[inline]
-    fn exceeds(&self, cx: &Cx) -> bool {
-        let length = u64::from(S::bytes(cx)) + u64::from(cx.pkt.len & self.own);
-        self.limits
-            .get(S::slot(cx))
-            .is_some_and(|&limit| length >= limit)
+    fn length(&self, cx: &Cx) -> u64 {
+        u64::from(S::bytes(cx)) + u64::from(cx.pkt.len & self.own)
     }
 }
 
@@ -467,9 +492,9 @@ struct Special {
     /// In units of the average if there is one; a step is a ramp of no width. One for each slot, or
     /// one for all if they are equal.
     ramps: Box<[Ramp]>,
-    /// What the correction counts, by slot; see [`Spread`].
+    /// What the correction counts, by slot; see [`Spread`]. Empty without a correction.
     counts: Box<[u64]>,
-    averages: Option<Averages>,
+    averages: Option<Box<Averages>>,
     rng: Rng,
     spread: Spread,
     unit: Unit,
@@ -479,8 +504,7 @@ struct Special {
 }
 
 impl Special {
-    #[cold]
-    fn on_enqueue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+    fn on_enqueue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         let length = self.length::<S>(cx);
         if let Some(averages) = &mut self.averages {
             match S::bytes(cx) {
@@ -488,20 +512,19 @@ impl Special {
                 _ => averages.sample(S::slot(cx), length),
             }
         }
-        self.decide == Point::Enqueue && self.hit::<S>(cx, limits)
+        self.decide == Point::Enqueue && self.hit::<S>(cx, compare)
     }
 
-    #[cold]
-    fn on_dequeue<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+    fn on_dequeue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         if S::bytes(cx) == 0
             && let Some(averages) = &mut self.averages
         {
             averages.start_idling(S::slot(cx), cx.now);
         }
-        self.decide == Point::Dequeue && self.hit::<S>(cx, limits)
+        self.decide == Point::Dequeue && self.hit::<S>(cx, compare)
     }
 
-    fn hit<S: Scope>(&mut self, cx: &Cx, limits: &[u64]) -> bool {
+    fn hit<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         let index = S::slot(cx);
         if self.short_queue == ShortQueue::Pass && self.packets::<S>(cx) <= 1 {
             return false;
@@ -510,17 +533,16 @@ impl Special {
             None => self.length::<S>(cx),
             Some(averages) => averages.length(index),
         };
-        let ramp = self.ramps.get(index).or(self.ramps.first());
-        let (Some(count), Some(&limit), Some(ramp)) =
-            (self.counts.get_mut(index), limits.get(index), ramp)
-        else {
+        let Some(ramp) = self.ramp(index) else {
             return false;
         };
-        let zone = if length >= limit {
+        let zone = if length >= ramp.high() + compare.beyond() {
             Zone::Above
         } else {
             ramp.zone(length)
         };
+        let mut unused = 0;
+        let count = self.counts.get_mut(index).unwrap_or(&mut unused);
         match zone {
             Zone::Below => {
                 *count = 0;
@@ -531,6 +553,13 @@ impl Special {
                 *count = self.spread.after_a_mark();
                 true
             }
+        }
+    }
+
+    fn ramp(&self, slot: usize) -> Option<&Ramp> {
+        match &*self.ramps {
+            [all] => Some(all),
+            ramps => ramps.get(slot),
         }
     }
 

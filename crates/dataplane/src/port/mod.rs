@@ -15,8 +15,9 @@
 //! not occupied by what [`Port::dequeue`] takes. Times are not meant to go back. If one does, nothing
 //! breaks: a packet that leaves before it came has waited for no time.
 
+pub mod egress;
+
 use alloc::boxed::Box;
-use alloc::vec;
 
 use tidegate_units::{
     ByteTime, ConfigError, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices,
@@ -111,16 +112,15 @@ pub struct Port<M, S> {
     marker: M,
     scheduler: S,
     queues: Box<[Queue]>,
-    exceptions: Box<[Exceptions]>,
     store: Store,
     /// The list of all packets, if the scheduler serves the queues as one.
     merged: List,
     bytes: u32,
-    packets: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
-    /// When the port last went from empty to holding a packet.
-    backlogged_since: Time,
+    /// Nothing leaves before, whether the wire is free or not: when the port last went from empty
+    /// to holding a packet, or what [`Port::hold`] was told since.
+    not_before: Time,
     wire: ByteTime,
     id: PortId,
     non_ect: NonEct,
@@ -140,11 +140,6 @@ struct Queue {
     list: List,
     packets: u32,
     enqueued_packets: u64,
-}
-
-/// The counters of a queue that most packets do not touch.
-#[derive(Clone, Debug, Default)]
-struct Exceptions {
     marked_packets: u64,
     dropped_packets: u64,
 }
@@ -157,18 +152,28 @@ impl Port<AnyMarker, AnyScheduler> {
         marking: &mark::Config,
         scheduling: &sched::Config,
     ) -> Result<Self, ConfigError> {
-        let scheduler = scheduling.build()?;
-        let site = Site {
-            rate: config.rate,
-            queues: scheduler.queues(),
-            round: &|queue| scheduler.round(queue),
-            scheduler: scheduling.name(),
-            seed: config.seed,
-            place: config.place,
-        };
-        let marker = marking.build(&site)?;
+        let (marker, scheduler) = parts(config, marking, scheduling)?;
         Ok(Self::new(config, marker, scheduler))
     }
+}
+
+/// The parts of a port by their parameters.
+pub(crate) fn parts(
+    config: &PortConfig,
+    marking: &mark::Config,
+    scheduling: &sched::Config,
+) -> Result<(AnyMarker, AnyScheduler), ConfigError> {
+    let scheduler = scheduling.build()?;
+    let site = Site {
+        rate: config.rate,
+        queues: scheduler.queues(),
+        round: &|queue| scheduler.round(queue),
+        scheduler: scheduling.name(),
+        seed: config.seed,
+        place: config.place,
+    };
+    let marker = marking.build(&site)?;
+    Ok((marker, scheduler))
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
@@ -180,18 +185,18 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             packets: 0,
             enqueued_bytes: 0,
             enqueued_packets: 0,
+            marked_packets: 0,
+            dropped_packets: 0,
         };
         Self {
             queues: (0..scheduler.queues()).map(queue).collect(),
-            exceptions: vec![Exceptions::default(); usize::from(scheduler.queues())].into(),
             marker,
             scheduler,
             store: Store::new(),
             merged: List::EMPTY,
             bytes: 0,
-            packets: 0,
             busy_until: Time::ZERO,
-            backlogged_since: Time::ZERO,
+            not_before: Time::ZERO,
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
@@ -202,7 +207,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// Offers a packet for `queue`. On `Err` the host still owns `id` and frees it.
     ///
     /// A host that drives the port lazily first takes the departures up to `now`.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "on the path of every packet; what the scheme does not read is left out"
+    )]
     pub fn enqueue(
         &mut self,
         id: PktId,
@@ -222,8 +231,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             queue_bytes: queue.bytes,
             queue_packets: queue.packets,
             port_bytes: self.bytes,
-            port_packets: self.packets,
-            pool_bytes: buffer.pool_bytes(self.id, id_of_queue),
+            port_packets: self.store.packets(),
+            pool_bytes: pool_bytes(&self.marker, buffer, self.id, id_of_queue),
             pkt,
         };
         let request = Request {
@@ -250,17 +259,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 Marking::Mark => {
                     pkt.ecn = Ecn::Ce;
                     self.stats.marks[rule as usize] += 1;
-                    self.exceptions[id_of_queue.index()].marked_packets += 1;
+                    queue.marked_packets += 1;
                 }
             }
         }
         self.marker.on_queued(&cx);
 
-        if self.packets == 0 {
-            self.backlogged_since = now;
-        }
         self.bytes = port_bytes;
-        self.packets += 1;
         queue.bytes += pkt.len;
         queue.packets += 1;
         queue.enqueued_bytes += u64::from(pkt.len);
@@ -277,6 +282,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         };
         if self.scheduler.is_ranked(id_of_queue) {
             let slot = self.store.insert(entry);
+            self.note_first(now);
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
             let merged = self.scheduler.is_merged();
@@ -286,6 +292,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 &mut queue.list
             };
             if self.store.push(list, entry) {
+                self.note_first(now);
                 let marker = &mut self.marker;
                 let lane = if merged { QueueId(0) } else { id_of_queue };
                 self.scheduler
@@ -300,9 +307,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
 
     /// Takes the next packet at the present moment `now`, or `None` if the port is empty. Whether
     /// the wire is free is for the host to know.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "on the path of every packet; what the host does not read is left out"
+    )]
     pub fn dequeue(&mut self, now: Time, buffer: &mut impl Buffer) -> Option<Departure> {
-        if self.packets == 0 {
+        if self.store.packets() == 0 {
             return None;
         }
         let Self {
@@ -338,7 +349,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
 
         self.bytes -= len;
-        self.packets -= 1;
         queue.bytes -= len;
         queue.packets -= 1;
         buffer.release(charge);
@@ -349,8 +359,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             queue_bytes: queue.bytes,
             queue_packets: queue.packets,
             port_bytes: self.bytes,
-            port_packets: self.packets,
-            pool_bytes: buffer.pool_bytes(self.id, id_of_queue),
+            port_packets: self.store.packets(),
+            pool_bytes: pool_bytes(marker, buffer, self.id, id_of_queue),
             pkt: Pkt {
                 len,
                 flow,
@@ -369,7 +379,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 Marking::Mark => {
                     ecn = Ecn::Ce;
                     self.stats.marks[rule as usize] += 1;
-                    self.exceptions[id_of_queue.index()].marked_packets += 1;
+                    queue.marked_packets += 1;
                 }
             }
         }
@@ -390,6 +400,16 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[inline]
     pub fn depart(&mut self, until: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let start = self.next_start().filter(|&start| start <= until)?;
+        self.depart_at(start, buffer)
+    }
+
+    /// Takes the next departure, which starts at `start`.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "on the path of every packet of a lazy host"
+    )]
+    fn depart_at(&mut self, start: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let departure = self.dequeue(start, buffer)?;
         if departure.fate == Fate::Send {
             self.busy_until = start + self.wire.span(departure.len);
@@ -401,7 +421,17 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
-        (self.packets > 0).then(|| self.busy_until.max(self.backlogged_since))
+        (self.store.packets() > 0).then(|| self.busy_until.max(self.not_before))
+    }
+
+    /// Lets nothing leave before `at`, whatever was said before: [`Time::MAX`] pauses the port, the
+    /// present moment resumes it. A packet that is on the wire finishes.
+    ///
+    /// A host first takes the departures up to the present moment. Only for a port that is driven
+    /// with [`depart`](Self::depart).
+    #[inline]
+    pub const fn hold(&mut self, at: Time) {
+        self.not_before = at;
     }
 
     /// Bytes waiting in all queues.
@@ -413,7 +443,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// Packets waiting in all queues.
     #[inline]
     pub const fn packets(&self) -> u32 {
-        self.packets
+        self.store.packets()
     }
 
     /// Number of queues.
@@ -423,15 +453,14 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
 
     /// The counters of `queue`, or `None` if there is no such queue.
     pub fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
-        let exceptions = self.exceptions.get(queue.index())?;
         let queue = self.queues.get(queue.index())?;
         Some(QueueStats {
             enqueued_packets: queue.enqueued_packets,
             enqueued_bytes: queue.enqueued_bytes,
             dequeued_packets: queue.enqueued_packets - u64::from(queue.packets),
             dequeued_bytes: queue.enqueued_bytes - u64::from(queue.bytes),
-            marked_packets: exceptions.marked_packets,
-            dropped_packets: exceptions.dropped_packets,
+            marked_packets: queue.marked_packets,
+            dropped_packets: queue.dropped_packets,
             held_packets: queue.packets,
             held_bytes: queue.bytes,
         })
@@ -457,11 +486,29 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         &self.scheduler
     }
 
+    /// Nothing leaves before the first packet of an empty port came.
+    #[inline]
+    fn note_first(&mut self, now: Time) {
+        if self.store.packets() == 1 {
+            self.not_before = self.not_before.max(now);
+        }
+    }
+
     #[cold]
     fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
-        self.exceptions[queue.index()].dropped_packets += 1;
+        self.queues[queue.index()].dropped_packets += 1;
         self.stats.drops[reason as usize] += 1;
         reason
+    }
+}
+
+/// What a scheme is told of the pool: nothing, if it does not read it, for a buffer may have to look.
+#[inline]
+fn pool_bytes(marker: &impl Marker, buffer: &impl Buffer, port: PortId, queue: QueueId) -> u32 {
+    if marker.reads_pool() {
+        buffer.pool_bytes(port, queue)
+    } else {
+        0
     }
 }
 

@@ -27,6 +27,10 @@ struct Probe {
 }
 
 impl Marker for Probe {
+    fn reads_pool(&self) -> bool {
+        true
+    }
+
     fn assign(&mut self, _: &Pkt, proposed: QueueId, queues: &impl Queues, _: Time) -> QueueId {
         assert!(queues.count() > 0);
         self.queue.unwrap_or(proposed)

@@ -94,11 +94,10 @@ impl<C: Divide> Build for Config<C> {
 #[derive(Clone, Debug)]
 pub struct Layered<S> {
     groups: Box<[Group<S>]>,
-    /// The level of each queue: its number for a strict one, else `strict` plus its group's.
-    levels: Box<[u8]>,
     /// The levels that hold packets.
     busy: QueueSet,
     strict: u8,
+    queues: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -135,9 +134,8 @@ impl<S: Scheduler> Layered<S> {
             [] => &[inside as u8],
             groups => groups,
         };
-        let mut levels: Vec<u8> = (0..*strict).collect();
         let mut first = *strict;
-        let mut build = |(level, &size): (u8, &u8)| {
+        let mut build = |&size: &u8| {
             let start = usize::from(first - strict);
             let group = Group {
                 scheduler: config
@@ -147,25 +145,37 @@ impl<S: Scheduler> Layered<S> {
                 first,
                 waiting: 0,
             };
-            levels.extend((0..size).map(|_| level));
             first += size;
             Ok(group)
         };
-        let groups: Result<_, _> = (*strict..).zip(sizes).map(&mut build).collect();
+        let groups: Result<_, _> = sizes.iter().map(&mut build).collect();
         Ok(Self {
             groups: groups?,
-            levels: levels.into(),
             busy: QueueSet::default(),
             strict: *strict,
+            queues: first,
         })
     }
 
     /// The group of `queue`, or `None` for a strict one and one that there is not.
     #[inline]
     fn group(&self, queue: QueueId) -> Option<&Group<S>> {
-        let level = *self.levels.get(queue.index())?;
-        self.groups
-            .get(usize::from(level.checked_sub(self.strict)?))
+        if queue.0 >= self.queues {
+            return None;
+        }
+        let group = self.level(queue).checked_sub(self.strict)?;
+        self.groups.get(usize::from(group))
+    }
+
+    /// The level of `queue`: its number for a strict one, else `strict` plus its group's.
+    #[inline]
+    fn level(&self, queue: QueueId) -> u8 {
+        if queue.0 < self.strict {
+            return queue.0;
+        }
+        let later = self.groups.iter().skip(1);
+        // Groups and levels are at most 128.
+        self.strict + later.take_while(|group| group.first <= queue.0).count() as u8
     }
 
     #[inline]
@@ -203,8 +213,7 @@ fn outside(first: u8, mut turn: impl FnMut(&Turn)) -> impl FnMut(&Turn) {
 impl<S: Scheduler> Scheduler for Layered<S> {
     #[inline]
     fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
-        self.levels.len() as u8
+        self.queues
     }
 
     #[inline]
@@ -215,7 +224,7 @@ impl<S: Scheduler> Scheduler for Layered<S> {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let level = self.levels[queue.index()];
+        let level = self.level(queue);
         self.busy.insert(QueueId(level));
         if let Some(group) = self.group_mut(level) {
             group.waiting += 1;
@@ -226,7 +235,7 @@ impl<S: Scheduler> Scheduler for Layered<S> {
 
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        let level = self.levels[queue.index()];
+        let level = self.level(queue);
         self.busy.insert(QueueId(level));
         if let Some(group) = self.group_mut(level) {
             group.waiting += 1;
@@ -260,7 +269,7 @@ impl<S: Scheduler> Scheduler for Layered<S> {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        let level = self.levels[queue.index()];
+        let level = self.level(queue);
         let mut left = 0;
         if let Some(group) = self.group_mut(level) {
             // A ranked packet has none behind it in a list.
@@ -279,7 +288,7 @@ impl<S: Scheduler> Scheduler for Layered<S> {
         let group = self.group(queue)?;
         let round = group.scheduler.round(group.inside(queue))?;
         Some(Round {
-            group: self.levels[queue.index()] - self.strict,
+            group: self.level(queue) - self.strict,
             ..round
         })
     }

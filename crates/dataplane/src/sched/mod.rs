@@ -180,14 +180,15 @@ macro_rules! schedulers {
             }
         }
 
-        /// Calls the same method of whichever scheduler it is.
-        macro_rules! forward {
-            ($self:ident, $scheduler:ident => $call:expr) => {
-                match $self {
-                    $(AnyScheduler::$variant($scheduler) => $call,)*
+        /// Does the same with whichever scheduler it is.
+        macro_rules! with_scheduler {
+            ($any:expr, $scheduler:ident => $call:expr) => {
+                match $any {
+                    $($crate::sched::AnyScheduler::$variant($scheduler) => $call,)*
                 }
             };
         }
+        pub(crate) use with_scheduler;
     };
 }
 
@@ -207,32 +208,32 @@ schedulers! {
 impl Scheduler for AnyScheduler {
     #[inline]
     fn queues(&self) -> u8 {
-        forward!(self, scheduler => scheduler.queues())
+        with_scheduler!(self, scheduler => scheduler.queues())
     }
 
     #[inline]
     fn is_merged(&self) -> bool {
-        forward!(self, scheduler => scheduler.is_merged())
+        with_scheduler!(self, scheduler => scheduler.is_merged())
     }
 
     #[inline]
     fn is_ranked(&self, queue: QueueId) -> bool {
-        forward!(self, scheduler => scheduler.is_ranked(queue))
+        with_scheduler!(self, scheduler => scheduler.is_ranked(queue))
     }
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        forward!(self, scheduler => scheduler.on_ranked(queue, slot, pkt, now));
+        with_scheduler!(self, scheduler => scheduler.on_ranked(queue, slot, pkt, now));
     }
 
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        forward!(self, scheduler => scheduler.on_active(queue, len, now, turn));
+        with_scheduler!(self, scheduler => scheduler.on_active(queue, len, now, turn));
     }
 
     #[inline]
     fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
-        forward!(self, scheduler => scheduler.pick(now, turn))
+        with_scheduler!(self, scheduler => scheduler.pick(now, turn))
     }
 
     #[inline]
@@ -244,11 +245,11 @@ impl Scheduler for AnyScheduler {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        forward!(self, scheduler => scheduler.on_departed(queue, len, next, now, turn));
+        with_scheduler!(self, scheduler => scheduler.on_departed(queue, len, next, now, turn));
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
-        forward!(self, scheduler => scheduler.round(queue))
+        with_scheduler!(self, scheduler => scheduler.round(queue))
     }
 }
 

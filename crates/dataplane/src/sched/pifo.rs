@@ -83,7 +83,9 @@ pub struct Pifo {
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    ranking: Ranking,
+    /// What STFQ keeps, boxed to keep the enum of all schedulers small.
+    stfq: Option<Box<Stfq>>,
+    rank: Rank,
     queues: u8,
 }
 
@@ -93,13 +95,6 @@ struct Entry {
     arrival: u64,
     slot: Slot,
     queue: QueueId,
-}
-
-#[derive(Clone, Debug)]
-enum Ranking {
-    Lstf,
-    Srpt,
-    Stfq(Box<Stfq>),
 }
 
 #[derive(Clone, Debug)]
@@ -125,24 +120,20 @@ impl Pifo {
             arrivals: 0,
             // At most 128, checked with the weights.
             queues: inverses.len() as u8,
-            ranking: match config.rank {
-                Rank::Lstf => Ranking::Lstf,
-                Rank::Srpt => Ranking::Srpt,
-                Rank::Stfq => Ranking::Stfq(Box::new(Stfq {
+            stfq: (config.rank == Rank::Stfq).then(|| {
+                Box::new(Stfq {
                     virtual_time: 0,
                     classes: inverses.iter().map(class).collect(),
-                })),
-            },
+                })
+            }),
+            rank: config.rank,
         })
     }
 
     /// Where ranks are counted from.
     #[inline]
-    const fn base(&self) -> u64 {
-        match &self.ranking {
-            Ranking::Lstf | Ranking::Srpt => 0,
-            Ranking::Stfq(stfq) => stfq.virtual_time,
-        }
+    fn base(&self) -> u64 {
+        self.stfq.as_ref().map_or(0, |stfq| stfq.virtual_time)
     }
 
     /// Puts an entry at the end of the heap and moves it up to its place.
@@ -242,10 +233,10 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let rank = match &mut self.ranking {
-            Ranking::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
-            Ranking::Srpt => pkt.urgency,
-            Ranking::Stfq(stfq) => stfq.rank(queue, pkt.len),
+        let rank = match (&mut self.stfq, self.rank) {
+            (Some(stfq), _) => stfq.rank(queue, pkt.len),
+            (None, Rank::Lstf) => (now + Span::from_ps(pkt.urgency)).as_ps(),
+            (None, Rank::Srpt | Rank::Stfq) => pkt.urgency,
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
@@ -263,7 +254,7 @@ impl Scheduler for Pifo {
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let entry = self.pop();
-        if let Ranking::Stfq(stfq) = &mut self.ranking {
+        if let Some(stfq) = &mut self.stfq {
             stfq.on_served(entry.rank);
         }
         Pick {

@@ -93,9 +93,8 @@ pub struct Wfq {
     /// The queues that hold packets.
     active: QueueSet,
     virtual_time: u64,
-    /// The bits of `L/w` that count: all, or those of whole bytes.
-    mask: u64,
     clock: Clock,
+    division: Division,
 }
 
 #[derive(Clone, Debug)]
@@ -108,10 +107,10 @@ struct State {
 impl Wfq {
     /// A scheduler for as many queues as there are weights.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let (most, mask) = match config.division {
-            Division::Exact => (MAX_WEIGHT, u64::MAX),
+        let most = match config.division {
+            Division::Exact => MAX_WEIGHT,
             // So that a packet of 64 bytes is worth a byte at least.
-            Division::Integer => (64, u64::MAX << FRACTION),
+            Division::Integer => 64,
         };
         let inverses = inverses(&config.weights, most)?;
         let state = |&inverse| State { stamp: 0, inverse };
@@ -119,9 +118,19 @@ impl Wfq {
             queues: inverses.iter().map(state).collect(),
             active: QueueSet::default(),
             virtual_time: 0,
-            mask,
             clock: config.clock,
+            division: config.division,
         })
+    }
+
+    /// What `len` bytes are worth to a queue.
+    #[inline]
+    const fn worth(&self, inverse: Inverse, len: u32) -> u64 {
+        let worth = inverse.times(len);
+        match self.division {
+            Division::Exact => worth,
+            Division::Integer => worth & (u64::MAX << FRACTION),
+        }
     }
 }
 
@@ -134,8 +143,8 @@ impl Scheduler for Wfq {
 
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
+        let worth = self.worth(self.queues[queue.index()].inverse, len);
         let state = &mut self.queues[queue.index()];
-        let worth = state.inverse.times(len) & self.mask;
         state.stamp = self.virtual_time.wrapping_add(worth);
         if self.clock == Clock::Authors {
             self.virtual_time = state.stamp;
@@ -173,8 +182,8 @@ impl Scheduler for Wfq {
             self.active.remove(queue);
             return;
         };
+        let worth = self.worth(self.queues[queue.index()].inverse, next);
         let state = &mut self.queues[queue.index()];
-        let worth = state.inverse.times(next) & self.mask;
         state.stamp = state.stamp.wrapping_add(worth);
         if self.clock == Clock::Authors && is_before(self.virtual_time, state.stamp) {
             self.virtual_time = state.stamp;

@@ -2,7 +2,7 @@
 
 use tidegate_units::{Span, Time};
 
-use super::{Endpoint, Offer, State};
+use super::{Endpoint, Offer, Reset, State};
 use crate::segment::{Flags, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
@@ -13,41 +13,56 @@ const ANSWER_INTERVAL: Span = Span::from_ms(100);
 
 impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
+    #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
         self.quiet = false;
         self.stats.segments_received += 1;
-        if self.state == State::Established && self.take_expected(segment, now) {
+        if segment.len == 0 {
+            self.on_bare_segment(segment, now);
+        } else {
+            self.on_data_segment(segment, now);
+        }
+    }
+
+    /// A segment without payload. The next ACK of a transfer without loss is taken in in a few
+    /// steps, which do what the long way would do.
+    #[inline(never)]
+    fn on_bare_segment(&mut self, segment: &Segment, now: Time) {
+        // ECE counts on an ACK, CWR only with data.
+        let expected = self.state == State::Established
+            && segment.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
+            && segment.seq == self.receiver.next()
+            && segment.sack.is_empty()
+            && (self.sender).on_plain_ack(segment, now, &mut self.timers, &mut self.stats);
+        if !expected {
+            self.on_any_segment(segment, now);
+        }
+    }
+
+    /// A segment with payload. The next data of a transfer without loss is taken in in a few steps,
+    /// which do what the long way would do.
+    #[inline(never)]
+    fn on_data_segment(&mut self, segment: &Segment, now: Time) {
+        let expected = self.state == State::Established
+            && segment.flags.bits() & !Flags::CWR.bits() == Flags::ACK.bits()
+            && self.receiver.expects(segment)
+            && self.sender.on_idle_ack(segment, &self.timers);
+        if !expected {
+            self.on_any_segment(segment, now);
             return;
         }
+        self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
+        self.receiver
+            .on_expected_data(segment, self.ecn, now, &mut self.timers);
+    }
+
+    /// Any segment, the long way.
+    #[inline(never)]
+    fn on_any_segment(&mut self, segment: &Segment, now: Time) {
         if self.is_synchronised() {
             self.on_segment_of_connection(segment, now);
         } else {
             self.on_segment_before_connection(segment, now);
-        }
-    }
-
-    /// The two kinds of segments that a transfer without loss consists of, the next data and the
-    /// next ACK, in a few steps. Answers whether it was one of them; if not, nothing has happened.
-    /// What is done here is what the long way would do.
-    #[inline]
-    fn take_expected(&mut self, segment: &Segment, now: Time) -> bool {
-        let flags = segment.flags.bits();
-        if segment.len == 0 {
-            // ECE counts on an ACK, CWR only with data.
-            flags & !Flags::ECE.bits() == Flags::ACK.bits()
-                && segment.seq == self.receiver.next()
-                && segment.sack.is_empty()
-                && (self.sender).on_plain_ack(segment, now, &mut self.timers, &mut self.stats)
-        } else {
-            let expected = flags & !Flags::CWR.bits() == Flags::ACK.bits()
-                && self.receiver.expects(segment)
-                && self.sender.on_idle_ack(segment, &self.timers);
-            if expected {
-                self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
-                self.receiver
-                    .on_expected_data(segment, self.ecn, now, &mut self.timers);
-            }
-            expected
         }
     }
 
@@ -168,7 +183,8 @@ impl Endpoint {
         } else if flags.has(Flags::SYN) {
             let repeats = segment.seq == self.irs;
             if self.state == State::SynReceived && repeats && !flags.has(Flags::ACK) {
-                // The peer did not get our SYN-ACK.
+                // The peer did not get our SYN-ACK, and may have stopped asking for ECN.
+                self.offer.ecn &= asks_for_ecn(flags);
                 self.syn_due = true;
             } else if self.state == State::SynReceived && repeats && segment.ack == self.iss + 1 {
                 // Simultaneous open: the peer's SYN-ACK acknowledges our SYN.
@@ -309,17 +325,16 @@ impl Endpoint {
             return;
         }
         let reset = if segment.flags.has(Flags::ACK) {
-            Segment {
+            Reset {
                 seq: segment.ack,
+                ack: Seq(0),
                 flags: Flags::RST,
-                ..Segment::default()
             }
         } else {
-            Segment {
+            Reset {
                 seq: Seq(0),
                 ack: segment.end(),
                 flags: Flags::RST | Flags::ACK,
-                ..Segment::default()
             }
         };
         self.reset_due = Some(reset);

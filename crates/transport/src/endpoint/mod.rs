@@ -10,10 +10,10 @@ mod arrive;
 
 use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 
-use crate::config::{self, Config, Ect, SynLoss};
+use crate::config::{self, Config, EcnFallback, Ect, SynLoss};
 use crate::receiver::{Ack, Receiver};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::sender::{Agreed, Next, Outgoing, Reason, Sender};
+use crate::sender::{Agreed, Outgoing, Outlook, Reason, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
 use crate::timer::{Timer, Timers};
@@ -77,8 +77,8 @@ pub struct Endpoint {
     /// A SYN or SYN-ACK must leave, and how often it already did.
     syn_due: bool,
     syns_sent: u32,
-    /// A segment to answer with that belongs to no connection: a reset.
-    reset_due: Option<Segment>,
+    /// An answer that belongs to no connection.
+    reset_due: Option<Reset>,
     /// No answer to a senseless segment before this time (RFC 5961, section 7).
     quiet_until: Time,
     /// Whether the peer ended the connection with a RST, or was given up.
@@ -86,9 +86,26 @@ pub struct Endpoint {
     /// Whether both ends agreed on ECN, and on SACK.
     ecn: bool,
     sack: bool,
+    codepoints: Codepoints,
     /// Nothing leaves before the next call that is not a poll.
     quiet: bool,
     rules: Rules,
+}
+
+/// A RST.
+#[derive(Clone, Copy, Debug)]
+struct Reset {
+    seq: Seq,
+    ack: Seq,
+    flags: Flags,
+}
+
+/// The codepoints of what is sent, once the connection stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Codepoints {
+    ack: Ecn,
+    data: Ecn,
+    retransmission: Ecn,
 }
 
 /// What a SYN said.
@@ -104,11 +121,13 @@ struct Offer {
 struct Rules {
     mss: u16,
     initial_window: Size,
+    max_window: Option<Size>,
     rto_max: Span,
     time_wait: Span,
     max_retries: Option<u8>,
     syn_loss: SynLoss,
     ecn: bool,
+    ecn_fallback: EcnFallback,
     sack: bool,
     ect_syn: Ect,
     ect_ack: Ect,
@@ -177,15 +196,18 @@ impl Endpoint {
             broken: false,
             ecn: false,
             sack: false,
+            codepoints: Codepoints::default(),
             quiet: false,
             rules: Rules {
                 mss: config.mss,
                 initial_window: config.initial_window,
+                max_window: config.max_window,
                 rto_max: config.rto_max,
                 time_wait: config.time_wait,
                 max_retries: config.max_retries,
                 syn_loss: config.syn_loss,
                 ecn,
+                ecn_fallback: config.ecn_fallback,
                 sack: config.sack,
                 ect_syn: config.ect_syn,
                 ect_ack: config.ect_ack,
@@ -224,25 +246,17 @@ impl Endpoint {
         if self.reset_due.is_some() || !self.is_synchronised() {
             return self.next_control(now);
         }
-        if self.receiver.owes_earlier() {
-            return self.next_ack();
+        if !self.receiver.orderly() {
+            return self.next_by_choice(now);
         }
-        match self
-            .sender
-            .poll_plain(now, &mut self.timers, &mut self.stats)
-        {
-            Next::Nothing => {
+        match self.sender.outlook() {
+            Outlook::FullSegment => self.full_segment(now),
+            Outlook::Nothing if self.receiver.owes() => self.bare_ack(),
+            Outlook::Nothing => {
                 self.quiet = true;
-                self.next_ack()
+                None
             }
-            Next::Segment {
-                outgoing,
-                fills_window,
-            } => {
-                self.quiet = fills_window;
-                Some(self.data(&outgoing))
-            }
-            Next::Unclear => self.next_by_choice(now),
+            Outlook::Unclear => self.next_by_choice(now),
         }
     }
 
@@ -297,12 +311,11 @@ impl Endpoint {
         self.quiet = false;
         let known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
         if known {
-            self.reset_due = Some(Segment {
+            self.reset_due = Some(Reset {
                 // Not `nxt`, which a timeout takes back: below what has arrived, a RST is ignored.
                 seq: self.sender.max(),
                 ack: self.receiver.next(),
                 flags: Flags::RST | Flags::ACK,
-                ..Segment::default()
             });
         }
         self.end();
@@ -324,7 +337,7 @@ impl Endpoint {
     }
 
     /// Payload bytes received in order and not yet read.
-    pub const fn readable(&self) -> u64 {
+    pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
 
@@ -446,6 +459,7 @@ impl Endpoint {
         let mss = self.rules.mss.min(theirs);
         // A window in packets is one of packets of the agreed size.
         let initial_window = config::bytes(self.rules.initial_window, mss);
+        let max_window = config::max_window_bytes(self.rules.max_window, mss);
         let mss = u32::from(mss);
         let lost = self.syns_sent > 1;
         let cautious = lost && self.rules.syn_loss == SynLoss::Cautious;
@@ -459,11 +473,18 @@ impl Endpoint {
             } else {
                 initial_window.max(mss)
             },
+            max_window,
             sack: self.sack,
             ecn: self.ecn,
             window,
             seq,
         });
+        let new_data = self.sender.ect() != EctUse::None;
+        self.codepoints = Codepoints {
+            ack: self.codepoint(self.rules.ect_ack),
+            data: if new_data { Ecn::Ect0 } else { Ecn::NotEct },
+            retransmission: self.codepoint(self.rules.ect_retransmission),
+        };
         self.timers.stop(Timer::Retransmit);
         self.state = if self.sender.is_closing() {
             State::FinWait1
@@ -476,26 +497,29 @@ impl Endpoint {
     /// steps need few registers.
     #[inline(never)]
     fn next_by_choice(&mut self, now: Time) -> Option<Segment> {
+        if self.receiver.owes_earlier() {
+            return self.next_ack();
+        }
         let sender = &mut self.sender;
         let rto_max = self.rules.rto_max;
         match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
-            Some(outgoing) => Some(self.any_data(&outgoing)),
+            Some(outgoing) => Some(self.data(&outgoing)),
             None => self.next_ack(),
         }
-    }
-
-    /// The same as `data`, once more in the program: the other is for full segments of new data.
-    #[inline(never)]
-    fn any_data(&mut self, outgoing: &Outgoing) -> Segment {
-        self.data(outgoing)
     }
 
     /// What leaves outside of a connection, or instead of it.
     #[cold]
     fn next_control(&mut self, now: Time) -> Option<Segment> {
         let segment = match self.reset_due.take() {
+            Some(reset) => Some(Segment {
+                seq: reset.seq,
+                ack: reset.ack,
+                flags: reset.flags,
+                ..Segment::default()
+            }),
             None if matches!(self.state, State::SynSent | State::SynReceived) => self.next_syn(now),
-            reset => reset,
+            None => None,
         };
         self.stats.segments_sent += u64::from(segment.is_some());
         segment
@@ -510,52 +534,91 @@ impl Endpoint {
         )
     }
 
+    /// A full segment of new data, when all is in order: what a transfer consists of. Kept apart
+    /// from the decision to send it, as is the ACK, so that either needs few registers.
+    #[inline(never)]
+    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
+    fn full_segment(&mut self, now: Time) -> Option<Segment> {
+        let (seq, cwr) = self.sender.send_full(now);
+        self.quiet = self.sender.is_full();
+        let len = self.sender.mss();
+        self.stats.bytes_sent += u64::from(len);
+        let ack = self.receiver.piggyback(&mut self.timers);
+        Some(Segment {
+            seq,
+            len,
+            ecn: self.codepoints.data,
+            ..self.compose(ack, Flags::CWR.when(cwr))
+        })
+    }
+
+    /// The ACK that is owed, when all is in order and nothing else may leave.
+    #[inline(never)]
+    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
+    fn bare_ack(&mut self) -> Option<Segment> {
+        self.quiet = true;
+        self.stats.pure_acks_sent += 1;
+        let ack = self.receiver.piggyback(&mut self.timers);
+        Some(Segment {
+            seq: self.sender.max(),
+            ecn: self.codepoints.ack,
+            ..self.compose(ack, Flags::NONE)
+        })
+    }
+
     /// A segment with payload or FIN.
-    #[inline]
     fn data(&mut self, outgoing: &Outgoing) -> Segment {
         let ack = self.receiver.piggyback(&mut self.timers);
         let flags = Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
         let ecn = match outgoing.reason {
             // A FIN alone is a control packet, like an ACK.
-            _ if outgoing.len == 0 => self.codepoint(self.rules.ect_ack),
-            Reason::New if self.sender.ect() != EctUse::None => Ecn::Ect0,
+            _ if outgoing.len == 0 => self.codepoints.ack,
+            Reason::New => self.codepoints.data,
             // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
-            Reason::New | Reason::Probe => Ecn::NotEct,
-            Reason::Retransmission => self.codepoint(self.rules.ect_retransmission),
+            Reason::Probe => Ecn::NotEct,
+            Reason::Retransmission => self.codepoints.retransmission,
         };
-        self.compose(ack, outgoing, flags, ecn)
+        Segment {
+            seq: outgoing.seq,
+            len: outgoing.len,
+            ecn,
+            is_retransmission: matches!(outgoing.reason, Reason::Retransmission),
+            sack: self.blocks(),
+            ..self.compose(ack, flags)
+        }
     }
 
-    #[inline]
+    /// The ACK that leaves by itself, if one must.
     fn next_ack(&mut self) -> Option<Segment> {
         let ack = self.receiver.poll_ack(&mut self.timers)?;
         self.stats.pure_acks_sent += 1;
-        let empty = Outgoing::empty(self.sender.max());
-        let ecn = self.codepoint(self.rules.ect_ack);
-        Some(self.compose(ack, &empty, Flags::NONE, ecn))
+        Some(Segment {
+            seq: self.sender.max(),
+            ecn: self.codepoints.ack,
+            sack: self.blocks(),
+            ..self.compose(ack, Flags::NONE)
+        })
     }
 
-    /// Any segment of an established connection.
+    /// The SACK blocks of the next segment.
+    fn blocks(&mut self) -> SackBlocks {
+        let blocks = self.receiver.blocks();
+        if self.sack {
+            blocks
+        } else {
+            SackBlocks::default()
+        }
+    }
+
+    /// What all segments of an established connection have in common.
     #[inline]
-    fn compose(&mut self, ack: Ack, outgoing: &Outgoing, flags: Flags, ecn: Ecn) -> Segment {
-        self.receiver.open_window();
+    fn compose(&mut self, ack: Ack, flags: Flags) -> Segment {
         self.stats.segments_sent += 1;
         Segment {
-            seq: outgoing.seq,
             ack: ack.number,
-            len: outgoing.len,
             window: self.receiver.edge().since(ack.number),
-            sack: if self.sack {
-                self.receiver.blocks()
-            } else {
-                SackBlocks::default()
-            },
-            flags: Flags::ACK | flags | Flags::ECE.when(ack.echo && self.ecn),
-            ecn,
-            class: 0,
-            sack_permitted: false,
-            mss: 0,
-            is_retransmission: matches!(outgoing.reason, Reason::Retransmission),
+            flags: Flags::ACK | flags | Flags::ECE.when(ack.echo),
+            ..Segment::default()
         }
     }
 
@@ -572,6 +635,10 @@ impl Endpoint {
         } else {
             rtt.on_retransmission();
             self.stats.retransmissions += 1;
+            if !answers && self.rules.ecn_fallback == EcnFallback::AfterSynLoss {
+                // For good: a late answer to the first SYN does not bring it back.
+                self.rules.ecn = false;
+            }
         }
         self.timers.set(Timer::Retransmit, now, rtt.timeout());
         self.syns_sent = self.syns_sent.saturating_add(1);
@@ -603,7 +670,7 @@ impl Endpoint {
         })
     }
 
-    #[inline]
+    /// The codepoint of a kind of packet, once the connection stands.
     fn codepoint(&self, ect: Ect) -> Ecn {
         let capable = match ect {
             Ect::Always => self.ecn,
@@ -613,10 +680,33 @@ impl Endpoint {
         if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
+    /// From here on, the short way of the common segments is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.sender.take_the_long_way();
+        self.receiver.take_the_long_way();
+    }
+
     /// Checks what must hold after every step.
     #[cfg(any(test, feature = "check"))]
     pub fn check(&self) {
         self.sender.check();
+        self.receiver.check();
+        if self.is_synchronised() && self.sender.runs_plainly() {
+            let on_the_way = self.sender.outstanding() > 0;
+            assert_eq!(
+                self.timers.is_set(Timer::Retransmit),
+                on_the_way,
+                "{self:?}"
+            );
+            assert!(
+                !(on_the_way && self.timers.is_set(Timer::Persist)),
+                "{self:?}"
+            );
+        }
+        if self.is_synchronised() && self.sender.is_repairing() {
+            assert!(self.timers.is_set(Timer::Retransmit), "{self:?}");
+        }
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
         assert!(self.window() > 0 || self.state == State::Listen);
         if self.quiet {

@@ -28,31 +28,45 @@ impl Sender {
             return false;
         }
         self.take_edge(segment);
-        self.unanswered = 0;
-        self.probes = 0;
-        self.retries = 0;
         self.acked += u64::from(fresh);
         self.messages.advance(self.acked);
         self.una = segment.ack;
-        self.scoreboard.advance(segment.ack);
         self.rtt.on_ack(segment.ack, now);
+        self.peak = self.peak.max(flight);
         self.note_peak();
-        let echo = self.ecn && segment.flags.has(Flags::ECE);
-        stats.echoes_received += u64::from(echo);
         let acked = Acked {
             ack: segment.ack,
             sent: self.max,
             bytes: fresh,
             delivered: fresh,
             flight,
-            echo,
+            echo: false,
             kind: AckKind::Advance,
             phase: Phase::Open,
             may_grow: self.is_window_in_use(),
         };
-        self.tell_rule(&acked, stats);
+        if self.ecn && segment.flags.has(Flags::ECE) {
+            self.tell_rule_of_echo(acked, stats);
+        } else {
+            self.tell_rule(&acked, stats);
+        }
         self.set_timer(now, timers);
         true
+    }
+
+    /// The acknowledgement is plain but for the echo of a mark. Kept apart, so that what rules do
+    /// with an echo is left out of the common way.
+    #[inline(never)]
+    fn tell_rule_of_echo(&mut self, mut acked: Acked, stats: &mut Stats) {
+        acked.echo = true;
+        stats.echoes_received += 1;
+        self.tell_rule(&acked, stats);
+        if self.prr.is_some() {
+            // This very ACK began the reduction, and all is plain no longer.
+            self.wake();
+            self.plain = false;
+            self.pace(acked.delivered);
+        }
     }
 
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
@@ -64,7 +78,6 @@ impl Sender {
             return false;
         }
         self.take_edge(segment);
-        self.unanswered = 0;
         true
     }
 
@@ -76,6 +89,7 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) {
+        self.wake();
         self.take_in(segment, now, timers, stats);
         self.plain = self.is_plain();
     }
@@ -141,6 +155,9 @@ impl Sender {
             may_grow: fresh > 0 && !was_fast && phase == Phase::Open && self.is_window_in_use(),
         };
         self.tell_rule(&acked, stats);
+        if self.prr.is_some() {
+            self.pace(acked.delivered);
+        }
         if fresh > 0 {
             self.set_timer(now, timers);
         }
@@ -148,15 +165,18 @@ impl Sender {
     }
 
     /// Tells the window rule of an ACK.
-    #[inline(never)]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
-        if let Reaction::Reduced(pace) = self.rule.on_ack(acked) {
+        let answer = self.rule.answer(acked);
+        self.window = answer.window;
+        self.threshold = answer.threshold;
+        if let Reaction::Reduced(pace) = answer.reaction {
             stats.mark_reductions += 1;
             self.reduce(pace, acked.flight);
-        }
-        self.window = self.rule.window();
-        if self.prr.is_some() {
-            self.pace(acked.delivered);
         }
     }
 
@@ -168,7 +188,6 @@ impl Sender {
             Pace::AtOnce => None,
             Pace::Prr => Some(Prr::new(flight, self.max)),
         };
-        self.plain = self.is_plain();
     }
 
     /// Learns of the peer's window (RFC 9293, section 3.10.7.4). Answers whether it changed.
@@ -187,8 +206,11 @@ impl Sender {
     #[inline]
     fn take_edge(&mut self, segment: &Segment) {
         self.edge_from = segment.seq;
-        let window = segment.window.min(MAX_PEER_WINDOW);
-        self.widest = self.widest.max(window);
+        let mut window = segment.window;
+        if window > self.widest {
+            window = window.min(MAX_PEER_WINDOW);
+            self.widest = window;
+        }
         self.edge = segment.ack + window;
     }
 
@@ -271,7 +293,7 @@ impl Sender {
                 self.settled = (!self.rules.sack).then_some(point);
                 self.scoreboard.end_recovery();
                 self.rule.on_recovered(ack);
-                self.window = self.rule.window();
+                self.note_window();
             }
             Recovery::Timeout(point) if ack.is_before(point) => {}
             Recovery::Timeout(point) => {
@@ -328,7 +350,7 @@ impl Sender {
             .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.rule.on_loss(&flight);
-        self.window = self.rule.window();
+        self.note_window();
         self.announce_reduction();
         self.scoreboard.begin_recovery();
         self.resend_first = true;
@@ -358,7 +380,7 @@ impl Sender {
             Growth::WhenLimited => {
                 let window = self.window;
                 let used = self.peak.max(self.last_peak);
-                if window < self.rule.threshold() {
+                if window < self.threshold {
                     window / 2 < used
                 } else {
                     window < used.saturating_add(self.mss)

@@ -15,11 +15,11 @@ use crate::rtt::Rtt;
 use crate::sack::Scoreboard;
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
-use crate::window::{AnyWindow, Cwr, EctUse, Flight, Timeout, WindowRule};
+use crate::window::{AnyWindow, Cwr, EctUse, Flight, Start, Timeout, WindowRule};
 use crate::{Place, Segment, Stats};
 
 use messages::Messages;
-pub(crate) use transmit::{Next, Outgoing, Reason};
+pub(crate) use transmit::{Outgoing, Outlook, Reason};
 
 /// The largest window of a peer that is believed (RFC 7323).
 const MAX_PEER_WINDOW: u32 = 1 << 30;
@@ -67,9 +67,10 @@ pub(crate) struct Sender {
     edge_from: Seq,
     /// The largest window that the peer ever announced.
     widest: u32,
-    /// Payload bytes written, and those of them that are acknowledged.
+    /// Payload bytes written, those of them that are acknowledged, and those never sent.
     written: u64,
     acked: u64,
+    unsent: u64,
     messages: Messages,
     /// Whether a FIN follows the data, and its number once it was sent.
     fin_wanted: bool,
@@ -77,9 +78,11 @@ pub(crate) struct Sender {
 
     mss: u32,
     rule: AnyWindow,
-    /// The rule's window, kept here because every segment asks for it.
+    /// The rule's window and threshold, kept here because every segment asks for them.
     window: u32,
+    threshold: u32,
     rtt: Rtt,
+    /// While all is plain this is blank and stays behind; [`Sender::wake`] brings it to `una`.
     scoreboard: Scoreboard,
     recovery: Recovery,
     /// Of the ACK in hand: bytes acknowledged in order that had not been SACKed before.
@@ -102,12 +105,13 @@ pub(crate) struct Sender {
     ecn: bool,
 
     /// The most that was on the way in this round trip and in the one before, and where this one
-    /// ends.
+    /// ends. While all is plain the first is behind: until the next ACK, what is on the way only
+    /// grows.
     peak: u32,
     last_peak: u32,
     peak_end: Seq,
-    /// When payload was last sent.
-    last_sent: Option<Time>,
+    /// When payload was last sent; the end of time stands for never.
+    last_sent: Time,
     /// Timeouts in a row without progress, and without any answer from the peer.
     retries: u32,
     unanswered: u32,
@@ -118,6 +122,9 @@ pub(crate) struct Sender {
     /// asked for every segment and changes only with what is rare.
     plain: bool,
     rules: Rules,
+    /// Whether the short way is never taken.
+    #[cfg(test)]
+    only_long_way: bool,
 }
 
 impl Sender {
@@ -133,11 +140,13 @@ impl Sender {
             widest: 0,
             written: 0,
             acked: 0,
+            unsent: 0,
             messages: Messages::default(),
             fin_wanted: false,
             fin: None,
             mss,
             window: rule.window(),
+            threshold: rule.threshold(),
             rule,
             rtt: Rtt::new(config),
             scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
@@ -154,7 +163,7 @@ impl Sender {
             peak: 0,
             last_peak: 0,
             peak_end: first,
-            last_sent: None,
+            last_sent: Time::MAX,
             retries: 0,
             unanswered: 0,
             probes: 0,
@@ -169,6 +178,8 @@ impl Sender {
                 growth: config.growth,
                 idle_restart: config.idle_restart,
             },
+            #[cfg(test)]
+            only_long_way: false,
         }
     }
 
@@ -178,17 +189,24 @@ impl Sender {
         self.rules.sack = agreed.sack;
         self.ecn = agreed.ecn;
         self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
-        self.rule.begin(agreed.mss, agreed.initial_window, self.una);
-        self.window = self.rule.window();
+        self.rule.begin(&Start {
+            mss: agreed.mss,
+            initial: agreed.initial_window,
+            max: agreed.max_window,
+            first: self.una,
+        });
+        self.note_window();
         self.edge = self.una + agreed.window.min(MAX_PEER_WINDOW);
         self.edge_from = agreed.seq;
-        self.widest = agreed.window;
+        self.widest = agreed.window.min(MAX_PEER_WINDOW);
     }
 
     /// Adds a message.
     pub(crate) fn write(&mut self, bytes: u64) {
         if bytes > 0 && !self.fin_wanted {
-            self.written = self.written.saturating_add(bytes);
+            let bytes = bytes.min(u64::MAX - self.written);
+            self.written += bytes;
+            self.unsent += bytes;
             self.messages.push(self.written);
         }
     }
@@ -203,6 +221,7 @@ impl Sender {
     #[cold]
     pub(crate) fn on_timeout(&mut self, stats: &mut Stats) {
         stats.timeouts += 1;
+        self.wake();
         let timeout = if self.retries == 0 {
             Timeout::First
         } else {
@@ -212,7 +231,7 @@ impl Sender {
         self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
         self.rule.on_timeout(&self.flight(), timeout);
-        self.window = self.rule.window();
+        self.note_window();
         self.announce_reduction();
         self.scoreboard.clear();
         self.recovery = Recovery::Timeout(self.max);
@@ -228,6 +247,7 @@ impl Sender {
     /// The persist timer ran out: the window is probed.
     #[cold]
     pub(crate) fn on_persist(&mut self) {
+        self.wake();
         self.probe_due = true;
         self.probes = self.probes.saturating_add(1);
         self.plain = self.is_plain();
@@ -236,7 +256,13 @@ impl Sender {
     /// Whether data flows without any complication: nothing is missing, nothing is sent twice, and
     /// no end is in sight. What is then decided in a few steps is what the long way would decide.
     fn is_plain(&self) -> bool {
+        #[cfg(test)]
+        if self.only_long_way {
+            return false;
+        }
+        let troubles = self.retries | self.unanswered | self.probes;
         self.recovery == Recovery::Open
+            && troubles == 0
             && self.nxt == self.max
             && self.duplicates == 0
             && self.scoreboard.sacked() == 0
@@ -245,6 +271,21 @@ impl Sender {
             && self.fin.is_none()
             && self.prr.is_none()
             && !(self.resend_first | self.probe_due)
+    }
+
+    /// Before the long way: what the plain way leaves for later is made up for.
+    #[inline]
+    fn wake(&mut self) {
+        if self.plain {
+            self.scoreboard.move_to(self.una);
+            self.peak = self.peak.max(self.outstanding());
+        }
+    }
+
+    /// The rule may have changed its window.
+    fn note_window(&mut self) {
+        self.window = self.rule.window();
+        self.threshold = self.rule.threshold();
     }
 
     /// How long to wait before probing a closed window: the timeout, doubled with every probe.
@@ -283,6 +324,12 @@ impl Sender {
     #[inline]
     pub(crate) const fn max(&self) -> Seq {
         self.max
+    }
+
+    /// The largest payload of a segment.
+    #[inline]
+    pub(crate) const fn mss(&self) -> u32 {
+        self.mss
     }
 
     /// The largest window that the peer ever announced.
@@ -392,17 +439,48 @@ impl Sender {
         }
     }
 
+    /// From here on, the short way is never taken.
+    #[cfg(test)]
+    pub(crate) fn take_the_long_way(&mut self) {
+        self.wake();
+        self.only_long_way = true;
+        self.plain = false;
+    }
+
+    /// Whether data flows without any complication.
+    #[cfg(any(test, feature = "check"))]
+    pub(crate) const fn runs_plainly(&self) -> bool {
+        self.plain
+    }
+
+    /// Whether a loss is being repaired without a timeout.
+    #[cfg(any(test, feature = "check"))]
+    pub(crate) const fn is_repairing(&self) -> bool {
+        matches!(self.recovery, Recovery::Fast(_))
+    }
+
     #[cfg(any(test, feature = "check"))]
     pub(crate) fn check(&self) {
         assert!(self.nxt.is_within(self.una, self.max), "{self:?}");
-        self.scoreboard.check(self.max);
+        if self.plain {
+            assert!(self.scoreboard.is_blank(), "{self:?}");
+        } else {
+            self.scoreboard.check(self.max);
+        }
         assert!(self.pipe() <= 2 * self.outstanding(), "{self:?}");
         if !matches!(self.recovery, Recovery::Fast(_)) {
             assert!(self.pipe() <= self.outstanding(), "{self:?}");
         }
         assert!(self.written >= self.acked);
+        let sent = self.outstanding() - u32::from(self.fin.is_some_and(|_| !self.is_fin_acked()));
+        assert_eq!(self.unsent, self.written - self.acked - u64::from(sent));
         assert_eq!(self.window, self.rule.window());
+        assert_eq!(self.threshold, self.rule.threshold());
         assert_eq!(self.plain, self.is_plain(), "{self:?}");
+        if let Recovery::Fast(point) = self.recovery {
+            let repairs = self.una.is_before(point) && !self.nxt.is_before(point);
+            assert!(repairs, "{self:?}");
+        }
         if let Some(fin) = self.fin {
             assert!(fin.is_within(self.una - 1, self.max), "{self:?}");
         }
@@ -416,6 +494,8 @@ pub(crate) struct Agreed {
     pub(crate) mss: u32,
     /// The congestion window to begin with.
     pub(crate) initial_window: u32,
+    /// The upper bound of the congestion window.
+    pub(crate) max_window: u32,
     /// Whether both ends take SACK.
     pub(crate) sack: bool,
     /// Whether both ends agreed on ECN.

@@ -35,34 +35,15 @@ pub(crate) enum Reason {
     Retransmission,
 }
 
-/// What to send next when all is plain.
+/// What may leave next, as far as it takes a few steps to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Nothing may leave now.
+pub(crate) enum Outlook {
+    /// A full segment of new data.
+    FullSegment,
+    /// Nothing before something happens.
     Nothing,
-    /// This segment.
-    Segment {
-        /// The segment.
-        outgoing: Outgoing,
-        /// Whether nothing may leave after it.
-        fills_window: bool,
-    },
-    /// Not to be told in a few steps.
+    /// It takes more than a few steps.
     Unclear,
-}
-
-impl Outgoing {
-    /// A segment without payload, to carry an ACK.
-    #[inline]
-    pub(crate) const fn empty(seq: Seq) -> Self {
-        Self {
-            seq,
-            len: 0,
-            fin: false,
-            cwr: false,
-            reason: Reason::New,
-        }
-    }
 }
 
 impl Sender {
@@ -78,94 +59,76 @@ impl Sender {
         if self.is_quiet() {
             return None;
         }
+        self.wake();
         let chosen = self.choose(now, probe_max, timers);
         let outgoing = chosen.map(|range| self.emit(range, now, timers, stats));
         self.plain = self.is_plain();
         outgoing
     }
 
-    /// The next segment if it is a full one of new data and all is plain.
+    /// What may leave next, if all is plain.
     #[inline]
-    pub(crate) fn poll_plain(&mut self, now: Time, timers: &mut Timers, stats: &mut Stats) -> Next {
+    pub(crate) fn outlook(&self) -> Outlook {
         if !self.plain {
-            return Next::Unclear;
+            return Outlook::Unclear;
         }
-        let unsent = self.unsent_without_fin();
-        if unsent <= u64::from(self.mss) {
-            let nothing = unsent == 0 && !self.fin_wanted;
-            return if nothing {
-                Next::Nothing
+        if self.unsent <= u64::from(self.mss) {
+            return if self.unsent == 0 && !self.fin_wanted {
+                Outlook::Nothing
             } else {
-                Next::Unclear
+                Outlook::Unclear
             };
         }
         let outstanding = self.nxt - self.una;
-        if outstanding > 0 && outstanding.saturating_add(self.mss) > self.window {
-            return Next::Nothing;
+        // The first segment may find the window changed by an idle time, and starts the timer.
+        if outstanding == 0 {
+            return Outlook::Unclear;
+        }
+        if self.fills_window(outstanding) {
+            return Outlook::Nothing;
         }
         if self.edge.since(self.nxt) < self.mss {
-            return Next::Unclear;
+            return Outlook::Unclear;
         }
-        self.note_idle(now);
-        let outgoing = self.emit_plain(now, timers, stats);
-        // Unless less than a segment is left, the next one is a full one too.
-        let on_the_way = self.nxt - self.una;
-        let fills_window =
-            unsent > 2 * u64::from(self.mss) && on_the_way.saturating_add(self.mss) > self.window;
-        Next::Segment {
-            outgoing,
-            fills_window,
-        }
+        Outlook::FullSegment
     }
 
-    /// Books a full segment of new data as sent, when all is plain.
+    /// Books a full segment of new data as sent, when the outlook says so: something is on the way,
+    /// so the timer already runs. Answers with its number and whether it carries CWR.
     #[inline]
-    fn emit_plain(&mut self, now: Time, timers: &mut Timers, stats: &mut Stats) -> Outgoing {
+    pub(crate) fn send_full(&mut self, now: Time) -> (Seq, bool) {
         let seq = self.nxt;
         let end = seq + self.mss;
         self.rtt.on_sent(end, now);
-        stats.bytes_sent += u64::from(self.mss);
+        self.unsent -= u64::from(self.mss);
         self.nxt = end;
         self.max = end;
-        timers.stop(Timer::Persist);
-        if !timers.is_set(Timer::Retransmit) {
-            timers.set(Timer::Retransmit, now, self.rtt.timeout());
-        }
-        self.peak = self.peak.max(end - self.una);
-        self.last_sent = Some(now);
-        Outgoing {
-            seq,
-            len: self.mss,
-            fin: false,
-            cwr: core::mem::take(&mut self.cwr_due),
-            reason: Reason::New,
-        }
+        self.last_sent = now;
+        (seq, core::mem::take(&mut self.cwr_due))
+    }
+
+    /// Whether the window is full, after a full segment was sent: then nothing follows it. If less
+    /// than a segment is left, that may still fit.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.unsent > u64::from(self.mss) && self.fills_window(self.nxt - self.una)
+    }
+
+    /// Whether a segment more than `on_the_way` is too much for the window.
+    #[inline]
+    fn fills_window(&self, on_the_way: u32) -> bool {
+        u64::from(on_the_way) + u64::from(self.mss) > u64::from(self.window)
     }
 
     /// Whether there is nothing to send at all: the common answer after an ACK was sent.
     #[inline]
     fn is_quiet(&self) -> bool {
         self.nxt == self.max
-            && self.unsent() == 0
+            && self.unsent == 0
             && (!self.fin_wanted || self.fin.is_some())
             && !self.resend_first
             && !matches!(self.recovery, Recovery::Fast(_))
             && !self.probe_due
-    }
-
-    /// Payload bytes that were never sent.
-    #[inline]
-    fn unsent(&self) -> u64 {
-        if self.fin.is_some() {
-            return 0;
-        }
-        self.unsent_without_fin()
-    }
-
-    /// The same while no FIN was sent.
-    #[inline]
-    fn unsent_without_fin(&self) -> u64 {
-        self.written - self.acked - u64::from(self.max - self.una)
     }
 
     #[inline]
@@ -187,6 +150,8 @@ impl Sender {
             self.watch_closed_window(now, probe_max, timers);
             return self.take_probe();
         };
+        // The window has opened after the timer ran out: there is nothing to probe.
+        self.probe_due = false;
         let fits = self.has_room(range.len());
         (fits && !self.is_held_by_nagle(range)).then(|| {
             self.note_idle(now);
@@ -194,7 +159,8 @@ impl Sender {
         })
     }
 
-    /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue.
+    /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue. A closed window
+    /// need not be watched here: what is being repaired is outstanding, and its timer runs.
     #[cold]
     fn choose_in_recovery(&mut self) -> Option<Range> {
         if !self.has_room(self.mss) {
@@ -231,7 +197,7 @@ impl Sender {
     fn next_in_order(&self) -> Option<Range> {
         let start = self.nxt;
         // A FIN alone passes a closed window: it carries nothing that needs room.
-        let left = u64::from(self.max - start) + self.unsent();
+        let left = u64::from(self.max - start) + self.unsent;
         let fin_due = self.fin_wanted && self.fin.is_none();
         if (left == 0 && fin_due) || self.fin == Some(start) {
             return Some(Range::new(start, start + 1));
@@ -280,7 +246,7 @@ impl Sender {
     /// If data waits for the peer's window and nothing is on the way, the window is probed.
     #[cold]
     fn watch_closed_window(&mut self, now: Time, max: Span, timers: &mut Timers) {
-        let data_waits = self.unsent() > 0 || self.nxt != self.max;
+        let data_waits = self.unsent > 0 || self.nxt != self.max;
         let idle = self.nxt == self.una && !timers.is_set(Timer::Retransmit);
         if data_waits && idle && !self.probe_due && !timers.is_set(Timer::Persist) {
             timers.set(Timer::Persist, now, self.probe_interval(max));
@@ -293,7 +259,7 @@ impl Sender {
             return None;
         }
         let room = self.edge.since(self.nxt).max(1).min(self.mss);
-        let left = self.unsent() + u64::from(self.max - self.nxt);
+        let left = self.unsent + u64::from(self.max - self.nxt);
         // Fits: at most a segment.
         let len = left.min(u64::from(room)) as u32;
         (len > 0).then_some(Range::new(self.nxt, self.nxt + len))
@@ -302,10 +268,8 @@ impl Sender {
     /// Before new data after a pause, the window is set as the idle rule has it.
     #[inline]
     fn note_idle(&mut self, now: Time) {
-        if self.max == self.una
-            && let Some(last) = self.last_sent
-        {
-            self.restart_after(now - last);
+        if self.max == self.una {
+            self.restart_after(now - self.last_sent);
         }
     }
 
@@ -326,7 +290,7 @@ impl Sender {
         };
         if idle > limit {
             self.rule.on_idle(restart, self.nxt);
-            self.window = self.rule.window();
+            self.note_window();
         }
     }
 
@@ -344,7 +308,7 @@ impl Sender {
         // The FIN has the number after the last byte written, which only its first sending fixes.
         if self.fin_wanted
             && self.fin.is_none()
-            && u64::from(range.end.since(self.max)) > self.unsent()
+            && u64::from(range.end.since(self.max)) > self.unsent
         {
             self.fin = Some(range.end - 1);
         }
@@ -358,6 +322,9 @@ impl Sender {
             stats.bytes_retransmitted += u64::from(len);
         }
         stats.bytes_sent += u64::from(len);
+        // Payload that is sent for the first time: the FIN is the last number, and no payload.
+        let fresh = (range.start + len).since(self.max);
+        self.unsent -= u64::from(fresh);
         self.max = self.max.max(range.end);
         if self.duplicates > 0 && is_new && self.outstanding() > self.rule.window() {
             self.limited = self.limited.saturating_add(range.len());
@@ -378,7 +345,7 @@ impl Sender {
         }
         self.peak = self.peak.max(self.nxt - self.una);
         if len > 0 {
-            self.last_sent = Some(now);
+            self.last_sent = now;
         }
         let reason = match (is_probe, is_new) {
             (true, _) => Reason::Probe,

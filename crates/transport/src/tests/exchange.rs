@@ -597,6 +597,63 @@ fn a_closed_window_is_probed_until_it_opens() {
 }
 
 #[test]
+fn a_window_that_opens_as_the_timer_runs_out_is_used_and_not_probed() {
+    let config = Config {
+        receive_window: Bytes(2000),
+        ..config()
+    };
+    let mut sender = established(&config, "reno");
+    sender.write(5000, T);
+    poll(&mut sender, T);
+    let closed = Segment {
+        window: 0,
+        ..ack(2000, &[])
+    };
+    sender.on_segment(&closed, T);
+    assert_eq!(poll(&mut sender, T), []);
+    let now = sender.poll_timeout().unwrap();
+    sender.on_timeout(now);
+    // Before the probe was polled, the peer's update arrives.
+    let open = Segment {
+        window: 2000,
+        ..closed
+    };
+    sender.on_segment(&open, now);
+    assert_eq!(shape(&poll(&mut sender, now)), [(2000, 1000), (3000, 1000)]);
+    assert_eq!(sender.stats().window_probes, 0);
+    assert_eq!((sender.outstanding(), sender.in_flight()), (2000, 2000));
+    assert_eq!(sender.poll_timeout(), Some(now + sender.rto()));
+}
+
+#[test]
+fn a_window_that_closes_during_a_repair_is_probed_after_it() {
+    let mut sender = established(&config(), "reno");
+    sender.write(20_000, T);
+    assert_eq!(poll(&mut sender, T).len(), 10);
+    for end in [2000, 3000, 4000, 5000] {
+        let closing = Segment {
+            window: 10_000,
+            ..ack(0, &[(1000, end)])
+        };
+        sender.on_segment(&closing, T);
+    }
+    assert_eq!(sender.stats().fast_recoveries, 1);
+    poll(&mut sender, T);
+    sender.check_waiting();
+    // All of it arrived, and nothing more is taken.
+    let closed = Segment {
+        window: 0,
+        ..ack(10_000, &[])
+    };
+    sender.on_segment(&closed, T);
+    assert_eq!(poll(&mut sender, T), []);
+    let now = sender.poll_timeout().expect("the window is probed");
+    sender.on_timeout(now);
+    assert_eq!(shape(&poll(&mut sender, now)), [(10_000, 1)]);
+    assert_eq!(sender.stats().window_probes, 1);
+}
+
+#[test]
 fn fins_close_in_order_and_resets_at_once() {
     let mut a = established(&config(), "reno");
     let mut b = established(&config(), "reno");

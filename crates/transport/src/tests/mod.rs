@@ -1,5 +1,6 @@
 //! Whole connections.
 
+mod agreement;
 mod exchange;
 mod garbage;
 mod one_sided;

@@ -46,6 +46,7 @@ fn draw_config(rng: &mut Rng) -> Config {
     for (field, names) in [
         ("idle_restart", crate::config::IdleRestart::NAMES),
         ("growth", crate::config::Growth::NAMES),
+        ("ecn_fallback", crate::config::EcnFallback::NAMES),
         ("syn_loss", crate::config::SynLoss::NAMES),
         ("ect_syn", crate::config::Ect::NAMES),
         ("ect_ack", crate::config::Ect::NAMES),
@@ -62,8 +63,12 @@ fn draw_config(rng: &mut Rng) -> Config {
 
 /// Sends messages both ways in bad weather, closes both ends, and expects all of it to arrive.
 fn transfer(seed: u64, client: (&Config, &window::Config), server: (&Config, &window::Config)) {
+    transfer_over(Network::new(client, server, seed), seed);
+}
+
+/// The same over a network that may have been prepared. Answers with the network afterwards.
+fn transfer_over(mut network: Network, seed: u64) -> Network {
     let mut rng = Rng::new(seed, 11);
-    let mut network = Network::new(client, server, seed);
     network.weather = Weather {
         loss: [0, 10, 50, 200][(rng.next_u32() % 4) as usize],
         duplication: [0, 30][(rng.next_u32() % 2) as usize],
@@ -119,6 +124,43 @@ fn transfer(seed: u64, client: (&Config, &window::Config), server: (&Config, &wi
     );
     assert_eq!(network.in_order(Side::Server), sent[0]);
     assert_eq!(network.in_order(Side::Client), sent[1]);
+    network
+}
+
+#[test]
+fn the_short_way_sends_what_the_long_way_would_send() {
+    let rules = all_rules();
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed, 13);
+        let client = draw_config(&mut rng);
+        let server = draw_config(&mut rng);
+        let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
+        let (ours, theirs) = (rule(), rule());
+        let [short, long] = [Way::Both, Way::Long].map(|way| {
+            let mut network = Network::new((&client, ours), (&server, theirs), seed);
+            network.tracing = true;
+            if way == Way::Long {
+                network.client.take_the_long_way();
+                network.server.take_the_long_way();
+            }
+            transfer_over(network, seed)
+        });
+        assert_eq!(short.trace.len(), long.trace.len(), "seed {seed}");
+        for (short, long) in short.trace.iter().zip(&long.trace) {
+            assert_eq!(short, long, "seed {seed}");
+        }
+        assert_eq!(short.client.stats(), long.client.stats(), "seed {seed}");
+        assert_eq!(short.server.stats(), long.server.stats(), "seed {seed}");
+        assert_eq!(short.client.window(), long.client.window(), "seed {seed}");
+        assert_eq!(short.client.alpha(), long.client.alpha(), "seed {seed}");
+    }
+}
+
+/// Which ways through the code are open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Both,
+    Long,
 }
 
 #[test]

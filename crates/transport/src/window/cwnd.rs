@@ -8,7 +8,7 @@ use tidegate_units::choices;
 use crate::config::{self, Config, SlowStart};
 use crate::seq::Seq;
 
-use super::{Restart, Timeout};
+use super::{Restart, Start, Timeout};
 
 /// What a rule is made from: the settings of the endpoint that concern the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +28,19 @@ pub struct Basis {
 impl Basis {
     /// The settings of `config` that concern the window.
     pub fn new(config: &Config) -> Self {
-        let max = config
-            .max_window
-            .map_or(u32::MAX / 2, |max| config::bytes(max, config.mss));
         Self {
             mss: u32::from(config.mss),
             initial: config.initial_window_bytes(),
-            max,
+            max: config::max_window_bytes(config.max_window, config.mss),
             abc: config.abc,
             slow_start: config.slow_start,
         }
+    }
+
+    /// Bytes for which an ACK counts at most.
+    #[inline]
+    fn limit(&self) -> u32 {
+        self.mss.saturating_mul(u32::from(self.abc.unwrap_or(1)))
     }
 }
 
@@ -49,8 +52,9 @@ pub struct Cwnd {
     threshold: u32,
     /// Bytes acknowledged in congestion avoidance towards the next segment of growth.
     credit: u32,
-    /// Slow start after a timeout counts at most one segment per ACK (RFC 3465, section 2.3).
-    after_timeout: bool,
+    /// Bytes for which an ACK counts at most in slow start: L segments, or one after a timeout
+    /// (RFC 3465, section 2.3).
+    limit: u32,
 }
 
 impl Cwnd {
@@ -61,15 +65,16 @@ impl Cwnd {
             window: basis.initial.min(basis.max),
             threshold: u32::MAX,
             credit: 0,
-            after_timeout: false,
+            limit: basis.limit(),
         }
     }
 
-    /// Starts over with the segment size and initial window of the handshake.
-    pub fn begin(&mut self, mss: u32, initial: u32) {
+    /// Starts over with what the handshake has led to.
+    pub fn begin(&mut self, start: &Start) {
         *self = Self::new(&Basis {
-            mss,
-            initial,
+            mss: start.mss,
+            initial: start.initial,
+            max: start.max,
             ..self.basis
         });
     }
@@ -81,12 +86,11 @@ impl Cwnd {
         if self.is_slow_start() {
             let counted = match self.basis.abc {
                 None => mss,
-                Some(_) if self.after_timeout => bytes.min(mss),
-                Some(limit) => bytes.min(mss.saturating_mul(u32::from(limit))),
+                Some(_) => bytes.min(self.limit),
             };
             self.window = self.window.saturating_add(counted).min(self.basis.max);
         } else {
-            self.after_timeout = false;
+            self.limit = self.basis.limit();
             let counted = if self.basis.abc.is_some() { bytes } else { mss };
             self.credit = self.credit.saturating_add(counted);
             if self.credit >= self.window {
@@ -122,7 +126,7 @@ impl Cwnd {
             Timeout::Repeated => self.threshold,
         };
         self.cut_to(self.basis.mss, threshold);
-        self.after_timeout = true;
+        self.limit = self.basis.mss;
     }
 
     /// Applies an idle time.
@@ -188,7 +192,7 @@ choices! {
 pub struct OncePerWindow {
     /// One past the last byte sent before the reaction; `None` once an ACK has passed it.
     end: Option<Seq>,
-    /// Whether the window may not grow before that.
+    /// Whether the window may not grow before that; never set without an end.
     frozen: bool,
     /// Whether the last ACK carried ECE.
     echoing: bool,
@@ -209,16 +213,17 @@ impl OncePerWindow {
     /// Takes in an ACK. Answers whether the window may grow on it, if there is no reduction.
     #[inline]
     pub fn on_ack(&mut self, ack: Seq, echo: bool) -> bool {
+        let first_echo = echo && !self.echoing;
+        self.echoing = echo;
+        let Some(end) = self.end else {
+            return !first_echo || self.regrowth != Regrowth::ExceptFirstEcho;
+        };
         // Strictly after: the ACK must cover data that was sent after the reaction, which is when
         // the segment with CWR has arrived. Forgetting the end keeps it safe from wrapping.
-        if let Some(end) = self.end
-            && ack.is_after(end)
-        {
+        if ack.is_after(end) {
             self.end = None;
             self.frozen = false;
         }
-        let first_echo = echo && !self.echoing;
-        self.echoing = echo;
         match self.regrowth {
             Regrowth::Continues => true,
             Regrowth::ExceptFirstEcho => !first_echo,

@@ -9,9 +9,7 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{
-    Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Restart, Timeout, WindowRule,
-};
+use super::{Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
 use crate::seq::Seq;
 
 settings! {
@@ -47,8 +45,13 @@ impl EcnStar {
 }
 
 impl WindowRule for EcnStar {
-    fn begin(&mut self, mss: u32, initial: u32, _first: Seq) {
-        self.cwnd.begin(mss, initial);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        &self.cwnd
+    }
+
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        &mut self.cwnd
     }
 
     #[inline]
@@ -82,20 +85,6 @@ impl WindowRule for EcnStar {
         self.reduced.on_loss(flight.sent);
     }
 
-    fn on_idle(&mut self, restart: Restart, _next: Seq) {
-        self.cwnd.restart(restart);
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        self.cwnd.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd.threshold()
-    }
-
     #[inline]
     fn ect(&self) -> EctUse {
         EctUse::Data
@@ -105,11 +94,11 @@ impl WindowRule for EcnStar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight};
+    use crate::window::testing::{ack, basis, flight, start};
 
     fn rule() -> EcnStar {
         let mut rule = EcnStar::new(&Config::default(), &basis()).unwrap();
-        rule.begin(1000, 10_000, Seq(0));
+        rule.begin(&start(1000, 10_000));
         rule
     }
 
@@ -136,7 +125,7 @@ mod tests {
     #[test]
     fn the_floor_is_one_segment_and_the_threshold_two() {
         let mut rule = rule();
-        rule.begin(1000, 1000, Seq(0));
+        rule.begin(&start(1000, 1000));
         rule.on_ack(&ack(1, 3, true));
         assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
     }

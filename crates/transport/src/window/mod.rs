@@ -140,11 +140,42 @@ pub enum EctUse {
     None,
 }
 
+/// Where a connection starts, once both ends have agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The largest payload that both ends take.
+    pub mss: u32,
+    /// The window before the first ACK, in bytes.
+    pub initial: u32,
+    /// Upper bound of the window, in bytes.
+    pub max: u32,
+    /// The number of the first byte of data.
+    pub first: Seq,
+}
+
+/// What an ACK has left: the rule's reaction, and the window as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The reaction.
+    pub reaction: Reaction,
+    /// The congestion window in bytes.
+    pub window: u32,
+    /// The slow start threshold in bytes.
+    pub threshold: u32,
+}
+
 /// Decides on the congestion window of one connection.
 pub trait WindowRule {
-    /// The connection is established: `mss` was agreed on, data begins at `first`, and the window
-    /// starts at `initial` bytes.
-    fn begin(&mut self, mss: u32, initial: u32, first: Seq);
+    /// The window that the rule decides on.
+    fn cwnd(&self) -> &Cwnd;
+
+    /// The same, to change it.
+    fn cwnd_mut(&mut self) -> &mut Cwnd;
+
+    /// The connection is established.
+    fn begin(&mut self, start: &Start) {
+        self.cwnd_mut().begin(start);
+    }
 
     /// An acceptable ACK arrived. Called after the sender took it in, and after
     /// [`on_loss`](Self::on_loss) or [`on_recovered`](Self::on_recovered) if it caused either.
@@ -160,13 +191,37 @@ pub trait WindowRule {
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout);
 
     /// Data is about to be sent after an idle time.
-    fn on_idle(&mut self, restart: Restart, next: Seq);
+    fn on_idle(&mut self, restart: Restart, _next: Seq) {
+        self.cwnd_mut().restart(restart);
+    }
 
     /// The congestion window in bytes.
-    fn window(&self) -> u32;
+    #[inline]
+    fn window(&self) -> u32 {
+        self.cwnd().window()
+    }
 
     /// The slow start threshold in bytes.
-    fn threshold(&self) -> u32;
+    #[inline]
+    fn threshold(&self) -> u32 {
+        self.cwnd().threshold()
+    }
+
+    /// [`on_ack`](Self::on_ack), and the window after it: a rule that is chosen at run time is
+    /// then looked up once.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
+    fn answer(&mut self, acked: &Acked) -> Answer {
+        let reaction = self.on_ack(acked);
+        Answer {
+            reaction,
+            window: self.window(),
+            threshold: self.threshold(),
+        }
+    }
 
     /// The estimate of the marked fraction, for rules that keep one.
     fn alpha(&self) -> Option<Ratio> {
@@ -274,13 +329,31 @@ rules! {
 }
 
 impl WindowRule for AnyWindow {
-    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
-        forward!(self, rule => rule.begin(mss, initial, first));
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        forward!(self, rule => rule.cwnd())
+    }
+
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        forward!(self, rule => rule.cwnd_mut())
+    }
+
+    fn begin(&mut self, start: &Start) {
+        forward!(self, rule => rule.begin(start));
     }
 
     #[inline]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         forward!(self, rule => rule.on_ack(acked))
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
+    fn answer(&mut self, acked: &Acked) -> Answer {
+        forward!(self, rule => rule.answer(acked))
     }
 
     fn on_loss(&mut self, flight: &Flight) {
@@ -297,16 +370,6 @@ impl WindowRule for AnyWindow {
 
     fn on_idle(&mut self, restart: Restart, next: Seq) {
         forward!(self, rule => rule.on_idle(restart, next));
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        forward!(self, rule => rule.window())
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        forward!(self, rule => rule.threshold())
     }
 
     fn alpha(&self) -> Option<Ratio> {
@@ -337,6 +400,16 @@ mod testing {
             max: 1 << 30,
             abc: Some(1),
             slow_start: SlowStart::Below,
+        }
+    }
+
+    /// A connection whose data begins at zero.
+    pub(in crate::window) fn start(mss: u32, initial: u32) -> Start {
+        Start {
+            mss,
+            initial,
+            max: 1 << 30,
+            first: Seq(0),
         }
     }
 

@@ -14,7 +14,9 @@
 use tidegate_units::{ConfigError, Ratio, settings};
 
 use super::dctcp::{self, Dctcp};
-use super::{Acked, Basis, Cwr, EctUse, Flight, Reaction, Restart, Timeout, WindowRule};
+use super::{
+    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Reaction, Restart, Start, Timeout, WindowRule,
+};
 use crate::seq::Seq;
 
 settings! {
@@ -44,11 +46,24 @@ impl Odctcp {
 }
 
 impl WindowRule for Odctcp {
-    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
-        self.0.begin(mss, initial, first);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        self.0.cwnd()
     }
 
-    #[inline]
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        self.0.cwnd_mut()
+    }
+
+    fn begin(&mut self, start: &Start) {
+        self.0.begin(start);
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         self.0.on_ack(acked)
     }
@@ -69,16 +84,6 @@ impl WindowRule for Odctcp {
         self.0.on_idle(restart, next);
     }
 
-    #[inline]
-    fn window(&self) -> u32 {
-        self.0.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.0.threshold()
-    }
-
     fn alpha(&self) -> Option<Ratio> {
         self.0.alpha()
     }
@@ -96,11 +101,11 @@ impl WindowRule for Odctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight};
+    use crate::window::testing::{ack, basis, flight, start};
 
     fn rule() -> Odctcp {
         let mut rule = Odctcp::new(&Config::default(), &basis()).unwrap();
-        rule.begin(1000, 10_000, Seq(0));
+        rule.begin(&start(1000, 10_000));
         rule
     }
 
@@ -129,7 +134,7 @@ mod tests {
             ..Config::default()
         };
         let mut rule = Odctcp::new(&config, &basis()).unwrap();
-        rule.begin(1000, 10_000, Seq(0));
+        rule.begin(&start(1000, 10_000));
         rule.on_ack(&ack(1, 10, true));
         assert_eq!(rule.window(), 5000);
         let config = Config {

@@ -5,8 +5,7 @@
 
 use tidegate_units::{ConfigError, settings};
 
-use super::{Acked, Basis, Cwnd, EctUse, Flight, Reaction, Restart, Timeout, WindowRule};
-use crate::seq::Seq;
+use super::{Acked, Basis, Cwnd, EctUse, Flight, Reaction, Timeout, WindowRule};
 
 settings! {
     /// Parameters of Reno: none.
@@ -29,8 +28,13 @@ impl Reno {
 }
 
 impl WindowRule for Reno {
-    fn begin(&mut self, mss: u32, initial: u32, _first: Seq) {
-        self.cwnd.begin(mss, initial);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        &self.cwnd
+    }
+
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        &mut self.cwnd
     }
 
     #[inline]
@@ -49,20 +53,6 @@ impl WindowRule for Reno {
         self.cwnd.collapse(self.cwnd.half(flight.bytes), timeout);
     }
 
-    fn on_idle(&mut self, restart: Restart, _next: Seq) {
-        self.cwnd.restart(restart);
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        self.cwnd.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd.threshold()
-    }
-
     #[inline]
     fn ect(&self) -> EctUse {
         EctUse::None
@@ -72,11 +62,11 @@ impl WindowRule for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight};
+    use crate::window::testing::{ack, basis, flight, start};
 
     fn rule() -> Reno {
         let mut rule = Reno::new(&Config::default(), &basis()).unwrap();
-        rule.begin(1000, 10_000, Seq(0));
+        rule.begin(&start(1000, 10_000));
         rule
     }
 

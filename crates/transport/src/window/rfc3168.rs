@@ -11,9 +11,7 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{
-    Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Restart, Timeout, WindowRule,
-};
+use super::{Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
 use crate::seq::Seq;
 
 settings! {
@@ -46,8 +44,13 @@ impl Rfc3168 {
 }
 
 impl WindowRule for Rfc3168 {
-    fn begin(&mut self, mss: u32, initial: u32, _first: Seq) {
-        self.cwnd.begin(mss, initial);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        &self.cwnd
+    }
+
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        &mut self.cwnd
     }
 
     #[inline]
@@ -80,20 +83,6 @@ impl WindowRule for Rfc3168 {
         self.reduced.on_loss(flight.sent);
     }
 
-    fn on_idle(&mut self, restart: Restart, _next: Seq) {
-        self.cwnd.restart(restart);
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        self.cwnd.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd.threshold()
-    }
-
     #[inline]
     fn ect(&self) -> EctUse {
         EctUse::Data
@@ -103,11 +92,11 @@ impl WindowRule for Rfc3168 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight};
+    use crate::window::testing::{ack, basis, flight, start};
 
     fn rule() -> Rfc3168 {
         let mut rule = Rfc3168::new(&Config::default(), &basis()).unwrap();
-        rule.begin(1000, 10_000, Seq(0));
+        rule.begin(&start(1000, 10_000));
         rule
     }
 

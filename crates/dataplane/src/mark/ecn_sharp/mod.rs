@@ -94,7 +94,6 @@ pub struct EcnSharp {
     /// The rise of the probability below `ins_target`, if there is one.
     rise: Option<Box<(Ramp, Rng)>>,
     machine: Machine,
-    measure: Measure,
 }
 
 /// What the signal is counted in.
@@ -108,11 +107,11 @@ enum Measure {
     Ticks,
 }
 
-/// What runs the persistent part.
+/// What runs the persistent part. The measure stands in the room beside the tag.
 #[derive(Clone, Debug)]
 enum Machine {
-    Exact(Box<Exact>),
-    Tofino(Box<Pipeline>),
+    Exact(Measure, Box<Exact>),
+    Tofino(Measure, Box<Pipeline>),
 }
 
 #[derive(Clone, Debug)]
@@ -162,21 +161,21 @@ impl EcnSharp {
         let rise =
             (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(site.seed, site.place))));
         let machine = match config.arithmetic {
-            Arithmetic::Exact => Machine::Exact(Box::new(Exact::new(config, site)?)),
+            Arithmetic::Exact => Machine::Exact(measure, Box::new(Exact::new(config, site)?)),
             Arithmetic::Tofino if config.law == Law::Ns3 => {
                 let allowed = "paper: the chip has no square root";
                 return Err(ConfigError::out_of_range("law", "ns3", allowed));
             }
-            Arithmetic::Tofino => {
-                Machine::Tofino(Box::new(Pipeline::new(config.pst_interval, site.queues)?))
-            }
+            Arithmetic::Tofino => Machine::Tofino(
+                measure,
+                Box::new(Pipeline::new(config.pst_interval, site.queues)?),
+            ),
         };
         Ok(Self {
             ins_target: down(config.ins_target),
             pst_target,
             rise,
             machine,
-            measure,
         })
     }
 }
@@ -184,7 +183,8 @@ impl EcnSharp {
 impl Marker for EcnSharp {
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, sojourn: Span) -> Verdict {
-        let level = match self.measure {
+        let (Machine::Exact(measure, _) | Machine::Tofino(measure, _)) = self.machine;
+        let level = match measure {
             Measure::Bytes => u64::from(cx.queue_bytes),
             Measure::Picoseconds => sojourn.as_ps(),
             Measure::Ticks => tofino::ticks(sojourn.as_ps()),
@@ -197,11 +197,11 @@ impl Marker for EcnSharp {
         // cannot be.
         let is_below = level < self.pst_target;
         let persistent = match &mut self.machine {
-            Machine::Exact(exact) => exact.mark(cx, is_below),
-            Machine::Tofino(pipeline) => pipeline.mark(cx.queue, cx.now, is_below),
+            Machine::Exact(_, exact) => exact.mark(cx, is_below),
+            Machine::Tofino(_, pipeline) => pipeline.mark(cx.queue, cx.now, is_below),
         };
         if instantaneous {
-            let rule = match self.measure {
+            let rule = match measure {
                 Measure::Bytes => Rule::QueueLength,
                 Measure::Picoseconds | Measure::Ticks => Rule::Sojourn,
             };

@@ -124,14 +124,14 @@ fn the_tenth_gap_is_20_us_on_paper_and_63_us_in_ns3() {
     for (law, ps) in [(Law::Paper, 20_000_000), (Law::Ns3, 63_245_553)] {
         let mut scheme = marking(law);
         let mut now = 1_201_000_000;
-        let Machine::Exact(exact) = &scheme.machine else {
+        let Machine::Exact(_, exact) = &scheme.machine else {
             panic!("exact by default")
         };
         let mut phase = exact.queues[0];
         while let Phase::Marking { next, count: 1..10 } = phase {
             now = next.as_ps() + 1;
             assert_eq!(between(&mut scheme, now), PERSISTENT);
-            let Machine::Exact(exact) = &scheme.machine else {
+            let Machine::Exact(_, exact) = &scheme.machine else {
                 panic!("exact by default")
             };
             phase = exact.queues[0];

@@ -378,7 +378,7 @@ fn an_idle_port_forgets_by_whole_slots() {
         Span::ZERO,
     );
     assert_eq!(
-        mq_ecn.idle_since,
+        mq_ecn.rules.idle_since,
         Time::from_ns(2_200),
         "a port with packets left is not idle"
     );
@@ -587,7 +587,7 @@ fn the_extremes_neither_wrap_nor_panic() {
     mq_ecn.on_dequeue(&cx, Span::MAX);
     assert!(mq_ecn.capacity(QueueId(0)).is_some());
     assert_eq!(mq_ecn.threshold(QueueId(0)), Some(u32::MAX));
-    assert_eq!(size_of::<Queue>(), 32);
+    assert_eq!(size_of::<Queue>(), 16);
     assert!(size_of::<MqEcn>() <= 64);
 }
 

@@ -12,8 +12,6 @@ use crate::mark::Site;
 pub(super) struct Averages {
     /// The weight of a new sample (`w_q`).
     weight: Ratio,
-    /// One minus the weight, in units of 2^−63.
-    keep: u64,
     /// What a packet takes on the wire, in picoseconds and never zero.
     packet_time: u64,
     slots: Box<[Average]>,
@@ -34,15 +32,12 @@ impl Averages {
     /// Averages of zero for so many slots, if the law has any.
     pub(super) fn new(law: &Law, site: &Site, slots: usize) -> Option<Self> {
         let weight = law.average_weight?;
-        let rest = u128::from(weight.denominator() - weight.numerator());
         let average = Average {
             length: 0,
             idle_since: Time::MAX,
         };
         Some(Self {
             weight,
-            // At most one.
-            keep: (rest * u128::from(ONE) / u128::from(weight.denominator())) as u64,
             packet_time: site.rate.time_for(law.packet_size).as_ps().max(1),
             slots: alloc::vec![average; slots].into(),
         })
@@ -63,13 +58,21 @@ impl Averages {
 
     /// A packet arrived and found nothing.
     pub(super) fn end_idling(&mut self, slot: usize, now: Time) {
+        let keep = self.keep();
         if let Some(average) = self.slots.get_mut(slot) {
             // Floyd and Jacobson, section 4: as if as many packets as the link could have sent in
             // the meantime had arrived at an empty queue.
             let packets = (now - average.idle_since).as_ps() / self.packet_time;
-            average.length = times(average.length, power(self.keep, packets));
+            average.length = times(average.length, power(keep, packets));
             average.idle_since = Time::MAX;
         }
+    }
+
+    /// One minus the weight, in units of 2^−63.
+    fn keep(&self) -> u64 {
+        let rest = u128::from(self.weight.denominator() - self.weight.numerator());
+        // At most one.
+        (rest * u128::from(ONE) / u128::from(self.weight.denominator())) as u64
     }
 
     /// The last packet left.
@@ -188,7 +191,7 @@ mod tests {
     )]
     fn powers_agree_with_floating_point() {
         for weight in [ratio(1, 512), ratio(1, 2), ratio(1, 1_000_000)] {
-            let keep = averages(weight).keep;
+            let keep = averages(weight).keep();
             for exponent in [0, 1, 2, 3, 10, 1_000, 65_537] {
                 let base = 1.0 - f64::from(weight.numerator()) / f64::from(weight.denominator());
                 let expected = base.powi(i32::try_from(exponent).unwrap());

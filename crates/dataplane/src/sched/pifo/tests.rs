@@ -105,10 +105,9 @@ fn an_emptied_queue_does_not_start_before_its_last_finish() {
 
 fn served(start: u64, seed: u64) -> Vec<u32> {
     let mut pifo = pifo(Rank::Stfq, &[1, 2, 3, 7]);
-    if let Ranking::Stfq(stfq) = &mut pifo.ranking {
-        stfq.virtual_time = start;
-        stfq.catch_up();
-    }
+    let stfq = pifo.stfq.as_mut().unwrap();
+    stfq.virtual_time = start;
+    stfq.catch_up();
     let mut bench = Bench::new(pifo);
     let mut rng = Rng::new(seed, 0);
     let mut served = Vec::new();
@@ -199,10 +198,7 @@ fn the_heap_sorts_whatever_comes() {
 #[test]
 fn stfq_keeps_its_order_when_ranks_wrap() {
     let mut pifo = pifo(Rank::Stfq, &[1, 1]);
-    let Ranking::Stfq(stfq) = &mut pifo.ranking else {
-        panic!("it ranks by start times");
-    };
-    stfq.virtual_time = u64::MAX - 10;
+    pifo.stfq.as_mut().unwrap().virtual_time = u64::MAX - 10;
     let pkt = Pkt {
         len: 1500,
         ..Pkt::default()

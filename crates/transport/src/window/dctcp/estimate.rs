@@ -70,13 +70,16 @@ pub struct Estimate {
     /// Bytes counted in this window of data, and those of them that were marked.
     total: u64,
     marked: u64,
-    /// The end of data when this window of data began.
+    /// The window of data is over once an ACK is strictly after this: the end of data when it
+    /// began, or the byte before that.
     end: Seq,
     mss: u32,
     /// Bytes left over from whole segments.
     rest: u32,
     /// Whether the last ACK carried ECE.
     echoing: bool,
+    /// Whether an ACK that advances counts for the bytes that it acknowledges, and no more.
+    counts_bytes: bool,
     counting: Counting,
     window_end: WindowEnd,
     arithmetic: Arithmetic,
@@ -115,6 +118,10 @@ impl Estimate {
             mss,
             rest: 0,
             echoing: false,
+            counts_bytes: !matches!(
+                config.counting,
+                Counting::Segments | Counting::SegmentsAndDuplicates
+            ),
             counting: config.counting,
             window_end: config.window_end,
             arithmetic: config.arithmetic,
@@ -135,28 +142,30 @@ impl Estimate {
     }
 
     /// Counts an ACK, and updates α if it ends the window of data.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     pub(super) fn on_ack(&mut self, acked: &Acked) {
         self.count(acked);
-        let over = match self.window_end {
-            WindowEnd::At => !acked.ack.is_before(self.end),
-            WindowEnd::AfterOutsideRecovery => {
-                acked.ack.is_after(self.end) && acked.phase == Phase::Open
-            }
-            WindowEnd::After | WindowEnd::AfterOrRecovered | WindowEnd::AfterRewound => {
-                acked.ack.is_after(self.end)
-            }
-        };
-        if over && acked.kind == AckKind::Advance {
-            self.update();
-            self.start_window(acked.sent);
+        let may_end =
+            acked.phase == Phase::Open || self.window_end != WindowEnd::AfterOutsideRecovery;
+        if acked.ack.is_after(self.end) && may_end && acked.kind == AckKind::Advance {
+            self.finish_window(acked.sent);
         }
+    }
+
+    /// The window of data is over, and one that ends at `sent` begins.
+    #[cold]
+    fn finish_window(&mut self, sent: Seq) {
+        self.update();
+        self.start_window(sent);
     }
 
     pub(super) fn on_recovered(&mut self, ack: Seq) {
         if self.window_end == WindowEnd::AfterOrRecovered {
-            self.update();
-            self.start_window(ack);
+            self.finish_window(ack);
         }
     }
 
@@ -164,10 +173,7 @@ impl Estimate {
         match self.window_end {
             WindowEnd::AfterRewound => self.end = flight.una,
             // FreeBSD takes a sample at every congestion signal.
-            WindowEnd::AfterOrRecovered => {
-                self.update();
-                self.start_window(flight.sent);
-            }
+            WindowEnd::AfterOrRecovered => self.finish_window(flight.sent),
             _ => {}
         }
     }
@@ -186,12 +192,25 @@ impl Estimate {
     fn start_window(&mut self, sent: Seq) {
         self.total = 0;
         self.marked = 0;
-        self.end = sent;
+        self.end = match self.window_end {
+            // To be at the end is to be after the byte before it.
+            WindowEnd::At => sent - 1,
+            _ => sent,
+        };
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn count(&mut self, acked: &Acked) {
-        if self.counting == Counting::Bytes {
+        // What all but whole segments have in common: an ACK that advances, reports nothing else
+        // and leaves the echo as it was.
+        let usual = acked.kind == AckKind::Advance
+            && acked.delivered == acked.bytes
+            && acked.echo == self.echoing;
+        if usual && self.counts_bytes {
             self.total += u64::from(acked.bytes);
             self.marked += u64::from(if acked.echo { acked.bytes } else { 0 });
         } else {

@@ -19,7 +19,8 @@ use tidegate_units::{ConfigError, Ratio, choices, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
 use super::{
-    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Timeout, WindowRule,
+    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Start, Timeout,
+    WindowRule,
 };
 use crate::seq::Seq;
 
@@ -30,7 +31,8 @@ choices! {
         Bytes = "bytes",
         /// The window and the threshold down to whole segments (FreeBSD of the thesis).
         Down = "down",
-        /// The cut down to whole segments of a window in whole segments (Linux).
+        /// The cut down to whole segments of a window in whole segments (Linux); half of a window
+        /// is half of its segments, rounded down.
         Packets = "packets",
         /// The threshold down to whole segments, the window to the byte (ns-2).
         ThresholdDown = "threshold-down",
@@ -216,6 +218,18 @@ impl Dctcp {
         }
     }
 
+    /// Half of a window, at least two segments, for a loss or a timeout.
+    fn half_window(&self, window: u32) -> u32 {
+        match self.rules.rounding {
+            Rounding::Packets => {
+                let mss = self.cwnd.mss();
+                self.cwnd.half(window / mss / 2 * mss * 2)
+            }
+            Rounding::Bytes | Rounding::Down | Rounding::ThresholdDown => self.cwnd.half(window),
+        }
+    }
+
+    #[cold]
     fn cut_for_mark(&mut self, flight: u32) {
         let mss = self.cwnd.mss();
         let scaled = self.scaled();
@@ -236,16 +250,29 @@ impl Dctcp {
 }
 
 impl WindowRule for Dctcp {
-    fn begin(&mut self, mss: u32, initial: u32, first: Seq) {
-        self.cwnd.begin(mss, initial);
-        self.estimate.begin(mss, first);
+    #[inline]
+    fn cwnd(&self) -> &Cwnd {
+        &self.cwnd
     }
 
-    #[inline]
+    fn cwnd_mut(&mut self) -> &mut Cwnd {
+        &mut self.cwnd
+    }
+
+    fn begin(&mut self, start: &Start) {
+        self.cwnd.begin(start);
+        self.estimate.begin(start.mss, start.first);
+    }
+
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what the kind of ACK leaves to decide is known to the caller"
+    )]
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         let grows = self.reduced.on_ack(acked.ack, acked.echo);
         let is_open = self.reduced.is_open();
-        if !is_open {
+        if self.before_mark.is_some() && !is_open {
             self.before_mark = None;
         }
         let cuts = acked.echo && acked.phase == Phase::Open && !is_open;
@@ -282,7 +309,7 @@ impl WindowRule for Dctcp {
             }
             LossCut::Half => self.cwnd.half(flight.bytes),
             LossCut::HalfBeforeMark => self.cwnd.half(self.before_mark.unwrap_or(window)),
-            LossCut::HalfWindow => self.cwnd.half(window),
+            LossCut::HalfWindow => self.half_window(window),
         };
         self.cwnd.cut_to(half.min(window), half);
         self.marked_last = false;
@@ -302,7 +329,7 @@ impl WindowRule for Dctcp {
             TimeoutCut::AlphaOrHalf => self.scaled().max(flight.bytes / 2).max(least),
             TimeoutCut::Half => self.cwnd.half(flight.bytes),
             TimeoutCut::HalfUnlessMarked if self.marked_last => self.cwnd.threshold(),
-            TimeoutCut::HalfUnlessMarked | TimeoutCut::HalfWindow => self.cwnd.half(window),
+            TimeoutCut::HalfUnlessMarked | TimeoutCut::HalfWindow => self.half_window(window),
         };
         self.cwnd.collapse(threshold, timeout);
         self.reduced.on_loss(flight.sent);
@@ -316,16 +343,6 @@ impl WindowRule for Dctcp {
         if self.rules.idle_alpha == IdleAlpha::Reset {
             self.estimate.reset(next);
         }
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        self.cwnd.window()
-    }
-
-    #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd.threshold()
     }
 
     fn alpha(&self) -> Option<Ratio> {

@@ -6,13 +6,13 @@ use tidegate_units::Settings;
 
 use super::*;
 use crate::window::AckKind;
-use crate::window::testing::{ack, basis, flight};
+use crate::window::testing::{ack, basis, flight, start};
 
 const MSS: u32 = 1000;
 
 fn rule(name: &str) -> Dctcp {
     let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
-    rule.begin(MSS, 10 * MSS, Seq(0));
+    rule.begin(&start(MSS, 10 * MSS));
     rule
 }
 
@@ -99,7 +99,7 @@ fn cut(name: &str, initial: u32, alpha: Ratio) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = alpha;
     let mut rule = Dctcp::new(&config, &Basis { initial, ..basis() }).unwrap();
-    rule.begin(MSS, initial, Seq(0));
+    rule.begin(&start(MSS, initial));
     // The ACK of nothing new: no sample is taken, so the cut uses α as given.
     let mut echo = ack(1, 10, true);
     echo.bytes = 0;
@@ -205,7 +205,7 @@ fn after_loss(name: &str, marked: bool) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
     let mut rule = Dctcp::new(&config, &basis()).unwrap();
-    rule.begin(MSS, 10 * MSS, Seq(0));
+    rule.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
         echo.ack = Seq(0);
@@ -242,8 +242,8 @@ fn the_reaction_to_loss_differs() {
     assert_eq!(after_loss("linux-4.9", true), (9000, 9000), "no second cut");
     assert_eq!(
         after_loss("linux-5.1", true),
-        (4500, 4500),
-        "half of what the mark left"
+        (4000, 4000),
+        "half of the nine segments that the mark left, rounded down"
     );
     assert_eq!(
         after_loss("freebsd-thesis", true),
@@ -273,7 +273,7 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
     let mut rule = Dctcp::new(&config, &basis()).unwrap();
-    rule.begin(MSS, 10 * MSS, Seq(0));
+    rule.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
         echo.ack = Seq(0);
@@ -298,7 +298,7 @@ fn only_the_ns3_of_ecn_sharp_lets_the_threshold_fall_below_two_segments() {
     // One segment, α = 1: half of the window and half of the flight are 500 bytes.
     for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 2000)] {
         let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
-        rule.begin(MSS, MSS, Seq(0));
+        rule.begin(&start(MSS, MSS));
         rule.on_timeout(&flight(0, 1), Timeout::First);
         assert_eq!(rule.threshold(), expected, "{name}");
     }
@@ -316,6 +316,30 @@ fn the_reaction_to_a_timeout_differs() {
 }
 
 #[test]
+fn linux_halves_whole_segments() {
+    // Eleven and a half segments: ⌊11 / 2⌋ = 5. To the byte it would be 5750.
+    for (name, half) in [("linux-5.1", 5000), ("ns2", 5750)] {
+        let rule = || {
+            let config = Config::profile(name).unwrap();
+            let mut rule = Dctcp::new(&config, &basis()).unwrap();
+            rule.begin(&start(MSS, 11_500));
+            rule
+        };
+        let mut lost = rule();
+        lost.on_loss(&flight(0, 11));
+        assert_eq!((lost.window(), lost.threshold()), (half, half), "{name}");
+        let mut timed_out = rule();
+        timed_out.on_timeout(&flight(0, 11), Timeout::First);
+        assert_eq!(timed_out.threshold(), half, "{name}");
+    }
+    // Three segments: one, but never below two.
+    let mut small = Dctcp::new(&Config::profile("linux-5.1").unwrap(), &basis()).unwrap();
+    small.begin(&start(MSS, 3 * MSS));
+    small.on_loss(&flight(0, 3));
+    assert_eq!(small.window(), 2 * MSS);
+}
+
+#[test]
 fn counting_differs_on_duplicates() {
     // One duplicate with ECE, then nine ACKs without, up to the end of the first real window.
     let fraction = |counting| {
@@ -326,7 +350,7 @@ fn counting_differs_on_duplicates() {
             ..Config::default()
         };
         let mut rule = Dctcp::new(&config, &basis()).unwrap();
-        rule.begin(MSS, 10 * MSS, Seq(0));
+        rule.begin(&start(MSS, 10 * MSS));
         rule.on_ack(&ack(1, 10, false));
         let mut duplicate = ack(1, 10, true);
         duplicate.bytes = 0;
@@ -364,7 +388,7 @@ fn an_edge_gives_one_segment_to_the_state_before() {
         ..Config::profile("freebsd-thesis").unwrap()
     };
     let mut rule = Dctcp::new(&config, &basis()).unwrap();
-    rule.begin(MSS, 10 * MSS, Seq(0));
+    rule.begin(&start(MSS, 10 * MSS));
     rule.on_ack(&ack(1, 10, false));
     // ACKs of two segments each: the ECE on the second is an edge, of 2000 bytes 1000 count as
     // marked; on the third there is no edge, 2000; the fourth is an edge back, 1000 count.

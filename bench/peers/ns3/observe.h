@@ -1,0 +1,114 @@
+// What is counted while the simulation runs, by callbacks that ns-3's trace sources call.
+#pragma once
+
+#include "ns3/network-module.h"
+#include "ns3/traffic-control-module.h"
+
+#include <algorithm>
+
+using namespace ns3;
+
+// IPv4 and TCP headers at their largest: what is longer on the IP layer carries data.
+constexpr uint32_t LONGEST_EMPTY_PACKET = 80;
+
+struct Port
+{
+    uint32_t waitingInDisc = 0;
+    uint32_t waitingInDevice = 0;
+    uint32_t most = 0;
+    Time since;
+    double packetSeconds = 0;
+    double squareSeconds = 0;
+};
+
+struct Observed
+{
+    Time from;
+    Time until = Time::Max();
+    uint64_t hops = 0;
+    uint64_t dataSent = 0;
+    uint64_t dataEnqueued = 0;
+    uint64_t dataMarked = 0;
+    uint64_t drops = 0;
+    uint64_t bytesDelivered = 0;
+    uint32_t finished = 0;
+};
+
+inline Observed g_seen;
+
+inline bool
+IsObservedNow()
+{
+    Time now = Simulator::Now();
+    return g_seen.from <= now && now < g_seen.until;
+}
+
+// Adds the time since the last change, as far as it lies in the window.
+inline void
+Integrate(Port* port)
+{
+    Time now = Simulator::Now();
+    Time begin = std::max(port->since, g_seen.from);
+    Time end = std::min(now, g_seen.until);
+    if (begin < end)
+    {
+        double waiting = port->waitingInDisc + port->waitingInDevice;
+        double seconds = (end - begin).GetSeconds();
+        port->packetSeconds += waiting * seconds;
+        port->squareSeconds += waiting * waiting * seconds;
+        port->most = std::max(port->most, port->waitingInDisc + port->waitingInDevice);
+    }
+    port->since = now;
+}
+
+inline void
+OnDiscLength(Port* port, uint32_t, uint32_t packets)
+{
+    Integrate(port);
+    port->waitingInDisc = packets;
+}
+
+inline void
+OnDeviceLength(Port* port, uint32_t, uint32_t packets)
+{
+    Integrate(port);
+    port->waitingInDevice = packets;
+}
+
+inline void
+OnEnqueue(Ptr<const QueueDiscItem> item)
+{
+    g_seen.dataEnqueued += item->GetSize() > LONGEST_EMPTY_PACKET && IsObservedNow();
+}
+
+inline void
+OnMark(Ptr<const QueueDiscItem> item, const char*)
+{
+    g_seen.dataMarked += item->GetSize() > LONGEST_EMPTY_PACKET && IsObservedNow();
+}
+
+inline void
+OnDrop(Ptr<const QueueDiscItem>)
+{
+    ++g_seen.drops;
+}
+
+inline void
+OnDeviceDrop(Ptr<const Packet>)
+{
+    ++g_seen.drops;
+}
+
+inline void
+OnHop(Ptr<const Packet>)
+{
+    ++g_seen.hops;
+}
+
+// The first hop. The packet still has the two bytes of the point-to-point header.
+inline void
+OnHopFromHost(Ptr<const Packet> packet)
+{
+    ++g_seen.hops;
+    g_seen.dataSent += packet->GetSize() > LONGEST_EMPTY_PACKET + 2;
+}

@@ -1,0 +1,269 @@
+//! A port whose scheme and scheduler are chosen once, when it is made.
+//!
+//! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it has.
+//! Here the question is asked once: [`build`] makes the port of exactly these two types, and a host
+//! reaches it through one virtual call per packet.
+//!
+//! The port is driven lazily, and only so: see [`Port::depart`].
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
+
+use super::{Accepted, Departure, Fate, Port, PortConfig};
+use crate::buffer::{AnyBuffer, Buffer};
+use crate::mark::{self, Marker, with_scheme};
+use crate::sched::{self, Scheduler, with_scheduler};
+use crate::{DropReason, Pkt, PortStats, QueueStats};
+
+/// A packet that is offered to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// When it arrives.
+    pub at: Time,
+    /// What decisions need of it.
+    pub pkt: Pkt,
+    /// The host's packet.
+    pub id: PktId,
+    /// The queue it asks for.
+    pub queue: QueueId,
+}
+
+/// A packet that a port has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When its last bit is on the wire.
+    pub end: Time,
+    /// The host's packet, in the host's hands again.
+    pub id: PktId,
+    /// Its codepoint now.
+    pub ecn: Ecn,
+}
+
+/// What a port hands back.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    /// Packets to carry on, in the order in which they left.
+    pub sent: Vec<Sent>,
+    /// Packets to free, and when they were dropped.
+    pub dropped: Vec<(PktId, Time)>,
+}
+
+/// A port of any scheme and scheduler.
+pub trait Egress: Send {
+    /// Does all that happens at the port up to `until`: offers the packets, which come in order of
+    /// time, and in between and after them takes every departure that starts no later. One call does
+    /// for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each. Returns
+    /// how many packets wait then.
+    fn serve(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut AnyBuffer,
+        served: &mut Served,
+    ) -> u32;
+
+    /// Takes all departures that start no later than `now` into `out`, then offers the packet for
+    /// `queue`. On `Err` the host still owns `id` and frees it.
+    fn arrive(
+        &mut self,
+        id: PktId,
+        pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut AnyBuffer,
+        out: &mut Vec<Departure>,
+    ) -> Result<Accepted, DropReason>;
+
+    /// Takes all departures that start no later than `until` into `out`.
+    fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>);
+
+    /// When the next departure would start, or `None` if the port is empty. [`Time::MAX`] means
+    /// that the port is paused.
+    fn next_start(&self) -> Option<Time>;
+
+    /// Lets nothing leave before `at`, see [`Port::hold`]: [`Time::MAX`] pauses, the present moment
+    /// resumes. The host first drains up to the present moment.
+    fn hold(&mut self, at: Time);
+
+    /// Bytes waiting in all queues.
+    fn bytes(&self) -> u32;
+
+    /// Packets waiting in all queues.
+    fn packets(&self) -> u32;
+
+    /// Number of queues.
+    fn queues(&self) -> u8;
+
+    /// The counters of `queue`, or `None` if there is no such queue.
+    fn queue_stats(&self, queue: QueueId) -> Option<QueueStats>;
+
+    /// The port's marks and drops by reason.
+    fn stats(&self) -> &PortStats;
+
+    /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
+    fn threshold(&self, queue: QueueId) -> Option<u32>;
+
+    /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
+    fn capacity(&self, queue: QueueId) -> Option<Rate>;
+
+    /// Whether the scheme reads how full the shared pool is, see [`Marker::reads_pool`].
+    fn reads_pool(&self) -> bool;
+}
+
+/// Makes a port of the types that the parameters name, or says which of them cannot be used.
+// The code of all pairs belongs to the crates that call this, not to all that know the trait.
+#[inline]
+pub fn build(
+    config: &PortConfig,
+    marking: &mark::Config,
+    scheduling: &sched::Config,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let (marker, scheduler) = super::parts(config, marking, scheduling)?;
+    Ok(with_scheduler!(scheduler, scheduler => {
+        with_scheme!(marker, marker => Box::new(Port::new(config, marker, scheduler)))
+    }))
+}
+
+impl<M: Marker, S: Scheduler> Port<M, S> {
+    #[inline]
+    fn serve_with(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut impl Buffer,
+        served: &mut Served,
+    ) -> u32 {
+        let mut offers = offers.iter();
+        loop {
+            // One loop around both, so that the long way of a departure is compiled in once.
+            let next = offers.next();
+            let until = next.map_or(until, |offer| offer.at);
+            while let Some(departure) = self.depart(until, buffer) {
+                let Departure { id, ecn, at, .. } = departure;
+                match departure.fate {
+                    Fate::Drop(_) => served.dropped.push((id, at)),
+                    Fate::Send => served.sent.push(Sent {
+                        end: self.busy_until,
+                        id,
+                        ecn,
+                    }),
+                }
+            }
+            let Some(offer) = next else {
+                return self.packets();
+            };
+            let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
+            if taken.is_err() {
+                served.dropped.push((offer.id, offer.at));
+            }
+        }
+    }
+}
+
+impl<M: Marker + Send, S: Scheduler + Send> Egress for Port<M, S> {
+    fn serve(
+        &mut self,
+        offers: &[Offer],
+        until: Time,
+        buffer: &mut AnyBuffer,
+        served: &mut Served,
+    ) -> u32 {
+        // The commonest buffer gets code of its own: choosing it again for every packet would cost
+        // as much as all else that it does.
+        match buffer {
+            AnyBuffer::PerPort(buffer) => self.serve_with(offers, until, buffer, served),
+            buffer => self.serve_with(offers, until, buffer, served),
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        id: PktId,
+        pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut AnyBuffer,
+        out: &mut Vec<Departure>,
+    ) -> Result<Accepted, DropReason> {
+        self.take_departures(now, buffer, out);
+        self.enqueue(id, pkt, queue, now, buffer)
+    }
+
+    fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
+        self.take_departures(until, buffer, out);
+    }
+
+    fn next_start(&self) -> Option<Time> {
+        self.next_start()
+    }
+
+    fn hold(&mut self, at: Time) {
+        self.hold(at);
+    }
+
+    fn bytes(&self) -> u32 {
+        self.bytes()
+    }
+
+    fn packets(&self) -> u32 {
+        self.packets()
+    }
+
+    fn queues(&self) -> u8 {
+        self.queues()
+    }
+
+    fn queue_stats(&self, queue: QueueId) -> Option<QueueStats> {
+        self.queue_stats(queue)
+    }
+
+    fn stats(&self) -> &PortStats {
+        self.stats()
+    }
+
+    fn threshold(&self, queue: QueueId) -> Option<u32> {
+        self.marker().threshold(queue)
+    }
+
+    fn capacity(&self, queue: QueueId) -> Option<Rate> {
+        self.marker().capacity(queue)
+    }
+
+    fn reads_pool(&self) -> bool {
+        self.marker().reads_pool()
+    }
+}
+
+impl<M: Marker, S: Scheduler> Port<M, S> {
+    /// Compiled into both of its callers: a call would cost a packet a tenth of its instructions.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "two callers make it too long for the compiler's taste"
+    )]
+    fn take_departures(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>) {
+        while let Some(start) = self.next_start()
+            && start <= until
+            && let Some(departure) = self.depart_at(start, buffer)
+        {
+            out.push(departure);
+        }
+    }
+}
+
+/// What a host sees at a glance; the scheme and the scheduler are not shown.
+impl fmt::Debug for dyn Egress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Egress")
+            .field("queues", &self.queues())
+            .field("packets", &self.packets())
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use tidegate_units::{Ecn, Span};
+
+use super::*;
+use crate::{Fate, buffer};
+
+const Q0: QueueId = QueueId(0);
+/// Half the time of 1500 bytes at 10 Gb/s.
+const HALF_PACKET: Span = Span::from_ns(600);
+
+const PKT: Pkt = Pkt {
+    len: 1500,
+    flow: tidegate_units::FlowId(0),
+    ecn: Ecn::Ect0,
+    ingress: 0,
+    urgency: 0,
+};
+
+fn scheme(name: &str) -> mark::Config {
+    mark::Config::named(name).unwrap()
+}
+
+/// A scheduler of several queues.
+fn scheduler(name: &str) -> sched::Config {
+    let mut config = sched::Config::named(name).unwrap();
+    let several = [
+        ("queues", "3"),
+        ("quanta", "1500, 3000, 4500"),
+        ("weights", "1, 2, 3"),
+    ];
+    for (field, text) in several {
+        if config.value(field).is_some() {
+            config.set(field, text).unwrap();
+        }
+    }
+    config
+}
+
+fn unlimited() -> AnyBuffer {
+    buffer::Config::named("unlimited")
+        .unwrap()
+        .build(1, 1)
+        .unwrap()
+}
+
+/// A host with one port.
+struct Host {
+    port: Box<dyn Egress>,
+    buffer: AnyBuffer,
+    out: Vec<Departure>,
+}
+
+impl Host {
+    fn new(marking: &mark::Config, scheduling: &sched::Config) -> Self {
+        Self {
+            port: build(&PortConfig::default(), marking, scheduling).unwrap(),
+            buffer: unlimited(),
+            out: Vec::new(),
+        }
+    }
+
+    fn arrive(&mut self, id: u32, ns: u64) {
+        let now = Time::from_ns(ns);
+        self.port
+            .arrive(PktId(id), PKT, Q0, now, &mut self.buffer, &mut self.out)
+            .unwrap();
+    }
+
+    /// The ids and start times in ns of what left up to `ns`.
+    fn drain(&mut self, ns: u64) -> Vec<(u32, u64)> {
+        self.port
+            .drain(Time::from_ns(ns), &mut self.buffer, &mut self.out);
+        let started = |departure: Departure| {
+            assert_eq!(departure.fate, Fate::Send);
+            (departure.id.0, departure.at.as_ps() / 1000)
+        };
+        self.out.drain(..).map(started).collect()
+    }
+
+    fn hold(&mut self, at: Time) {
+        self.port.hold(at);
+    }
+
+    fn next_start(&self) -> Option<u64> {
+        self.port.next_start().map(|time| time.as_ps() / 1000)
+    }
+}
+
+fn drop_tail() -> Host {
+    Host::new(&scheme("none"), &scheduler("fifo"))
+}
+
+#[test]
+fn an_arrival_takes_the_departures_before_it() {
+    let mut host = drop_tail();
+    host.arrive(1, 0);
+    host.arrive(2, 100);
+    host.arrive(3, 1200);
+    let ids: Vec<_> = host.out.iter().map(|departure| departure.id.0).collect();
+    assert_eq!(ids, [1, 2], "a departure of the same moment comes first");
+    assert_eq!((host.port.packets(), host.port.bytes()), (1, 1500));
+    host.out.clear();
+    assert_eq!(host.drain(2399), []);
+    assert_eq!(host.drain(2400), [(3, 2400)]);
+    let stats = host.port.queue_stats(Q0).unwrap();
+    assert_eq!((stats.dequeued_packets, stats.held_packets), (3, 0));
+    assert_eq!(host.port.queue_stats(QueueId(3)), None);
+}
+
+#[test]
+fn a_refused_packet_stays_with_the_host() {
+    let mut host = drop_tail();
+    let refused = host.port.arrive(
+        PktId(1),
+        PKT,
+        QueueId(3),
+        Time::ZERO,
+        &mut host.buffer,
+        &mut host.out,
+    );
+    assert_eq!(refused, Err(DropReason::UnknownQueue));
+    assert_eq!(host.port.stats().drops(DropReason::UnknownQueue), 1);
+}
+
+#[test]
+fn a_pause_lets_the_packet_on_the_wire_finish_and_holds_the_next() {
+    let mut host = drop_tail();
+    host.arrive(1, 0);
+    host.arrive(2, 0);
+    assert_eq!(host.drain(500), [(1, 0)]);
+    host.hold(Time::MAX);
+    assert_eq!(host.port.next_start(), Some(Time::MAX));
+    assert_eq!(host.drain(1_000_000), []);
+    host.hold(Time::from_ns(1_000_000));
+    assert_eq!(host.next_start(), Some(1_000_000));
+    assert_eq!(host.drain(1_000_000), [(2, 1_000_000)]);
+}
+
+#[test]
+fn a_resumed_port_starts_no_earlier_than_its_wire_is_free() {
+    let mut host = drop_tail();
+    host.arrive(1, 0);
+    host.arrive(2, 0);
+    assert_eq!(host.drain(0), [(1, 0)]);
+    host.hold(Time::MAX);
+    // Resumed while packet 1 is still on the wire, which it leaves at 1200 ns.
+    host.hold(Time::from_ns(700));
+    assert_eq!(host.next_start(), Some(1200));
+    assert_eq!(host.drain(2000), [(2, 1200)]);
+}
+
+#[test]
+fn a_packet_that_comes_to_an_empty_paused_port_waits_for_the_end_of_the_pause() {
+    let mut host = drop_tail();
+    host.hold(Time::MAX);
+    assert_eq!(host.next_start(), None);
+    host.arrive(1, 100);
+    assert_eq!(host.drain(5000), []);
+    host.hold(Time::from_ns(5000));
+    assert_eq!(host.drain(5000), [(1, 5000)]);
+    // The pause is over: the next one leaves when it comes.
+    host.arrive(2, 9000);
+    assert_eq!(host.next_start(), Some(9000));
+}
+
+#[test]
+fn a_pause_may_have_an_end_of_its_own() {
+    let mut host = drop_tail();
+    host.arrive(1, 0);
+    host.hold(Time::from_ns(300));
+    assert_eq!(host.drain(299), []);
+    assert_eq!(host.drain(300), [(1, 300)]);
+}
+
+#[test]
+fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
+    for scheme_name in mark::Config::NAMES {
+        for scheduler_name in sched::Config::NAMES {
+            let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
+            let config = PortConfig::default();
+            let reference = Port::build(&config, &marking, &scheduling);
+            let port = build(&config, &marking, &scheduling);
+            let (mut reference, mut port) = match (reference, port) {
+                (Ok(reference), Ok(port)) => (reference, port),
+                (Err(expected), Err(error)) => {
+                    assert_eq!(error, expected);
+                    continue;
+                }
+                (reference, port) => panic!("{reference:?} but {port:?}"),
+            };
+            assert_eq!(port.queues(), reference.queues());
+            assert!(port.queues() >= 3);
+            let (mut buffer, mut reference_buffer) = (unlimited(), unlimited());
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            // Bursts at twice the wire's rate, so that queues build up and thresholds are passed.
+            for step in 0..400_u32 {
+                let now = Time::ZERO + HALF_PACKET * u64::from(step / 200 * 300 + step % 200);
+                let queue = QueueId((step % u32::from(port.queues())) as u8);
+                let id = PktId(step);
+                while let Some(departure) = reference.depart(now, &mut reference_buffer) {
+                    expected.push(departure);
+                }
+                let accepted = port.arrive(id, PKT, queue, now, &mut buffer, &mut out);
+                let reference_accepted =
+                    reference.enqueue(id, PKT, queue, now, &mut reference_buffer);
+                assert_eq!(accepted, reference_accepted);
+                assert_eq!(port.next_start(), reference.next_start());
+            }
+            port.drain(Time::MAX, &mut buffer, &mut out);
+            while let Some(departure) = reference.depart(Time::MAX, &mut reference_buffer) {
+                expected.push(departure);
+            }
+            assert_eq!(out, expected, "{scheme_name} / {scheduler_name}");
+            assert_eq!(port.stats(), reference.stats());
+            assert_eq!(port.threshold(Q0), reference.marker().threshold(Q0));
+            assert_eq!(port.capacity(Q0), reference.marker().capacity(Q0));
+        }
+    }
+}
+
+#[test]
+fn schemes_that_read_the_pool_say_so() {
+    let reads_pool = |marking: &mark::Config| {
+        build(&PortConfig::default(), marking, &scheduler("dwrr"))
+            .unwrap()
+            .reads_pool()
+    };
+    for name in mark::Config::NAMES {
+        let expected = ["bcc", "pool-red"].contains(name);
+        assert_eq!(reads_pool(&scheme(name)), expected, "{name}");
+    }
+    let pair = |first, second| mark::Config::Or(Box::new((scheme(first), scheme(second))));
+    assert!(reads_pool(&pair("tcn", "pool-red")));
+    assert!(reads_pool(&pair("pool-red", "tcn")));
+    assert!(!reads_pool(&pair("tcn", "codel")));
+}
+
+#[test]
+fn a_port_is_shown_by_what_it_holds() {
+    let mut host = drop_tail();
+    host.arrive(1, 0);
+    let shown = alloc::format!("{:?}", host.port);
+    assert_eq!(shown, "Egress { queues: 3, packets: 1, bytes: 1500, .. }");
+}

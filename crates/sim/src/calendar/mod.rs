@@ -1,0 +1,60 @@
+//! The calendar: packets on links, by the time of their arrival.
+//!
+//! The order of a run is a rule about the model, not about the machinery. At one moment
+//!
+//! 1. packets leave ports,
+//! 2. flows start, in the order of the list, and timers run out, by connection,
+//! 3. packets arrive at a node, by the number of their link; on one link in the order in which they
+//!    left, and a pause frame after data.
+//!
+//! Two machines follow it: [`Buckets`], which is fast, and [`Heap`], which is simple and shows that
+//! the first is right.
+
+pub(crate) mod buckets;
+pub(crate) mod heap;
+pub(crate) mod sort;
+
+pub(crate) use buckets::Buckets;
+pub(crate) use heap::Heap;
+
+use tidegate_units::Time;
+
+use crate::packet::{EndId, Packet};
+
+/// A packet that will arrive.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrival {
+    /// When its last bit is there.
+    pub(crate) at: Time,
+    /// What serves it where it arrives: a host, by the number of its link; the port of a switch, by
+    /// the number of the port's link; or a whole switch, if its ports depend on each other.
+    pub(crate) place: u32,
+    /// Its number in the table of packets.
+    pub(crate) packet: u32,
+}
+
+/// Which kind of node a packet arrives at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goal {
+    Host,
+    Switch,
+}
+
+/// Where packets are noted while they travel.
+pub(crate) trait Calendar {
+    /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.
+    fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank);
+}
+
+/// The order of arrivals of one moment, before the order in which they left: by link, and pause
+/// frames after data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u32);
+
+impl Rank {
+    /// The rank of a packet.
+    #[inline]
+    pub(crate) fn of(packet: &Packet) -> Self {
+        Self(packet.link.0 << 1 | u32::from(packet.end == EndId::NONE))
+    }
+}

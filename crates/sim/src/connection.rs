@@ -1,0 +1,249 @@
+//! A connection: its two ends, and the flow that it carries at present.
+
+use tidegate_transport::pias::Pias;
+use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Endpoint, Seq};
+use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
+
+use crate::packet::Side;
+use crate::setup::{Opening, Transport};
+
+/// One connection of the table.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) ends: Ends,
+    /// Where the flow ends in the stream.
+    pub(crate) goal: u64,
+    /// When the timer of each end runs out next, as far as the table of timers knows.
+    pub(crate) armed: [Time; 2],
+    /// Packets on their way, both ways.
+    pub(crate) in_flight: u32,
+    /// The flow's number.
+    pub(crate) flow: u32,
+    /// What was counted before the flow began.
+    pub(crate) before: Counts,
+    pub(crate) service: u8,
+    pub(crate) phase: Phase,
+    /// An application that writes little by little.
+    pub(crate) writer: Option<Box<Writer>>,
+    pub(crate) tagging: Option<Box<Pias>>,
+}
+
+impl Connection {
+    /// A connection that has carried nothing yet.
+    pub(crate) fn new(ends: Ends, service: u8) -> Self {
+        Self {
+            ends,
+            goal: 0,
+            armed: [Time::MAX; 2],
+            in_flight: 0,
+            flow: 0,
+            before: Counts::default(),
+            service,
+            phase: Phase::Sending,
+            writer: None,
+            tagging: None,
+        }
+    }
+}
+
+/// How far the flow is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// The receiver waits for bytes.
+    Sending,
+    /// The receiver has everything.
+    Received,
+    /// The sender knows it, and another flow may follow.
+    Idle,
+    /// No other flow follows: the place is free once nothing is on its way.
+    Over,
+}
+
+/// The two ends, of whichever transport.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the largest kind, and boxes would cost the others a cache miss"
+)]
+pub(crate) enum Ends {
+    Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
+    /// Not a connection at all: packets that go there and back.
+    Prober(Box<Prober>),
+    Tcp([Endpoint; 2]),
+}
+
+/// A series of probes.
+#[derive(Debug)]
+pub(crate) struct Prober {
+    pub(crate) every: Span,
+    /// When the next one leaves.
+    pub(crate) next: Time,
+    /// How many are still to leave.
+    pub(crate) left: u32,
+    pub(crate) size: u16,
+    /// When the probe left that the other host has to answer now.
+    pub(crate) to_answer: Option<Time>,
+    /// When each answer came, and how long it took.
+    pub(crate) round_trips: Vec<(Time, Span)>,
+}
+
+impl Prober {
+    /// The time of departure that the next packet from this side carries, if there is one.
+    pub(crate) fn poll(&mut self, side: Side, now: Time) -> Option<Time> {
+        match side {
+            Side::Sink => self.to_answer.take(),
+            Side::Source if self.left > 0 && now >= self.next => {
+                self.left -= 1;
+                self.next = now + self.every;
+                Some(now)
+            }
+            Side::Source => None,
+        }
+    }
+
+    /// A packet arrives that carries the time of departure `sent`.
+    pub(crate) fn on_packet(&mut self, side: Side, sent: Time, now: Time) {
+        match side {
+            Side::Sink => self.to_answer = Some(sent),
+            Side::Source => self.round_trips.push((now, now - sent)),
+        }
+    }
+}
+
+/// What a connection counts for the results of its flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) retransmissions: u32,
+    pub(crate) timeouts: u32,
+    pub(crate) marks: u32,
+}
+
+impl Counts {
+    pub(crate) const fn since(self, before: Self) -> Self {
+        Self {
+            retransmissions: self.retransmissions.wrapping_sub(before.retransmissions),
+            timeouts: self.timeouts.wrapping_sub(before.timeouts),
+            marks: self.marks.wrapping_sub(before.marks),
+        }
+    }
+}
+
+/// An application that writes at a rate.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) left: u64,
+    pub(crate) chunk: u32,
+    pub(crate) byte_time: ByteTime,
+}
+
+impl Ends {
+    /// Two new ends of a connection on a link of speed `line` at the source.
+    pub(crate) fn new(
+        transport: &Transport,
+        opening: Opening,
+        line: Rate,
+        numbers: u64,
+    ) -> Result<Self, ConfigError> {
+        Ok(match transport {
+            Transport::Dcqcn(config) => Self::Dcqcn(Box::new((
+                dcqcn::Sender::new(config, line)?,
+                dcqcn::Receiver::new(config, line)?,
+            ))),
+            Transport::Tcp(tcp) => {
+                let (source, sink) = (&tcp.source, &tcp.sink);
+                let ours = Seq(numbers as u32);
+                let theirs = Seq((numbers >> 32) as u32);
+                Self::Tcp(match opening {
+                    Opening::Handshake => [
+                        Endpoint::connect(&source.config, &source.rule, ours)?,
+                        Endpoint::listen(&sink.config, &sink.rule, theirs)?,
+                    ],
+                    Opening::Persistent | Opening::Ready => [
+                        Endpoint::established(&source.config, &source.rule, ours, theirs)?,
+                        Endpoint::established(&sink.config, &sink.rule, theirs, ours)?,
+                    ],
+                })
+            }
+        })
+    }
+
+    /// Bytes that the receiver has, in order.
+    #[inline]
+    pub(crate) fn received(&self) -> u64 {
+        match self {
+            Self::Dcqcn(ends) => ends.1.delivered(),
+            Self::Prober(_) => 0,
+            Self::Tcp(ends) => ends[1].received(),
+        }
+    }
+
+    /// Bytes that the sender knows to have arrived.
+    #[inline]
+    pub(crate) fn acked(&self) -> u64 {
+        match self {
+            Self::Dcqcn(ends) => ends.0.acked(),
+            Self::Prober(_) => 0,
+            Self::Tcp(ends) => ends[0].acked(),
+        }
+    }
+
+    /// When an end wants to be woken.
+    #[inline]
+    pub(crate) fn deadline(&self, side: Side) -> Option<Time> {
+        match (self, side) {
+            (Self::Dcqcn(ends), Side::Source) => ends.0.poll_timeout(),
+            (Self::Dcqcn(ends), Side::Sink) => ends.1.poll_timeout(),
+            (Self::Prober(prober), Side::Source) => (prober.left > 0).then_some(prober.next),
+            (Self::Prober(_), Side::Sink) => None,
+            (Self::Tcp(ends), side) => ends[side as usize].poll_timeout(),
+        }
+    }
+
+    /// The deadline of an end has come.
+    pub(crate) fn on_timeout(&mut self, side: Side, now: Time) {
+        match (self, side) {
+            (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
+            (Self::Dcqcn(ends), Side::Sink) => ends.1.on_timeout(now),
+            (Self::Prober(_), _) => {}
+            (Self::Tcp(ends), side) => ends[side as usize].on_timeout(now),
+        }
+    }
+
+    /// The application at the source hands over bytes.
+    pub(crate) fn write(&mut self, bytes: u64, now: Time) {
+        match self {
+            Self::Dcqcn(ends) => ends.0.write(bytes),
+            Self::Prober(_) => {}
+            Self::Tcp(ends) => ends[0].write(bytes, now),
+        }
+    }
+
+    /// Whether the ends gave each other up.
+    pub(crate) fn is_broken(&self) -> bool {
+        match self {
+            Self::Dcqcn(_) | Self::Prober(_) => false,
+            Self::Tcp(ends) => ends[0].is_broken() || ends[1].is_broken(),
+        }
+    }
+
+    /// What was counted so far. Numbers beyond 32 bits wrap: only differences are used.
+    pub(crate) fn counts(&self) -> Counts {
+        match self {
+            Self::Dcqcn(ends) => {
+                let stats = ends.0.stats();
+                Counts {
+                    retransmissions: stats.nacks as u32,
+                    timeouts: stats.timeouts as u32,
+                    marks: stats.notifications as u32,
+                }
+            }
+            Self::Prober(_) => Counts::default(),
+            Self::Tcp(ends) => Counts {
+                retransmissions: ends[0].stats().retransmissions as u32,
+                timeouts: ends[0].stats().timeouts as u32,
+                marks: ends[1].stats().marks_received as u32,
+            },
+        }
+    }
+}

@@ -1,0 +1,622 @@
+//! The network at work: links, ports and switches. Packets come from hosts or off a link, pass
+//! ports and go onto links.
+//!
+//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine the port of a
+//! switch does all of a bucket at once: its arrivals in order, and the departures between them.
+//! Where the ports of a node depend on each other, because they share a pool or pause each other's
+//! neighbours, the node does one arrival at a time, with all of its ports up to date.
+
+use tidegate_dataplane::buffer::{AnyBuffer, Buffer, PauseAction};
+
+use tidegate_dataplane::egress::{self, Egress, Offer, Sent, Served};
+use tidegate_dataplane::{Departure, Fate, PortConfig, buffer};
+use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
+
+use crate::calendar::sort::ByPlace;
+use crate::calendar::{Arrival, Calendar, Goal, Rank};
+use crate::network::{LinkId, Network};
+use crate::packet::{EndId, Packet};
+use crate::setup::{Ports, Setup};
+use crate::slab::Slab;
+
+/// Links, ports, and the packets in them.
+pub(crate) struct Fabric<C> {
+    pub(crate) calendar: C,
+    /// All packets, from their first host to their last.
+    pub(crate) packets: Slab<Packet>,
+    /// The ways of all connections: for each end the links to it, then the time that its host adds.
+    pub(crate) ways: Vec<u32>,
+    wires: Vec<Wire>,
+    /// The port of each link, or `None` if the link's sender is an ideal host.
+    ports: Vec<Option<Box<dyn Egress>>>,
+    nodes: Vec<Node>,
+    /// Links of switches whose ports hold packets and are served bucket by bucket.
+    busy: Vec<LinkId>,
+    was_busy: Vec<LinkId>,
+    /// Links whose ports hold packets and are served one packet at a time.
+    busy_alone: Vec<LinkId>,
+    /// Coupled nodes whose ports hold packets.
+    busy_nodes: Vec<u32>,
+    by_place: ByPlace,
+    offers: Vec<Offer>,
+    served: Served,
+    departures: Vec<Departure>,
+    /// Packets that were dropped, each with the time, and that the hosts have not yet heard of.
+    pub(crate) dropped: Vec<(PktId, Time)>,
+}
+
+/// A link as the packet path needs it.
+#[derive(Debug)]
+struct Wire {
+    delay: Span,
+    byte_time: ByteTime,
+    /// When the wire of an ideal host is free.
+    free_at: Time,
+    packets: u64,
+    bytes: u64,
+    /// The node that sends on it.
+    node: u32,
+    /// Its number among the ports of that node.
+    number: u16,
+    /// Classes that the node's ingress accounting tells apart.
+    classes: u16,
+    /// What serves its packets in a bucket: the port, by the number of the link; or, after all
+    /// links, the node, if its ports depend on each other.
+    place: u32,
+    leads_to_host: bool,
+    /// Whether it leaves a host without a port.
+    is_ideal: bool,
+    last_queue: u8,
+    /// Whether it is listed in `busy_alone` or by its node.
+    is_busy: bool,
+    /// How many classes hold it up at present.
+    pauses: u8,
+    pauses_heard: u32,
+}
+
+/// What a link has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCount {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes, as packets count.
+    pub bytes: u64,
+    /// Pause frames that stopped it.
+    pub pauses: u32,
+}
+
+/// A link as observers see it.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkView<'a> {
+    /// What it has carried.
+    pub count: LinkCount,
+    /// Its port, unless it leaves an ideal host.
+    pub port: Option<&'a dyn Egress>,
+}
+
+/// The ports of a node share a buffer.
+#[derive(Debug)]
+struct Node {
+    buffer: AnyBuffer,
+    /// Whether a decision at one port depends on what happened at others: then all of them are
+    /// brought up to date, in order of time, before each arrival.
+    is_coupled: bool,
+    is_busy: bool,
+    /// For coupled nodes: links whose ports hold packets.
+    busy: Vec<LinkId>,
+    /// The egress links, by the number of the port.
+    links: Vec<LinkId>,
+    /// Classes that ingress accounting tells apart.
+    classes: u16,
+}
+
+/// Bytes of a pause frame (IEEE 802.1Qbb).
+const PAUSE_FRAME: u32 = 64;
+
+impl<C: Calendar> Fabric<C> {
+    pub(crate) fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
+        let network = &setup.network;
+        let mut nodes = (0..network.nodes()).map(|_| Vec::new()).collect::<Vec<_>>();
+        let mut numbers = Vec::with_capacity(network.links().len());
+        for (index, link) in network.links().iter().enumerate() {
+            let links: &mut Vec<LinkId> = &mut nodes[link.from.index()];
+            numbers.push(PortId(u16::try_from(links.len()).map_err(|_| {
+                ConfigError::out_of_range("links", links.len() + 1, "at most 65536 at a switch")
+            })?));
+            links.push(LinkId(index as u32));
+        }
+        let mut ports = Vec::with_capacity(numbers.len());
+        for ((index, link), &id) in network.links().iter().enumerate().zip(&numbers) {
+            let config = PortConfig {
+                id,
+                rate: link.rate,
+                seed: setup.seed,
+                place: index as u64,
+                ..PortConfig::default()
+            };
+            let made = match Self::ports_of(setup, network.is_host(link.from)) {
+                None => None,
+                Some(ports) => {
+                    let config = PortConfig {
+                        non_ect: ports.non_ect,
+                        ..config
+                    };
+                    Some(egress::build(&config, &ports.marking, &ports.scheduling)?)
+                }
+            };
+            ports.push(made);
+        }
+        let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
+            let is_host = node < network.hosts() as usize;
+            Node::new(Self::ports_of(setup, is_host), links, &ports)
+        });
+        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        let all = network.links().iter().zip(&ports).zip(&numbers).enumerate();
+        let wires = all.map(|(index, ((link, port), id))| Wire {
+            delay: link.delay,
+            byte_time: ByteTime::new(link.rate),
+            free_at: Time::ZERO,
+            packets: 0,
+            bytes: 0,
+            node: link.from.0,
+            place: if nodes[link.from.index()].is_coupled {
+                ports.len() as u32 + link.from.0
+            } else {
+                index as u32
+            },
+            leads_to_host: network.is_host(link.to),
+            is_ideal: port.is_none(),
+            number: id.0,
+            classes: nodes[link.from.index()].classes,
+            last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
+            is_busy: false,
+            pauses: 0,
+            pauses_heard: 0,
+        });
+        Ok(Self {
+            calendar,
+            packets: Slab::new(),
+            ways: Vec::new(),
+            wires: wires.collect(),
+            by_place: ByPlace::new(ports.len() + nodes.len()),
+            ports,
+            nodes,
+            busy: Vec::new(),
+            was_busy: Vec::new(),
+            busy_alone: Vec::new(),
+            busy_nodes: Vec::new(),
+            offers: Vec::new(),
+            served: Served::default(),
+            departures: Vec::new(),
+            dropped: Vec::new(),
+        })
+    }
+
+    fn ports_of(setup: &Setup, is_host: bool) -> Option<&Ports> {
+        if is_host {
+            setup.nic.as_ref()
+        } else {
+            Some(&setup.switch)
+        }
+    }
+
+    /// Sends a packet from its host.
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet that is passed on in memory costs more than all else here"
+    )]
+    #[inline(always)]
+    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
+        let link = LinkId(self.ways[packet.route as usize]);
+        let size = u32::from(packet.size);
+        let id = self.packets.insert(Packet {
+            route: packet.route + 1,
+            next: link,
+            ..packet
+        });
+        let wire = &mut self.wires[link.index()];
+        if !wire.is_ideal {
+            self.offer(id, now);
+            return;
+        }
+        wire.packets += 1;
+        wire.bytes += u64::from(size);
+        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
+        let end = wire.free_at;
+        self.launch(id, link, end);
+    }
+
+    /// Does what happens at the switches before `stop`, given what arrives there until then.
+    pub(crate) fn serve(&mut self, arrivals: &[Arrival], stop: Time) {
+        let until = stop - Span::from_ps(1);
+        let mut by_place = std::mem::take(&mut self.by_place);
+        by_place.sort(arrivals, &self.packets);
+        std::mem::swap(&mut self.busy, &mut self.was_busy);
+        self.busy.clear();
+        for index in 0..by_place.places() {
+            let (place, arrivals) = by_place.place(index);
+            if (place as usize) < self.ports.len() {
+                self.serve_port(LinkId(place), arrivals, until);
+            } else {
+                for arrival in arrivals {
+                    self.arrive(arrival);
+                }
+            }
+        }
+        for index in 0..self.was_busy.len() {
+            let link = self.was_busy[index];
+            if !by_place.has(link.0) {
+                self.serve_port(link, &[], until);
+            }
+        }
+        self.by_place = by_place;
+    }
+
+    /// Does what happens at the port of a switch until then.
+    #[inline]
+    fn serve_port(&mut self, link: LinkId, arrivals: &[Arrival], until: Time) {
+        let Self {
+            calendar,
+            packets,
+            wires,
+            offers,
+            served,
+            ..
+        } = self;
+        let wire = &mut wires[link.index()];
+        offers.clear();
+        for arrival in arrivals {
+            let packet = &packets[arrival.packet];
+            offers.push(Offer {
+                at: arrival.at,
+                pkt: packet.facts(0),
+                id: PktId(arrival.packet),
+                queue: QueueId(packet.class.min(wire.last_queue)),
+            });
+        }
+        let port = self.ports[link.index()]
+            .as_mut()
+            .expect("the links of switches have ports");
+        let buffer = &mut self.nodes[wire.node as usize].buffer;
+        if port.serve(offers, until, buffer, served) > 0 {
+            self.busy.push(link);
+        }
+        wire.packets += served.sent.len() as u64;
+        let road = Road::of(wire, link);
+        let mut bytes = 0;
+        for &Sent { end, id, ecn } in &served.sent {
+            let packet = &mut packets[id.0];
+            packet.ecn = ecn;
+            bytes += u64::from(packet.size);
+            launch(calendar, packet, id.0, road, (&self.ways, wires), end);
+        }
+        wires[link.index()].bytes += bytes;
+        served.sent.clear();
+        if !served.dropped.is_empty() {
+            self.dropped.append(&mut served.dropped);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, link: LinkId, id: u32) {
+        let wire = &mut self.wires[link.index()];
+        wire.packets += 1;
+        wire.bytes += u64::from(self.packets[id].size);
+    }
+
+    /// Puts a packet on a link, whose last bit leaves at `end`.
+    #[expect(
+        clippy::inline_always,
+        reason = "a packet that is passed on in memory costs more than all else here"
+    )]
+    #[inline(always)]
+    fn launch(&mut self, id: u32, link: LinkId, end: Time) {
+        let packet = &mut self.packets[id];
+        let road = Road::of(&self.wires[link.index()], link);
+        let ways = (&self.ways[..], &self.wires[..]);
+        launch(&mut self.calendar, packet, id, road, ways, end);
+    }
+
+    /// A packet reaches a switch, when everything before that has been done.
+    pub(crate) fn arrive(&mut self, arrival: &Arrival) {
+        if self.packets[arrival.packet].end == EndId::NONE {
+            self.on_pause(arrival);
+        } else {
+            self.offer(arrival.packet, arrival.at);
+        }
+    }
+
+    /// Offers a packet to the port of its next link.
+    fn offer(&mut self, id: u32, now: Time) {
+        let packet = &self.packets[id];
+        let (link, came_on) = (packet.next, packet.link);
+        let node_id = self.wires[link.index()].node;
+        let is_coupled = self.nodes[node_id as usize].is_coupled;
+        if is_coupled {
+            self.settle(node_id, now);
+        }
+        let packet = &self.packets[id];
+        let back = &self.wires[Network::reverse(came_on).index()];
+        let class = u16::from(packet.class).min(back.classes - 1);
+        let pkt = packet.facts(back.number * back.classes + class);
+        let wire = &mut self.wires[link.index()];
+        let queue = QueueId(packet.class.min(wire.last_queue));
+        let node = &mut self.nodes[node_id as usize];
+        let port = self.ports[link.index()]
+            .as_mut()
+            .expect("only ideal hosts have no port");
+        let (buffer, out) = (&mut node.buffer, &mut self.departures);
+        let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
+        if taken.is_err() {
+            self.dropped.push((PktId(id), now));
+        } else if !wire.is_busy {
+            wire.is_busy = true;
+            if is_coupled {
+                node.busy.push(link);
+                if !node.is_busy {
+                    node.is_busy = true;
+                    self.busy_nodes.push(node_id);
+                }
+            } else {
+                self.busy_alone.push(link);
+            }
+        }
+        self.launch_departures(link);
+        if is_coupled {
+            self.send_pauses(node_id, now);
+        }
+    }
+
+    /// Takes everything that starts to leave before `end` at ports that are served one packet at a
+    /// time.
+    pub(crate) fn drain(&mut self, end: Time) {
+        let until = end - Span::from_ps(1);
+        let mut index = 0;
+        while let Some(&link) = self.busy_alone.get(index) {
+            let node = &mut self.nodes[self.wires[link.index()].node as usize];
+            let port = self.ports[link.index()]
+                .as_mut()
+                .expect("only ports are busy");
+            port.drain(until, &mut node.buffer, &mut self.departures);
+            if port.packets() == 0 {
+                self.wires[link.index()].is_busy = false;
+                self.busy_alone.swap_remove(index);
+            } else {
+                index += 1;
+            }
+            self.launch_departures(link);
+        }
+        let mut index = 0;
+        while let Some(&node_id) = self.busy_nodes.get(index) {
+            self.settle(node_id, until);
+            let node = &mut self.nodes[node_id as usize];
+            if node.busy.is_empty() {
+                node.is_busy = false;
+                self.busy_nodes.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Takes everything that starts to leave a coupled node no later than `until`, in order of
+    /// time, and of links at one moment.
+    fn settle(&mut self, node_id: u32, until: Time) {
+        loop {
+            let node = &mut self.nodes[node_id as usize];
+            let starts = node.busy.iter().enumerate().filter_map(|(index, &link)| {
+                let port = self.ports[link.index()].as_ref()?;
+                Some((port.next_start()?, link, index))
+            });
+            let next = starts.min().filter(|&(start, ..)| start <= until);
+            let Some((start, link, index)) = next else {
+                return;
+            };
+            let port = self.ports[link.index()]
+                .as_mut()
+                .expect("only ports are busy");
+            port.drain(start, &mut node.buffer, &mut self.departures);
+            if port.packets() == 0 {
+                self.wires[link.index()].is_busy = false;
+                node.busy.swap_remove(index);
+            }
+            self.launch_departures(link);
+            self.send_pauses(node_id, start);
+        }
+    }
+
+    fn launch_departures(&mut self, link: LinkId) {
+        for index in 0..self.departures.len() {
+            let Departure { at, id, ecn, .. } = self.departures[index];
+            if self.departures[index].fate == Fate::Send {
+                let packet = &mut self.packets[id.0];
+                packet.ecn = ecn;
+                let span = self.wires[link.index()]
+                    .byte_time
+                    .span(u32::from(packet.size));
+                self.count(link, id.0);
+                self.launch(id.0, link, at + span);
+            } else {
+                self.dropped.push((id, at));
+            }
+        }
+        self.departures.clear();
+    }
+
+    /// Sends the pause frames that a node's buffer asks for.
+    fn send_pauses(&mut self, node_id: u32, now: Time) {
+        let node = &mut self.nodes[node_id as usize];
+        while let Some(pause) = node.buffer.poll_pause() {
+            let link = node.links[usize::from(pause.ingress / node.classes)];
+            let wire = &self.wires[link.index()];
+            let packet = self.packets.insert(Packet {
+                end: EndId::NONE,
+                link,
+                flags: pause.action as u8,
+                ..Packet::default()
+            });
+            // A pause frame does not wait for data: it goes out at once.
+            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+            let (goal, place) = if wire.leads_to_host {
+                (Goal::Host, link.0)
+            } else {
+                let back = &self.wires[Network::reverse(link).index()];
+                (Goal::Switch, back.place)
+            };
+            let rank = Rank::of(&self.packets[packet]);
+            let arrival = Arrival { at, place, packet };
+            self.calendar.push(arrival, goal, rank);
+        }
+    }
+
+    /// A pause frame reaches the node whose port it stops or lets go.
+    #[cold]
+    pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
+        let frame = self.packets.take(arrival.packet);
+        let (link, now) = (Network::reverse(frame.link), arrival.at);
+        let wire = &mut self.wires[link.index()];
+        let was_paused = wire.pauses > 0;
+        if frame.flags == PauseAction::Pause as u8 {
+            wire.pauses += 1;
+            wire.pauses_heard += 1;
+        } else {
+            wire.pauses = wire.pauses.saturating_sub(1);
+        }
+        let is_paused = wire.pauses > 0;
+        if was_paused == is_paused {
+            return;
+        }
+        let node_id = wire.node;
+        if self.nodes[node_id as usize].is_coupled {
+            self.settle(node_id, now);
+        }
+        if let Some(port) = self.ports[link.index()].as_mut() {
+            let buffer = &mut self.nodes[node_id as usize].buffer;
+            port.drain(now, buffer, &mut self.departures);
+            port.hold(if is_paused { Time::MAX } else { now });
+            self.launch_departures(link);
+        }
+    }
+
+    /// A link to look at.
+    pub(crate) fn view(&self, link: LinkId) -> LinkView<'_> {
+        let wire = &self.wires[link.index()];
+        LinkView {
+            count: LinkCount {
+                packets: wire.packets,
+                bytes: wire.bytes,
+                pauses: wire.pauses_heard,
+            },
+            port: self.ports[link.index()].as_deref(),
+        }
+    }
+
+    /// When the next packet leaves a port.
+    pub(crate) fn next_start(&self) -> Option<Time> {
+        let nodes = self.busy_nodes.iter();
+        let coupled = nodes.flat_map(|&node| &self.nodes[node as usize].busy);
+        let links = self.busy_alone.iter().chain(coupled);
+        let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
+        ports.filter_map(Egress::next_start).min()
+    }
+
+    /// Whether no port holds a packet.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
+    }
+}
+
+/// What a packet meets on a link.
+#[derive(Clone, Copy)]
+struct Road {
+    link: LinkId,
+    delay: Span,
+    leads_to_host: bool,
+}
+
+impl Road {
+    #[inline]
+    const fn of(wire: &Wire, link: LinkId) -> Self {
+        Self {
+            link,
+            delay: wire.delay,
+            leads_to_host: wire.leads_to_host,
+        }
+    }
+}
+
+/// Notes the arrival of a packet whose last bit leaves at `end`.
+#[expect(
+    clippy::inline_always,
+    reason = "its arguments are in registers where it is used"
+)]
+#[inline(always)]
+fn launch<C: Calendar>(
+    calendar: &mut C,
+    packet: &mut Packet,
+    id: u32,
+    road: Road,
+    (ways, wires): (&[u32], &[Wire]),
+    end: Time,
+) {
+    packet.link = road.link;
+    let rank = Rank::of(packet);
+    let word = ways[packet.route as usize];
+    let mut arrival = Arrival {
+        at: end + road.delay,
+        place: road.link.0,
+        packet: id,
+    };
+    if road.leads_to_host {
+        let high = ways[packet.route as usize + 1];
+        arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(word));
+        calendar.push(arrival, Goal::Host, rank);
+    } else {
+        packet.next = LinkId(word);
+        packet.route += 1;
+        arrival.place = wires[word as usize].place;
+        calendar.push(arrival, Goal::Switch, rank);
+    }
+}
+
+/// Classes that a buffer's ingress accounting tells apart.
+fn classes(config: &buffer::Config) -> u16 {
+    u16::from(match config {
+        buffer::Config::Pfc(pfc) => pfc.classes,
+        buffer::Config::PfcOver(pair) => pair.0.classes,
+        _ => 1,
+    })
+}
+
+impl Node {
+    fn new(
+        ports: Option<&Ports>,
+        links: Vec<LinkId>,
+        made: &[Option<Box<dyn Egress>>],
+    ) -> Result<Self, ConfigError> {
+        let made = links
+            .iter()
+            .filter_map(|link| made[link.index()].as_deref());
+        let (mut queues, mut reads_pool) = (1, false);
+        for port in made {
+            queues = port.queues();
+            reads_pool |= port.reads_pool();
+        }
+        let unlimited = buffer::Config::named("unlimited").expect("there is such a buffer");
+        let config = ports.map_or(&unlimited, |ports| &ports.buffer);
+        let count = u16::try_from(links.len()).unwrap_or(u16::MAX).max(1);
+        let buffer = config.build(count, queues)?;
+        let is_shared = !matches!(
+            buffer,
+            AnyBuffer::PerPort(_) | AnyBuffer::PerQueue(_) | AnyBuffer::Unlimited(_)
+        );
+        Ok(Self {
+            is_coupled: is_shared || reads_pool,
+            classes: classes(config),
+            buffer,
+            is_busy: false,
+            busy: Vec::new(),
+            links,
+        })
+    }
+}

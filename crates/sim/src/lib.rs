@@ -1,0 +1,32 @@
+//! A packet-level simulator of datacenter networks.
+//!
+//! It runs the very code that decides in a real switch ([`tidegate_dataplane`]) and in a real host
+//! ([`tidegate_transport`]), on virtual time. The same set-up and seed give the same results, bit
+//! by bit, on any machine.
+
+mod calendar;
+mod connection;
+mod fabric;
+pub mod flow;
+mod hosts;
+pub mod ideal;
+pub mod network;
+mod packet;
+pub mod result;
+pub mod routes;
+pub mod run;
+pub mod setup;
+mod slab;
+pub mod topology;
+pub mod trace;
+pub mod workload;
+mod world;
+
+pub use fabric::LinkCount;
+pub use flow::Flow;
+pub use hosts::Tally;
+pub use network::{Capacity, HostId, Link, LinkId, Network, NodeId};
+pub use result::FlowResult;
+pub use routes::{Ecmp, Routes};
+pub use run::{End, Outcome};
+pub use setup::Setup;

@@ -1,0 +1,163 @@
+//! A packet on its way: what the network needs to carry it, and the headers that most packets have.
+
+use tidegate_dataplane::Pkt;
+use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Flags, SackBlocks, Segment, Seq};
+use tidegate_units::{Ecn, FlowId, Time};
+
+use crate::network::LinkId;
+
+/// One end of a connection: the connection's slot × 2, plus 1 at the receiver of the flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EndId(pub(crate) u32);
+
+impl EndId {
+    /// No end: the packet is a pause frame, for the node at the end of its link.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    pub(crate) const fn new(slot: u32, side: Side) -> Self {
+        Self(slot << 1 | side as u32)
+    }
+
+    /// The connection's place in the table.
+    #[inline]
+    pub(crate) const fn slot(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    pub(crate) const fn side(self) -> Side {
+        if self.0 & 1 == 0 {
+            Side::Source
+        } else {
+            Side::Sink
+        }
+    }
+
+    /// The end at the other host.
+    #[inline]
+    pub(crate) const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Sends the flow's bytes.
+    Source = 0,
+    /// Receives them.
+    Sink = 1,
+}
+
+/// A packet. Headers that few packets have are kept elsewhere, by number.
+///
+/// It stays at its place in the table from its first host to its last, and has a cache line there.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Packet {
+    /// Where it goes.
+    pub(crate) end: EndId,
+    /// Where the rest of its way begins in the table of routes.
+    pub(crate) route: u32,
+    /// The link that it is on, or was on last.
+    pub(crate) link: LinkId,
+    /// The link that it takes next.
+    pub(crate) next: LinkId,
+    /// What a rank function reads, as [`Pkt::urgency`](tidegate_dataplane::Pkt::urgency).
+    pub(crate) urgency: u32,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) window: u32,
+    /// Where the whole segment is, if it does not fit here: its number plus one, else zero.
+    pub(crate) whole: u32,
+    /// Bytes that count in queues and on wires.
+    pub(crate) size: u16,
+    /// Bytes of payload.
+    pub(crate) len: u16,
+    pub(crate) flags: u8,
+    pub(crate) ecn: Ecn,
+    /// The queue it asks for.
+    pub(crate) class: u8,
+    pub(crate) is_retransmission: bool,
+}
+
+const _: () = assert!(size_of::<Packet>() == 64);
+
+impl Packet {
+    /// What a port needs to know; `ingress` is the account of the port that it came in at.
+    #[inline]
+    pub(crate) fn facts(&self, ingress: u16) -> Pkt {
+        Pkt {
+            len: u32::from(self.size),
+            flow: FlowId(self.end.0),
+            ecn: self.ecn,
+            ingress,
+            urgency: u64::from(self.urgency),
+        }
+    }
+
+    /// Whether a segment has parts that a packet has no room for.
+    #[inline]
+    pub(crate) fn is_too_small_for(segment: &Segment) -> bool {
+        segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
+    }
+
+    /// The segment, without what a packet has no room for.
+    #[inline]
+    pub(crate) fn segment(&self) -> Segment {
+        Segment {
+            seq: Seq(self.seq),
+            ack: Seq(self.ack),
+            len: u32::from(self.len),
+            window: self.window,
+            sack: SackBlocks::default(),
+            flags: Flags::from_bits(self.flags),
+            ecn: self.ecn,
+            class: self.class,
+            sack_permitted: false,
+            mss: 0,
+            is_retransmission: self.is_retransmission,
+        }
+    }
+
+    /// Puts the time in that a probe carries.
+    pub(crate) fn set_sent(&mut self, sent: Time) {
+        self.seq = sent.as_ps() as u32;
+        self.ack = (sent.as_ps() >> 32) as u32;
+    }
+
+    /// The time that a probe carries.
+    pub(crate) fn sent(&self) -> Time {
+        Time::from_ps(u64::from(self.ack) << 32 | u64::from(self.seq))
+    }
+
+    const ECHO: u32 = 1;
+    const LAST: u32 = 2;
+
+    /// Puts the headers of a DCQCN packet in.
+    pub(crate) fn set_dcqcn(&mut self, packet: &dcqcn::Packet) {
+        // The offset's two halves.
+        self.seq = packet.offset as u32;
+        self.ack = (packet.offset >> 32) as u32;
+        self.window = u32::from(packet.echo) * Self::ECHO + u32::from(packet.last) * Self::LAST;
+        self.flags = packet.kind as u8;
+        self.ecn = packet.ecn;
+        self.is_retransmission = packet.again;
+    }
+
+    /// The DCQCN packet that was put in.
+    pub(crate) fn dcqcn(&self) -> dcqcn::Packet {
+        use dcqcn::Kind;
+        let kinds = [Kind::Ack, Kind::Cnp, Kind::Data, Kind::Nack];
+        dcqcn::Packet {
+            offset: u64::from(self.ack) << 32 | u64::from(self.seq),
+            len: u32::from(self.len),
+            kind: kinds[usize::from(self.flags)],
+            ecn: self.ecn,
+            echo: self.window & Self::ECHO != 0,
+            last: self.window & Self::LAST != 0,
+            again: self.is_retransmission,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What became of a flow.
+
+use tidegate_units::{Span, Time};
+
+use crate::flow::Flow;
+
+/// The result of one flow. Results stand in the order of the flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowResult {
+    /// When the receiver had the last byte; [`Time::MAX`] if it never did.
+    pub received_at: Time,
+    /// When the sender knew it; [`Time::MAX`] if it never did.
+    pub acked_at: Time,
+    /// Segments sent again; with DCQCN, times that the sender went back after a NACK.
+    pub retransmissions: u32,
+    /// Times that the retransmission timer ran out.
+    pub timeouts: u32,
+    /// Data packets that arrived marked; with DCQCN, notifications that the sender heard of.
+    pub marks: u32,
+}
+
+impl FlowResult {
+    /// A flow that has not begun.
+    pub const PENDING: Self = Self {
+        received_at: Time::MAX,
+        acked_at: Time::MAX,
+        retransmissions: 0,
+        timeouts: 0,
+        marks: 0,
+    };
+
+    /// From the application's write until the receiver has the last byte.
+    pub fn completion(&self, flow: &Flow) -> Option<Span> {
+        (self.received_at != Time::MAX).then(|| self.received_at - flow.start)
+    }
+
+    /// From the application's write until the sender has the ACK of the last byte: the measure of
+    /// TCN's and BCC's simulations.
+    pub fn acknowledged(&self, flow: &Flow) -> Option<Span> {
+        (self.acked_at != Time::MAX).then(|| self.acked_at - flow.start)
+    }
+}
+
+const _: () = assert!(size_of::<FlowResult>() + size_of::<Flow>() <= 100);

@@ -1,0 +1,399 @@
+//! Routes: the shortest paths of a network, and the choice among equal ones.
+//!
+//! Hosts hang on one switch each, so that it is enough to know how far every switch is from every
+//! switch that has hosts: two bytes a pair, 2 MiB for a fat-tree of 11,664 hosts. A path is found
+//! link by link when a flow starts and then kept by the flow.
+
+use tidegate_units::{ConfigError, choices};
+
+use crate::network::{HostId, Link, LinkId, Network, NodeId};
+
+choices! {
+    /// How a switch chooses among links of equal cost, which it counts by number.
+    pub enum Ecmp {
+        /// The flow's hash modulo the number of links, the same at every switch. Both directions of
+        /// a flow share a spine if they have the same hash; in a tree of more tiers the choices
+        /// of different tiers go together.
+        FlowOnly = "flow-only",
+        /// A hash of the switch and the flow's hash: choices of different switches are independent
+        /// (ns-2 of TCN).
+        PerNode = "per-node",
+        /// The flow's hash, shifted right by the number of links already behind, modulo the
+        /// number of links (ns-2 of BCC, where the TTL counts the links).
+        ShiftByTtl = "shift-by-ttl",
+    }
+}
+
+/// The most pairs of switches whose distance is kept: 1 GiB.
+const MAX_PAIRS: u64 = 1 << 29;
+
+/// The distance of what cannot be reached.
+const UNREACHABLE: u16 = u16::MAX;
+
+/// The shortest paths between all hosts of a network.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    ecmp: Ecmp,
+    /// By host.
+    uplinks: Vec<Uplink>,
+    /// By switch: its row of `distances`. Not used for a switch without hosts.
+    rows: Vec<u32>,
+    /// For each switch with hosts, how many links every switch is away from it.
+    distances: Vec<u16>,
+    /// By switch: where its ways to other switches begin in `ways`; then where the last ones end.
+    first: Vec<u32>,
+    /// Links between switches, by the switch that they leave and then by number.
+    ways: Vec<Way>,
+    longest: u32,
+}
+
+/// A host's cable.
+#[derive(Clone, Copy, Debug)]
+struct Uplink {
+    link: LinkId,
+    /// The number of the switch that it leads to, or `None` if it leads to a host.
+    switch: Option<u32>,
+}
+
+/// A link from a switch to another.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    link: LinkId,
+    /// The other switch's number.
+    to: u32,
+}
+
+/// A switch with more than one way ahead.
+struct Fork {
+    node: NodeId,
+    /// How many links are behind.
+    links: u32,
+    /// How many ways there are.
+    ways: u32,
+}
+
+impl Routes {
+    /// Finds all shortest paths, or two hosts without any.
+    pub fn new(network: &Network) -> Result<Self, ConfigError> {
+        network.check()?;
+        let uplinks = uplinks(network);
+        let (first, ways) = ways(network);
+        let (rows, edges) = rows(&uplinks, network.switches());
+        let pairs = edges.len() as u64 * u64::from(network.switches());
+        if pairs > MAX_PAIRS {
+            let found = format!("{} and {} with hosts", network.switches(), edges.len());
+            let allowed = format!("a product of at most {MAX_PAIRS}");
+            return Err(ConfigError::out_of_range("switches", found, allowed));
+        }
+        let mut routes = Self {
+            ecmp: Ecmp::PerNode,
+            uplinks,
+            rows,
+            distances: vec![UNREACHABLE; pairs as usize],
+            first,
+            ways,
+            longest: 0,
+        };
+        routes.measure(&edges)?;
+        routes.check_reach(network)?;
+        routes.longest = routes.find_longest(&edges);
+        Ok(routes)
+    }
+
+    /// With another choice among equal links than [`Ecmp::PerNode`].
+    #[must_use]
+    pub fn with_ecmp(mut self, ecmp: Ecmp) -> Self {
+        self.ecmp = ecmp;
+        self
+    }
+
+    /// Puts the links from `src` to `dst` into `out`, instead of what was there. `hash` chooses
+    /// among equal paths. The path from a host to itself is empty.
+    pub fn path(&self, src: HostId, dst: HostId, hash: u64, out: &mut Vec<LinkId>) {
+        self.walk(src, dst, out, |fork| self.ecmp.choose(hash, fork));
+    }
+
+    /// As [`path`](Self::path), with way number `choice` at the first switch that has a choice. If
+    /// there is no such way, the error says how many there are.
+    pub fn path_by_choice(
+        &self,
+        src: HostId,
+        dst: HostId,
+        choice: u32,
+        hash: u64,
+        out: &mut Vec<LinkId>,
+    ) -> Result<(), ConfigError> {
+        let choices = self.choices(src, dst);
+        if choice >= choices {
+            let allowed = format!("0 to {}", choices - 1);
+            return Err(ConfigError::out_of_range("choice", choice, allowed));
+        }
+        let mut choice = Some(choice);
+        self.walk(src, dst, out, |fork| {
+            choice
+                .take()
+                .unwrap_or_else(|| self.ecmp.choose(hash, fork))
+        });
+        Ok(())
+    }
+
+    /// How many ways there are at the first switch from `src` to `dst` that has a choice; one if
+    /// none has.
+    pub fn choices(&self, src: HostId, dst: HostId) -> u32 {
+        let mut at = self.edge(src);
+        while let (Some(switch), Some(row)) = (at, self.row(dst)) {
+            let mut ways = self.shortest(row, switch);
+            let one = ways.next();
+            let others = ways.count() as u32; // a switch has fewer than 2^32 links
+            if others > 0 {
+                return others + 1;
+            }
+            at = one.map(|way| way.to);
+        }
+        1
+    }
+
+    /// How many shortest paths lead from `src` to `dst`; saturates. One leads to the host itself.
+    pub fn paths(&self, src: HostId, dst: HostId) -> u64 {
+        let (Some(start), Some(row), Some(end)) = (self.edge(src), self.row(dst), self.edge(dst))
+        else {
+            return 1;
+        };
+        // All switches of a front are equally far from the end.
+        let mut paths = vec![0_u64; self.rows.len()];
+        paths[start as usize] = 1;
+        let mut front = vec![start];
+        for _ in 0..row[start as usize] {
+            let mut next = Vec::new();
+            for switch in front {
+                for way in self.shortest(row, switch) {
+                    let known = paths[way.to as usize];
+                    if known == 0 {
+                        next.push(way.to);
+                    }
+                    paths[way.to as usize] = known.saturating_add(paths[switch as usize]);
+                }
+            }
+            front = next;
+        }
+        paths[end as usize]
+    }
+
+    /// The most links of any path.
+    pub const fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    /// The switch that a host hangs on, or the host at the other end if there is no switch. Hosts
+    /// with the same one share a rack.
+    pub fn rack(&self, host: HostId) -> NodeId {
+        let hosts = self.uplinks.len() as u32; // host numbers are u32
+        match self.edge(host) {
+            Some(switch) => NodeId(hosts + switch),
+            None => NodeId(hosts - 1 - host.0), // the only other host
+        }
+    }
+
+    fn walk(
+        &self,
+        src: HostId,
+        dst: HostId,
+        out: &mut Vec<LinkId>,
+        mut choose: impl FnMut(&Fork) -> u32,
+    ) {
+        out.clear();
+        if src == dst {
+            return;
+        }
+        out.push(self.uplinks[src.index()].link);
+        let (Some(mut at), Some(row)) = (self.edge(src), self.row(dst)) else {
+            return;
+        };
+        for links in 1..=u32::from(row[at as usize]) {
+            let ways = self.shortest(row, at).count() as u32; // fewer than 2^32 links
+            let choice = if ways > 1 {
+                let node = NodeId(self.uplinks.len() as u32 + at);
+                choose(&Fork { node, links, ways })
+            } else {
+                0
+            };
+            let mut ahead = self.shortest(row, at);
+            let way = ahead.nth(choice as usize);
+            let way = way.expect("a switch that is not the last has a way ahead");
+            out.push(way.link);
+            at = way.to;
+        }
+        out.push(Network::reverse(self.uplinks[dst.index()].link));
+    }
+
+    /// The switch that a host hangs on.
+    fn edge(&self, host: HostId) -> Option<u32> {
+        self.uplinks[host.index()].switch
+    }
+
+    /// The distance of each switch to the switch of `host`.
+    fn row(&self, host: HostId) -> Option<&[u16]> {
+        let switches = self.rows.len();
+        let row = self.rows[self.edge(host)? as usize] as usize;
+        Some(&self.distances[row * switches..][..switches])
+    }
+
+    /// The ways from `switch` that lie on a shortest path, in order of number.
+    fn shortest<'a>(&'a self, row: &'a [u16], switch: u32) -> impl Iterator<Item = Way> + 'a {
+        let nearer = row[switch as usize].checked_sub(1);
+        let ways = self.ways_from(switch).iter().copied();
+        ways.filter(move |way| Some(row[way.to as usize]) == nearer)
+    }
+
+    fn ways_from(&self, switch: u32) -> &[Way] {
+        let [begin, end] = [switch, switch + 1].map(|at| self.first[at as usize] as usize);
+        &self.ways[begin..end]
+    }
+
+    /// Fills in the distances from each switch with hosts, breadth first.
+    fn measure(&mut self, edges: &[u32]) -> Result<(), ConfigError> {
+        let switches = self.rows.len();
+        let mut queue = Vec::with_capacity(switches);
+        let mut distances = std::mem::take(&mut self.distances);
+        for (row, &edge) in distances.chunks_exact_mut(switches.max(1)).zip(edges) {
+            row[edge as usize] = 0;
+            queue.clear();
+            queue.push(edge);
+            let mut next = 0;
+            while let Some(&switch) = queue.get(next) {
+                next += 1;
+                let beyond = row[switch as usize] + 1;
+                for way in self.ways_from(switch) {
+                    let distance = &mut row[way.to as usize];
+                    if *distance == UNREACHABLE {
+                        if beyond == UNREACHABLE {
+                            let allowed = format!("paths of less than {UNREACHABLE} links");
+                            return Err(ConfigError::out_of_range("switches", switches, allowed));
+                        }
+                        *distance = beyond;
+                        queue.push(way.to);
+                    }
+                }
+            }
+        }
+        self.distances = distances;
+        Ok(())
+    }
+
+    /// Checks that host 0, and so every host, can reach every other.
+    fn check_reach(&self, network: &Network) -> Result<(), ConfigError> {
+        let origin = HostId(0);
+        let reached = |host: HostId| match (self.row(origin), self.edge(host)) {
+            (Some(row), Some(switch)) => row[switch as usize] != UNREACHABLE,
+            _ => network.link(self.uplinks[0].link).to == host.node(),
+        };
+        match (1..network.hosts())
+            .map(HostId)
+            .find(|&host| !reached(host))
+        {
+            None => Ok(()),
+            Some(host) => {
+                let [from, to] = [origin, host].map(|host| network.name(host.node()));
+                let found = format!("none from {from} to {to}");
+                let allowed = "a path between any two hosts";
+                Err(ConfigError::out_of_range("path", found, allowed))
+            }
+        }
+    }
+
+    fn find_longest(&self, edges: &[u32]) -> u32 {
+        let switches = self.rows.len();
+        let rows = self.distances.chunks_exact(switches.max(1));
+        let between = rows.flat_map(|row| edges.iter().map(|&edge| row[edge as usize]));
+        // Two hosts' own links and those between their switches, or one cable between two hosts.
+        between.max().map_or(1, |most| u32::from(most) + 2)
+    }
+}
+
+impl Ecmp {
+    #[inline]
+    fn choose(self, hash: u64, fork: &Fork) -> u32 {
+        let ways = u64::from(fork.ways);
+        let way = match self {
+            Self::FlowOnly => hash % ways,
+            Self::PerNode => fraction_of(ways, mix(hash, fork.node)),
+            Self::ShiftByTtl => hash.checked_shr(fork.links).unwrap_or(0) % ways,
+        };
+        way as u32 // below `ways`
+    }
+}
+
+/// `part`, as a fraction of 2^64, of `whole`.
+const fn fraction_of(whole: u64, part: u64) -> u64 {
+    ((whole as u128 * part as u128) >> 64) as u64
+}
+
+/// A hash of a flow's hash and a node, so that flows that agree at one node part at the next.
+const fn mix(hash: u64, node: NodeId) -> u64 {
+    let place = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(node.0 as u64 + 1);
+    finish(finish(hash).wrapping_add(place))
+}
+
+/// SplitMix64's last step (Steele et al., 2014): every bit of the input moves all of the output.
+const fn finish(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+fn uplinks(network: &Network) -> Vec<Uplink> {
+    let none = Uplink {
+        link: LinkId(0),
+        switch: None,
+    };
+    let mut uplinks = vec![none; network.hosts() as usize];
+    for (number, link) in (0..).zip(network.links()) {
+        if network.is_host(link.from) {
+            uplinks[link.from.index()] = Uplink {
+                link: LinkId(number),
+                switch: link.to.0.checked_sub(network.hosts()),
+            };
+        }
+    }
+    uplinks
+}
+
+/// The links between switches, by the switch that they leave, and where each switch's begin.
+fn ways(network: &Network) -> (Vec<u32>, Vec<Way>) {
+    let switch = |node: NodeId| node.0.checked_sub(network.hosts());
+    let between = |(number, link): (u32, &Link)| {
+        let way = Way {
+            link: LinkId(number),
+            to: switch(link.to)?,
+        };
+        Some((switch(link.from)?, way))
+    };
+    let mut ways: Vec<(u32, Way)> = (0..).zip(network.links()).filter_map(between).collect();
+    ways.sort_by_key(|&(from, _)| from); // stable: links of a switch stay in order
+    let mut first = vec![0_u32; network.switches() as usize + 1];
+    for &(from, _) in &ways {
+        first[from as usize + 1] += 1;
+    }
+    for switch in 1..first.len() {
+        first[switch] += first[switch - 1];
+    }
+    (first, ways.into_iter().map(|(_, way)| way).collect())
+}
+
+/// A row for each switch with hosts, by switch, and these switches by row.
+fn rows(uplinks: &[Uplink], switches: u32) -> (Vec<u32>, Vec<u32>) {
+    const NONE: u32 = u32::MAX;
+    let mut rows = vec![NONE; switches as usize];
+    let mut edges = Vec::new();
+    for switch in uplinks.iter().filter_map(|uplink| uplink.switch) {
+        let row = &mut rows[switch as usize];
+        if *row == NONE {
+            *row = edges.len() as u32; // there are at most as many as switches
+            edges.push(switch);
+        }
+    }
+    (rows, edges)
+}
+
+#[cfg(test)]
+mod tests;

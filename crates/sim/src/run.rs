@@ -1,0 +1,152 @@
+//! A run from the first flow to the end, and what it leaves behind.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidegate_dataplane::{DropReason, PortStats, Rule};
+use tidegate_units::{ConfigError, Span, Time};
+
+use crate::fabric::LinkCount;
+use crate::hosts::Tally;
+use crate::network::LinkId;
+use crate::result::FlowResult;
+use crate::setup::Setup;
+use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
+
+/// What a run left behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What became of each flow, in their order.
+    pub flows: Vec<FlowResult>,
+    /// The round trips of each series of probes: when each answer came, and how long it took.
+    pub probes: Vec<Vec<(Time, Span)>>,
+    /// What each link carried, by number.
+    pub links: Vec<LinkCount>,
+    /// What each port marked and dropped, by the link's number; none for ideal hosts.
+    pub ports: Vec<Option<PortStats>>,
+    /// Totals.
+    pub tally: Tally,
+    /// The simulated time at the end: of the last finish, if flows ended the run.
+    pub ended_at: Time,
+    /// Why it ended.
+    pub end: End,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Every flow that can end is finished, or its connection broke; or as many are finished as
+    /// were asked for.
+    Finished,
+    /// Somebody asked for it.
+    Interrupted,
+    /// Flows wait but nothing moves; the text says what they wait for.
+    Stalled(String),
+    /// The time that was set for it is over.
+    TimeUp,
+}
+
+/// Runs a set-up. It ends early, with what is finished, once `interrupt` is set.
+pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
+    run_on::<BucketEngine>(setup, interrupt)
+}
+
+/// Runs a set-up on the reference engine: the same outcome, event by event.
+pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
+    run_on::<HeapEngine>(setup, interrupt)
+}
+
+fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
+    setup.check()?;
+    let mut engine = E::new(setup)?;
+    let end = loop {
+        let progress = engine.advance(setup.stop.at);
+        let hosts = engine.hosts();
+        if hosts.has_finished(setup.stop.finished) {
+            break End::Finished;
+        }
+        if progress == Progress::Reached {
+            break End::TimeUp;
+        }
+        let still = engine.now() - hosts.progress_at;
+        if progress == Progress::Silent || (hosts.tally.live > 0 && still > setup.stop.stalled) {
+            break End::Stalled(hosts.diagnosis());
+        }
+        if interrupt.load(Ordering::Relaxed) {
+            break End::Interrupted;
+        }
+    };
+    let ended_at = match end {
+        End::Finished => {
+            // The run ends with this flow. What else happens in the same bucket of time is counted
+            // on every engine, or the links would have carried more on one than on another.
+            let last = engine.hosts().last_finish(setup.stop.finished);
+            let stop = setup.bucket_end(last).min(setup.stop.at);
+            while engine.now() < stop && engine.advance(stop) == Progress::Going {}
+            last
+        }
+        End::TimeUp => setup.stop.at,
+        End::Interrupted | End::Stalled(_) => engine.now(),
+    };
+    engine.hosts_mut().end_run(ended_at);
+    let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
+    let (links, ports) = links
+        .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
+        .unzip();
+    let hosts = engine.hosts_mut();
+    Ok(Outcome {
+        flows: std::mem::take(&mut hosts.results),
+        probes: hosts.take_probes(),
+        links,
+        ports,
+        tally: hosts.tally,
+        ended_at,
+        end,
+    })
+}
+
+impl Outcome {
+    /// A number that stands for everything here: two runs with the same one had the same results.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = Fnv::default();
+        for flow in &self.flows {
+            hash.add(flow.received_at.as_ps());
+            hash.add(flow.acked_at.as_ps());
+            hash.add(u64::from(flow.retransmissions) << 32 | u64::from(flow.timeouts));
+            hash.add(u64::from(flow.marks));
+        }
+        for &(at, round_trip) in self.probes.iter().flatten() {
+            hash.add(at.as_ps());
+            hash.add(round_trip.as_ps());
+        }
+        for link in &self.links {
+            hash.add(link.packets);
+            hash.add(link.bytes);
+        }
+        for port in self.ports.iter().flatten() {
+            for rule in Rule::ALL {
+                hash.add(port.marks(rule));
+            }
+            for reason in DropReason::ALL {
+                hash.add(port.drops(reason));
+            }
+        }
+        hash.0
+    }
+}
+
+/// The FNV-1a hash over words.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn add(&mut self, word: u64) {
+        for byte in word.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

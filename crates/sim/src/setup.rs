@@ -1,0 +1,285 @@
+//! Everything that a run is told.
+
+use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{pias, window};
+use tidegate_units::{ConfigError, Span, Time, choices};
+
+use crate::flow::Flow;
+use crate::network::Network;
+use crate::routes::Ecmp;
+use crate::workload::Probe;
+
+/// A run: the network, what its ports and hosts do, and what it has to carry.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Hosts, switches and links.
+    pub network: Network,
+    /// What the hosts send, by start time.
+    pub flows: Vec<Flow>,
+    /// Which way each flow takes where there is a choice first: one number a flow, which its ACKs take
+    /// too. Empty: by hash.
+    pub paths: Vec<u32>,
+    /// Pings, which are no flows.
+    pub probes: Vec<Probe>,
+    /// The ports of the switches.
+    pub switch: Ports,
+    /// The ports of the hosts, or `None` for ideal ones: first in, first out, without a limit.
+    pub nic: Option<Ports>,
+    /// What the hosts speak. A flow of group `n` uses the transport with that number, or the last.
+    pub transports: Vec<Transport>,
+    /// How packets count.
+    pub accounting: Accounting,
+    /// Which connection a flow uses.
+    pub opening: Opening,
+    /// PIAS tags, which choose the first queues.
+    pub tagging: Option<pias::Config>,
+    /// What hosts add to the way of a packet.
+    pub host_delay: HostDelay,
+    /// How switches choose between ways of equal length.
+    pub ecmp: Ecmp,
+    /// When the run ends.
+    pub stop: Stop,
+    /// The seed of everything random.
+    pub seed: u64,
+}
+
+/// What the ports of a node have in common.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ports {
+    /// Which packets are marked.
+    pub marking: mark::Config,
+    /// Which packet leaves next.
+    pub scheduling: sched::Config,
+    /// Which packets are stored: one buffer for the whole node.
+    pub buffer: buffer::Config,
+    /// What happens to packets that cannot be marked.
+    pub non_ect: NonEct,
+}
+
+/// What two hosts speak.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Packets at a rate that congestion notifications set.
+    Dcqcn(Box<dcqcn::Config>),
+    /// TCP, with a stack for each end.
+    Tcp(Box<Tcp>),
+}
+
+/// The stacks of the two ends of a flow.
+#[derive(Clone, Debug)]
+pub struct Tcp {
+    /// The sender's.
+    pub source: Stack,
+    /// The receiver's.
+    pub sink: Stack,
+}
+
+/// The TCP of a host.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    /// Everything but the window.
+    pub config: tidegate_transport::Config,
+    /// The window's rule.
+    pub rule: window::Config,
+}
+
+/// How many bytes a packet has in queues and on wires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accounting {
+    /// Bytes of headers and framing that every packet has besides its payload.
+    pub per_packet: u16,
+    /// A shorter packet counts as this long.
+    pub least: u16,
+}
+
+impl Default for Accounting {
+    /// IP lengths: 40 bytes of headers, as in ns-2.
+    fn default() -> Self {
+        Self {
+            per_packet: 40,
+            least: 0,
+        }
+    }
+}
+
+impl Accounting {
+    /// Ethernet with its preamble and gap: 38 bytes around the IP packet, at least 84.
+    pub const ETHERNET: Self = Self {
+        per_packet: 78,
+        least: 84,
+    };
+
+    /// The size of a packet with this payload.
+    #[inline]
+    pub const fn size(self, payload: u32) -> u32 {
+        let size = payload + self.per_packet as u32;
+        if size < self.least as u32 {
+            self.least as u32
+        } else {
+            size
+        }
+    }
+}
+
+choices! {
+    /// Which connection a flow uses.
+    pub enum Opening {
+        /// A new one, with a handshake before the first byte.
+        Handshake = "handshake",
+        /// One that this pair of hosts has used before and that is idle, else a new one whose
+        /// handshake has gone by.
+        Persistent = "persistent",
+        /// A new one whose handshake has gone by.
+        Ready = "ready",
+    }
+}
+
+/// What the receiving host adds to the way of each packet of a flow: processing in the stack, a
+/// hypervisor or a load balancer. It spreads the round-trip times of flows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostDelay {
+    /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A fitted
+    /// distribution is a list of its quantiles.
+    pub values: Vec<Span>,
+    /// Which packets are delayed.
+    pub packets: Delayed,
+}
+
+choices! {
+    /// Which packets of a flow its host delay holds up.
+    #[derive(Default)]
+    pub enum Delayed {
+        /// Those in both directions, each by the whole delay.
+        Both = "both",
+        /// Only data, as the delay queue of ECN♯'s simulator does.
+        #[default]
+        Data = "data",
+    }
+}
+
+/// When a run ends, whichever comes first. It always ends when every flow is finished that can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// At this time.
+    pub at: Time,
+    /// When this many flows are finished.
+    pub finished: Option<u32>,
+    /// When nothing has been delivered for this long although flows wait.
+    pub stalled: Span,
+}
+
+impl Default for Stop {
+    /// When every flow is finished, or stuck for two minutes: TCP waits for one at most.
+    fn default() -> Self {
+        Self {
+            at: Time::MAX,
+            finished: None,
+            stalled: Span::from_secs(120),
+        }
+    }
+}
+
+impl Setup {
+    /// Checks what can be told before anything is built.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.network.check()?;
+        if self.transports.is_empty() {
+            return Err(ConfigError::out_of_range("transports", 0, "at least one"));
+        }
+        if self.stop.stalled == Span::ZERO {
+            return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
+        }
+        let hosts = self.network.hosts();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let problem = if flow.src.0 >= hosts || flow.dst.0 >= hosts {
+                let allowed = format!("hosts 0 to {}", hosts - 1);
+                Some(("host", format!("{} to {}", flow.src, flow.dst), allowed))
+            } else if flow.src == flow.dst {
+                let allowed = "two different hosts".to_owned();
+                Some(("host", format!("{} to itself", flow.src), allowed))
+            } else if flow.bytes == 0 {
+                Some(("bytes", "0".to_owned(), "at least 1".to_owned()))
+            } else {
+                None
+            };
+            if let Some((field, found, allowed)) = problem {
+                let found = format!("{found} (flow {index})");
+                return Err(ConfigError::out_of_range(field, found, allowed));
+            }
+        }
+        let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
+        if endless && self.stop.at == Time::MAX {
+            let allowed = "a time, as no flow ends by itself";
+            return Err(ConfigError::out_of_range("stop", "none", allowed));
+        }
+        if !self.paths.is_empty() && self.paths.len() != self.flows.len() {
+            let allowed = format!("{}: one for each flow", self.flows.len());
+            return Err(ConfigError::out_of_range(
+                "paths",
+                self.paths.len(),
+                allowed,
+            ));
+        }
+        for probe in &self.probes {
+            if probe.src.0 >= hosts || probe.dst.0 >= hosts || probe.src == probe.dst {
+                let found = format!("{} to {}", probe.src, probe.dst);
+                let allowed = format!("two different hosts of 0 to {}", hosts - 1);
+                return Err(ConfigError::out_of_range("probe", found, allowed));
+            }
+            if probe.every == Span::ZERO || probe.bytes > u32::from(u16::MAX) {
+                let allowed = "an interval above zero and at most 65535 bytes";
+                return Err(ConfigError::out_of_range("probe", probe.bytes, allowed));
+            }
+        }
+        if !self.flows.is_sorted_by_key(|flow| flow.start) {
+            let allowed = "flows in the order of their start";
+            return Err(ConfigError::out_of_range("flows", "out of order", allowed));
+        }
+        self.transports.iter().try_for_each(|transport| {
+            let payload = match transport {
+                Transport::Dcqcn(config) => config.payload,
+                Transport::Tcp(tcp) => u32::from(tcp.source.config.mss.max(tcp.sink.config.mss)),
+            };
+            if self.accounting.size(payload) > u32::from(u16::MAX) {
+                let allowed = "payload and headers of at most 65535 bytes";
+                return Err(ConfigError::out_of_range("mss", payload, allowed));
+            }
+            Ok(())
+        })
+    }
+
+    /// The shortest time from the start of a packet on a link to its arrival. What a node does has
+    /// no effect on another one sooner.
+    pub fn lookahead(&self) -> Span {
+        let least = self.accounting.size(0);
+        let links = self.network.links().iter();
+        let spans = links.map(|link| link.delay + link.rate.time_for(least));
+        spans.min().unwrap_or(Span::ZERO)
+    }
+
+    /// The end of the bucket of time that holds `time`.
+    pub(crate) fn bucket_end(&self, time: Time) -> Time {
+        let width = bucket_width(self.lookahead());
+        Time::from_ps((time.as_ps() >> width).saturating_add(1) << width)
+    }
+
+    /// The longest time that a packet usually spends on a link and in the host behind it.
+    pub(crate) fn horizon(&self) -> Span {
+        let links = self.network.links().iter();
+        let spans = links.map(|link| link.delay + link.rate.time_for(u32::from(u16::MAX)));
+        let host = self.host_delay.values.iter().max();
+        spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
+    }
+
+    /// Whether a scheduler reads what packets have left to send.
+    pub(crate) fn ranks(&self) -> bool {
+        let ranks = |ports: &Ports| ports.scheduling.name().contains("pifo");
+        ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)
+    }
+}
+
+/// The width of a bucket of time as a power of two, in picoseconds: no longer than the lookahead.
+pub(crate) fn bucket_width(lookahead: Span) -> u32 {
+    lookahead.as_ps().max(1).ilog2()
+}

@@ -1,0 +1,92 @@
+//! A table of values whose places are reused: last freed, first taken.
+
+use std::ops::{Index, IndexMut};
+
+/// Values by number. It grows and never shrinks.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    values: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Slab<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Stores a value and returns its number.
+    #[inline]
+    pub(crate) fn insert(&mut self, value: T) -> u32
+    where
+        T: Default,
+    {
+        loop {
+            if let Some(place) = self.free.pop() {
+                self.values[place as usize] = value;
+                return place;
+            }
+            // Growing apart from the value lets it go straight from registers to its place.
+            self.grow();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self)
+    where
+        T: Default,
+    {
+        let place =
+            u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
+        self.values.push(T::default());
+        self.free.push(place);
+        // Room for the day when everything is free again: freeing never allocates.
+        self.free.reserve(self.values.capacity());
+    }
+
+    /// Takes the value out; its number is free again.
+    #[inline]
+    pub(crate) fn take(&mut self, place: u32) -> T {
+        self.free(place);
+        self.values[place as usize]
+    }
+
+    /// Gives a number back.
+    #[inline]
+    pub(crate) fn free(&mut self, place: u32) {
+        self.free.push(place);
+    }
+}
+
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, place: u32) -> &T {
+        &self.values[place as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, place: u32) -> &mut T {
+        &mut self.values[place as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_reused() {
+        let mut slab = Slab::new();
+        assert_eq!([slab.insert('a'), slab.insert('b')], [0, 1]);
+        assert_eq!(slab.take(0), 'a');
+        assert_eq!((slab.insert('c'), slab.insert('d')), (0, 2));
+        assert_eq!([slab.take(1), slab.take(0), slab.take(2)], ['b', 'c', 'd']);
+    }
+}

@@ -1,0 +1,72 @@
+//! Fat-tree: three tiers of switches with `k` ports each, and `k³/4` hosts.
+//!
+//! Al-Fares et al., "A Scalable, Commodity Data Center Network Architecture", SIGCOMM 2008. There
+//! are `k` pods, each with `k/2` edge and `k/2` aggregation switches, every edge joined to every
+//! aggregation switch of its pod. Aggregation switch `a` of each pod is joined to the `k/2` core
+//! switches from `a·k/2` on.
+
+use tidegate_units::{ConfigError, Rate, Span, settings};
+
+use super::check_delay;
+use crate::network::{Network, NodeId};
+
+/// The largest number of ports with at most [`MAX_HOSTS`](super::MAX_HOSTS) hosts.
+const MAX_PORTS: u32 = 406;
+
+settings! {
+    /// Settings of a fat-tree. The defaults have the 128 hosts of DiffECN's count of active flows
+    /// (section IV-B), with the speed and delay of its simulations.
+    pub struct Config {
+        /// How many ports a switch has: an even number.
+        pub k: u32 = 8,
+        /// The speed of a host's cable.
+        pub host_rate: Rate = Rate::from_gbps(40),
+        /// The speed of a cable between switches.
+        pub fabric_rate: Rate = Rate::from_gbps(40),
+        /// How long a bit travels between a host and its edge switch.
+        pub host_delay: Span = Span::from_us(15),
+        /// How long a bit travels between switches.
+        pub fabric_delay: Span = Span::from_us(15),
+    }
+}
+
+impl Config {
+    /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then
+    /// core switches.
+    pub fn build(&self) -> Result<Network, ConfigError> {
+        if !(2..=MAX_PORTS).contains(&self.k) || !self.k.is_multiple_of(2) {
+            let allowed = format!("an even number from 2 to {MAX_PORTS}");
+            return Err(ConfigError::out_of_range("k", self.k, allowed));
+        }
+        check_delay("host_delay", self.host_delay)?;
+        check_delay("fabric_delay", self.fabric_delay)?;
+        let half = self.k / 2;
+        let per_tier = self.k * half;
+        let mut network = Network::new(per_tier * half, 2 * per_tier + half * half);
+        network.name_switches(0, "edge");
+        network.name_switches(per_tier, "agg");
+        network.name_switches(2 * per_tier, "core");
+        for host in 0..network.hosts() {
+            let edge = network.switch(host / half);
+            network.connect(NodeId(host), edge, self.host_rate, self.host_delay);
+        }
+        let fabric = |network: &mut Network, lower, upper| {
+            let (lower, upper) = (network.switch(lower), network.switch(upper));
+            network.connect(lower, upper, self.fabric_rate, self.fabric_delay);
+        };
+        for edge in 0..per_tier {
+            let pod = edge / half;
+            for place in 0..half {
+                fabric(&mut network, edge, per_tier + pod * half + place);
+            }
+        }
+        for aggregation in 0..per_tier {
+            let group = aggregation % half;
+            for place in 0..half {
+                let core = 2 * per_tier + group * half + place;
+                fabric(&mut network, per_tier + aggregation, core);
+            }
+        }
+        Ok(network)
+    }
+}

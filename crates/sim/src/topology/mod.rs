@@ -1,0 +1,155 @@
+//! Topologies: the usual shapes of networks, from their settings.
+//!
+//! [`Config`] is any of them by name. Each has its own file, with a `Config` whose defaults are a
+//! set-up of the papers, and a `build` that makes the [`Network`] or names the setting that cannot
+//! be used. Hosts are numbered in the order of the switches that they hang on, and cables in the
+//! order of the nodes, so that equal-cost ways have the same order at every switch of a kind.
+
+pub mod dumbbell;
+pub mod fat_tree;
+pub mod leaf_spine;
+pub mod parking_lot;
+pub mod star;
+
+use std::ops::RangeInclusive;
+
+use tidegate_units::{ConfigError, Field, Rate, Settings, Span};
+
+use crate::network::{HostId, Network, NodeId};
+
+/// The most hosts that a topology can have, and the most cables of each tier.
+pub const MAX_HOSTS: u32 = 1 << 24;
+
+/// The longest delay of a cable. Light goes 50 times around the earth in it: more is a slip.
+pub const MAX_DELAY: Span = Span::from_secs(10);
+
+/// Makes the enum of all topologies. A topology's module holds its `Config` with a `build` method.
+macro_rules! topologies {
+    ($($name:literal => $variant:ident($module:ident),)*) => {
+        /// The settings of any topology.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Config {
+            $(
+                #[doc = concat!("See [`", stringify!($module), "`].")]
+                $variant($module::Config),
+            )*
+        }
+
+        impl Config {
+            /// The names of all topologies.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default settings of the topology called `name`, or `None` if there is none.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The topology's name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The fields that can be set.
+            pub const fn fields(&self) -> &'static [Field] {
+                match self {
+                    $(Self::$variant(_) => <$module::Config as Settings>::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<String> {
+                match self {
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            /// Makes the network, or says which setting cannot be used.
+            pub fn build(&self) -> Result<Network, ConfigError> {
+                match self {
+                    $(Self::$variant(config) => config.build(),)*
+                }
+            }
+        }
+    };
+}
+
+topologies! {
+    "dumbbell" => Dumbbell(dumbbell),
+    "fat-tree" => FatTree(fat_tree),
+    "leaf-spine" => LeafSpine(leaf_spine),
+    "parking-lot" => ParkingLot(parking_lot),
+    "star" => Star(star),
+}
+
+/// The cables of hosts that may differ: lists for the first hosts, and one value for the rest.
+struct HostCables<'a> {
+    rate: Rate,
+    delay: Span,
+    rates: &'a [Rate],
+    delays: &'a [Span],
+}
+
+impl HostCables<'_> {
+    fn check(&self, hosts: u32) -> Result<(), ConfigError> {
+        check_delay("host_delay", self.delay)?;
+        for &delay in self.delays {
+            check_delay("host_delays", delay)?;
+        }
+        let lists = [
+            ("host_rates", self.rates.len()),
+            ("host_delays", self.delays.len()),
+        ];
+        for (field, values) in lists {
+            if values > hosts as usize {
+                let allowed = format!("at most {hosts} values, one for each host");
+                return Err(ConfigError::out_of_range(
+                    field,
+                    format!("{values} values"),
+                    allowed,
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&self, network: &mut Network, host: HostId, switch: NodeId) {
+        let rate = self.rates.get(host.index()).unwrap_or(&self.rate);
+        let delay = self.delays.get(host.index()).unwrap_or(&self.delay);
+        network.connect(host.node(), switch, *rate, *delay);
+    }
+}
+
+fn check_count(
+    field: &'static str,
+    value: u32,
+    allowed: RangeInclusive<u32>,
+) -> Result<(), ConfigError> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    let range = format!("{} to {}", allowed.start(), allowed.end());
+    Err(ConfigError::out_of_range(field, value, range))
+}
+
+fn check_delay(field: &'static str, delay: Span) -> Result<(), ConfigError> {
+    if delay <= MAX_DELAY {
+        return Ok(());
+    }
+    let allowed = format!("at most {MAX_DELAY}");
+    Err(ConfigError::out_of_range(field, delay, allowed))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! Star: hosts around one switch.
+//!
+//! The microbenchmarks of all papers and their testbeds are stars: senders and one receiver, often
+//! with delays of their own. The receiver is best the last host, which the lists leave out.
+
+use tidegate_units::{ConfigError, Rate, Span, settings};
+
+use super::{HostCables, MAX_HOSTS, check_count};
+use crate::network::{HostId, Network};
+
+settings! {
+    /// Settings of a star. The defaults are those of TCN's microbenchmark with eight senders and a
+    /// base RTT of 100 µs (section 4.3, figure 3).
+    pub struct Config {
+        /// How many hosts there are.
+        pub hosts: u32 = 9,
+        /// The speed of a host's cable.
+        pub host_rate: Rate = Rate::from_gbps(10),
+        /// How long a bit travels between a host and the switch.
+        pub host_delay: Span = Span::from_us(25),
+        /// Speeds of the first hosts' cables; hosts beyond the list have `host_rate`.
+        pub host_rates: Vec<Rate> = Vec::new(),
+        /// Delays of the first hosts' cables; hosts beyond the list have `host_delay`.
+        pub host_delays: Vec<Span> = Vec::new(),
+    }
+}
+
+impl Config {
+    /// Makes the network.
+    pub fn build(&self) -> Result<Network, ConfigError> {
+        check_count("hosts", self.hosts, 2..=MAX_HOSTS)?;
+        let cables = HostCables {
+            rate: self.host_rate,
+            delay: self.host_delay,
+            rates: &self.host_rates,
+            delays: &self.host_delays,
+        };
+        cables.check(self.hosts)?;
+        let mut network = Network::new(self.hosts, 1);
+        let switch = network.switch(0);
+        for host in 0..self.hosts {
+            cables.connect(&mut network, HostId(host), switch);
+        }
+        Ok(network)
+    }
+}

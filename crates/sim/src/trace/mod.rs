@@ -1,0 +1,4 @@
+//! What a run records for other tools to read.
+
+pub mod pcapng;
+pub mod wire;

@@ -1,0 +1,135 @@
+//! Sets of hosts as a setting.
+
+use std::fmt::Write;
+
+use tidegate_units::{ConfigError, ParseError, Setting};
+
+use crate::network::HostId;
+
+/// Some hosts: `all`, or numbers and ranges such as `0-7, 9`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Every host of the network.
+    All,
+    /// Ranges, the last host of each included.
+    Ranges(Vec<(u32, u32)>),
+}
+
+const ACCEPTED: &str = "all, or host numbers and ranges such as 0-7, 9";
+
+impl Hosts {
+    /// One host.
+    pub fn one(host: u32) -> Self {
+        Self::Ranges(vec![(host, host)])
+    }
+
+    /// The hosts in a network of `hosts`, in order and each once. An error names `field`.
+    pub(super) fn resolve(
+        &self,
+        field: &'static str,
+        hosts: u32,
+    ) -> Result<Vec<HostId>, ConfigError> {
+        let Self::Ranges(ranges) = self else {
+            return Ok((0..hosts).map(HostId).collect());
+        };
+        let known = |&(_, last): &(u32, u32)| last < hosts;
+        if ranges.is_empty() || !ranges.iter().all(known) {
+            let allowed = format!("hosts that exist: 0 to {}", hosts.saturating_sub(1));
+            return Err(ConfigError::out_of_range(field, self.write(), allowed));
+        }
+        let mut all: Vec<HostId> = ranges
+            .iter()
+            .flat_map(|&(first, last)| (first..=last).map(HostId))
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        Ok(all)
+    }
+
+    /// The host, if it is one. An error names `field`.
+    pub(super) fn only(&self, field: &'static str, hosts: u32) -> Result<HostId, ConfigError> {
+        match self.resolve(field, hosts)?[..] {
+            [host] => Ok(host),
+            _ => {
+                let allowed = "one host, such as 8";
+                Err(ConfigError::out_of_range(field, self.write(), allowed))
+            }
+        }
+    }
+}
+
+impl Setting for Hosts {
+    fn read(text: &str) -> Result<Self, ParseError> {
+        let unreadable = || ParseError::unreadable(text, ACCEPTED);
+        if text.trim() == "all" {
+            return Ok(Self::All);
+        }
+        let number = |text: &str| text.trim().parse::<u32>().map_err(|_| unreadable());
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let range = (number(first)?, number(last)?);
+            (range.0 <= range.1).then_some(range).ok_or_else(unreadable)
+        };
+        text.split(',')
+            .map(range)
+            .collect::<Result<_, _>>()
+            .map(Self::Ranges)
+    }
+
+    fn write(&self) -> String {
+        let Self::Ranges(ranges) = self else {
+            return "all".into();
+        };
+        let mut text = String::new();
+        for (first, last) in ranges {
+            let separator = if text.is_empty() { "" } else { ", " };
+            // Writing to a string does not fail.
+            let _ = write!(text, "{separator}{first}");
+            if first != last {
+                let _ = write!(text, "-{last}");
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_hosts_read_back_as_written() {
+        for text in ["all", "3", "0-7", "0-7, 9", "5, 1-2"] {
+            assert_eq!(Hosts::read(text).unwrap().write(), text);
+        }
+        assert_eq!(Hosts::read(" 1 - 2 ,4").unwrap().write(), "1-2, 4");
+        for text in ["", "7-0", "1,", "a", "-1", "1-2-3", "4294967296"] {
+            assert!(Hosts::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_come_in_order_and_once() {
+        let numbers = |text: &str| -> Vec<u32> {
+            let hosts = Hosts::read(text).unwrap().resolve("from", 10).unwrap();
+            hosts.iter().map(|host| host.0).collect()
+        };
+        assert_eq!(numbers("4-5, 0-1, 5"), [0, 1, 4, 5]);
+        assert_eq!(numbers("all").len(), 10);
+    }
+
+    #[test]
+    fn a_host_that_does_not_exist_is_named() {
+        let hosts = Hosts::read("0-10").unwrap();
+        assert_eq!(
+            hosts.resolve("from", 10),
+            Err(ConfigError::out_of_range(
+                "from",
+                "0-10",
+                "hosts that exist: 0 to 9"
+            ))
+        );
+        assert!(Hosts::All.only("to", 2).is_err());
+        assert_eq!(Hosts::one(9).only("to", 10), Ok(HostId(9)));
+    }
+}

@@ -1,0 +1,287 @@
+//! Workloads: which flows a run carries, as data, before it starts.
+//!
+//! A [`Traffic`] is a list of sources. Each makes its flows from a random stream of its own, so that
+//! adding one at the end leaves the others as they were; the flows are then merged by start time.
+//!
+//! | source | what it is |
+//! |---|---|
+//! | [`poisson`] | background traffic at a load, of [sizes](Sizes) from a table; [`Published`] has the papers' |
+//! | [`burst`] | incast: many hosts answer one at the same time |
+//! | [`long_lived`] | named flows, endless or not, limited in rate or not |
+//! | [`List`] | an exact list from a CSV file |
+//!
+//! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run ends.
+//!
+//! ```
+//! use tidegate_sim::workload::{Source, Traffic};
+//!
+//! let mut background = Source::named("ecn-sharp").unwrap();
+//! background.set("load", "0.6").unwrap();
+//! let mut query = Source::named("burst").unwrap();
+//! query.set("start", "100ms").unwrap();
+//! query.set("fan_in", "100").unwrap();
+//!
+//! let traffic = Traffic { sources: vec![background, query], probes: vec![] };
+//! let flows = traffic.flows(128, &|host| host.0 / 16, 1).unwrap();
+//! assert!(flows.is_sorted_by_key(|flow| flow.start));
+//! ```
+
+pub mod burst;
+mod draw;
+mod exact;
+mod hosts;
+mod list;
+mod load;
+pub mod long_lived;
+mod pattern;
+pub mod poisson;
+pub mod probe;
+mod published;
+mod service;
+mod size;
+mod text;
+mod window;
+
+pub use hosts::Hosts;
+pub use list::{Entry, List};
+pub use load::{Counts, LoadOn, MeanSize, Period};
+pub use pattern::Pattern;
+pub use probe::Probe;
+pub use published::Published;
+pub use service::Assignment;
+pub use size::{Distribution, Mean, Rounding, Sampler, Sizes, Table};
+pub use text::{Fault, LineError};
+pub use window::{Drain, Window};
+
+use std::fmt::{self, Display, Formatter};
+
+use tidegate_units::{ConfigError, Field, Setting, Settings};
+
+use crate::flow::Flow;
+use crate::network::HostId;
+
+/// The most flows of a source, and of all of them together: 4 GB of memory.
+const MOST_FLOWS: u64 = 100_000_000;
+
+/// Where a source is put: the network it sends through, and its random stream.
+pub(crate) struct Site<'a> {
+    hosts: u32,
+    rack: &'a dyn Fn(HostId) -> u32,
+    seed: u64,
+    place: u64,
+}
+
+/// Makes the enum of all sources that have settings, and the names by which they are known in files
+/// and on the command line.
+macro_rules! sources {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($module:ident),)*) => {
+        /// A source of flows.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Source {
+            /// An exact list, which has no settings.
+            List(List),
+            $($(#[$doc])* $variant($module::Config),)*
+        }
+
+        impl Source {
+            /// The names of the sources that have settings. [`Published::NAMES`] are further names,
+            /// of sets of parameters of `poisson`.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The default parameters of the source called `name`, or `None` if none is.
+            pub fn named(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => Published::read(name).ok().map(|set| Self::Poisson(set.config())),
+                }
+            }
+
+            /// The name of its kind.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Self::List(_) => "list",
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The fields that can be set.
+            pub fn fields(&self) -> &'static [Field] {
+                match self {
+                    Self::List(_) => &[],
+                    $(Self::$variant(_) => $module::Config::FIELDS,)*
+                }
+            }
+
+            /// Sets one field from text.
+            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
+                match self {
+                    Self::List(_) => Err(ConfigError::UnknownField {
+                        field: field.into(),
+                        known: &[],
+                    }),
+                    $(Self::$variant(config) => config.set(field, text),)*
+                }
+            }
+
+            /// The text form of one field, or `None` if there is no such field.
+            pub fn value(&self, field: &str) -> Option<String> {
+                match self {
+                    Self::List(_) => None,
+                    $(Self::$variant(config) => config.value(field),)*
+                }
+            }
+
+            fn flows(&self, site: &Site) -> Result<Vec<Flow>, Wrong> {
+                Ok(match self {
+                    Self::List(list) => {
+                        list.check(site.hosts).map_err(Wrong::Line)?;
+                        list.flows()
+                    }
+                    $(Self::$variant(config) => config.flows(site).map_err(Wrong::Setting)?,)*
+                })
+            }
+        }
+    };
+}
+
+sources! {
+    /// Many to one at once.
+    "burst" => Burst(burst),
+    /// Named flows.
+    "long-lived" => LongLived(long_lived),
+    /// Arrivals at random.
+    "poisson" => Poisson(poisson),
+}
+
+/// All that a run carries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// The sources of flows.
+    pub sources: Vec<Source>,
+    /// Pings beside them.
+    pub probes: Vec<probe::Config>,
+}
+
+/// A flow and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The flow.
+    pub flow: Flow,
+    /// The source, by its place in [`Traffic::sources`].
+    pub source: u32,
+    /// Its place among the flows of the source: for a list, the [`Entry`]. Results in the order of a
+    /// file are sorted by it.
+    pub index: u32,
+}
+
+impl Traffic {
+    /// The flows in order of start; of those that start together, in order of their sources, and
+    /// within one in the order in which it made them. `rack` tells the rack of a host.
+    pub fn flows(
+        &self,
+        hosts: u32,
+        rack: &dyn Fn(HostId) -> u32,
+        seed: u64,
+    ) -> Result<Vec<Flow>, Error> {
+        let planned = self.plan(hosts, rack, seed)?;
+        Ok(planned.into_iter().map(|planned| planned.flow).collect())
+    }
+
+    /// The same, with the source of each flow.
+    pub fn plan(
+        &self,
+        hosts: u32,
+        rack: &dyn Fn(HostId) -> u32,
+        seed: u64,
+    ) -> Result<Vec<Planned>, Error> {
+        let mut all = Vec::new();
+        for (source, number) in self.sources.iter().zip(0..) {
+            let site = Site {
+                hosts,
+                rack,
+                seed,
+                place: PLACES + u64::from(number),
+            };
+            let error = |wrong| Error {
+                source: source.name(),
+                number,
+                wrong,
+            };
+            let flows = source.flows(&site).map_err(error)?;
+            if (all.len() + flows.len()) as u64 > MOST_FLOWS {
+                return Err(error(Wrong::TooMany));
+            }
+            let planned = |(flow, index)| Planned {
+                flow,
+                source: number,
+                index,
+            };
+            all.extend(flows.into_iter().zip(0..).map(planned));
+        }
+        // Stable, so that what starts together keeps its order.
+        all.sort_by_key(|planned| planned.flow.start);
+        Ok(all)
+    }
+
+    /// The probes, in the order of their settings.
+    pub fn probes(&self, hosts: u32) -> Result<Vec<Probe>, Error> {
+        let site = Site {
+            hosts,
+            rack: &|_| 0,
+            seed: 0,
+            place: 0,
+        };
+        let mut all = Vec::new();
+        for (config, number) in self.probes.iter().zip(0..) {
+            let probes = config.probes(&site).map_err(|error| Error {
+                source: "probe",
+                number,
+                wrong: Wrong::Setting(error),
+            })?;
+            all.extend(probes);
+        }
+        Ok(all)
+    }
+}
+
+/// The first of the places of random streams that belong to sources. Ports count theirs from zero.
+const PLACES: u64 = 1 << 40;
+
+/// A source that cannot make its flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The name of its kind.
+    pub source: &'static str,
+    /// Its place among the sources, or among the probes, counted from 0.
+    pub number: u32,
+    /// What is wrong.
+    pub wrong: Wrong,
+}
+
+/// What is wrong with a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// A line of a list.
+    Line(LineError),
+    /// A setting.
+    Setting(ConfigError),
+    /// It would make more flows, with those before it, than a run can have.
+    TooMany,
+}
+
+impl Display for Error {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "source {} ({}): ", self.number, self.source)?;
+        match &self.wrong {
+            Wrong::Line(error) => Display::fmt(error, f),
+            Wrong::Setting(error) => Display::fmt(error, f),
+            Wrong::TooMany => write!(f, "more than {MOST_FLOWS} flows in all sources together"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests;

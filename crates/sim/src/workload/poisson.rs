@@ -1,0 +1,288 @@
+//! Flows at random: Poisson arrivals at a load, between random pairs, of random sizes.
+//!
+//! Independent Poisson processes, one for each sender or pair as in the papers' programs, add up to
+//! one Poisson process whose flows draw their pair. That one is made here, so that the cost does not
+//! depend on the number of pairs. Times, pairs, services and sizes have streams of their own: another
+//! load stretches the times and leaves the rest as it was.
+
+use tidegate_units::{ConfigError, Rate, Ratio, Rng, Setting, Span, Time, settings};
+
+use super::exact::quotient;
+use super::load::{Counts, Demand, LoadOn, MeanSize, Period};
+use super::pattern::{Pairs, Pattern};
+use super::service::{Assignment, Services};
+use super::size::{Mean, Rounding, Sampler, Sizes, Table};
+use super::{Hosts, MOST_FLOWS, Site};
+use crate::flow::Flow;
+use crate::network::HostId;
+
+settings! {
+    /// Parameters of Poisson arrivals.
+    pub struct Config {
+        /// The load, above 0. Above 1 it needs an end, as all arrivals do.
+        pub load: Ratio = Ratio::new(3, 5).expect("5 is not 0"),
+        /// The speed of the links that the load is a part of.
+        pub link: Rate = Rate::from_gbps(10),
+        /// The links that the load is of; `none` stands for the receiver's if there is one receiver,
+        /// and for the senders' otherwise.
+        pub load_on: Option<LoadOn> = None,
+        /// The bytes that make the load.
+        pub counts: Counts = Counts::Payload,
+        /// The mean size in the formula.
+        pub mean: MeanSize = MeanSize::Linear,
+        /// How exact the mean gap is.
+        pub period: Period = Period::Exact,
+        /// The speed of a rack's hosts over that of its links to the core, for a load on uplinks.
+        pub oversubscription: Ratio = Ratio::ONE,
+        /// The pairs that flows go between.
+        pub pattern: Pattern = Pattern::AllToAll,
+        /// The hosts that send.
+        pub from: Hosts = Hosts::All,
+        /// The hosts that receive.
+        pub to: Hosts = Hosts::All,
+        /// The sizes of flows. If there are several, a service has the one at its number modulo
+        /// their count.
+        pub sizes: Vec<Sizes> = vec![Sizes::Published(Table::WebSearch)],
+        /// How sizes are rounded; `none` stands for whole packets with a table of packets and whole
+        /// bytes with one of bytes.
+        pub rounding: Option<Rounding> = None,
+        /// Payload of a full packet, for tables of packets and for headers.
+        pub mss: u32 = 1460,
+        /// How a flow gets its service.
+        pub assignment: Assignment = Assignment::Fixed,
+        /// The number of services.
+        pub services: u16 = 1,
+        /// The number of the first service.
+        pub first_service: u8 = 0,
+        /// The weights of the services, if they are drawn by weight.
+        pub service_weights: Vec<u32> = Vec::new(),
+        /// The group that results are told apart by.
+        pub group: u8 = 0,
+        /// When arrivals begin; the first flow starts a gap later.
+        pub start: Span = Span::ZERO,
+        /// No flow starts at this time or later.
+        pub until: Option<Span> = None,
+        /// The number of flows. This or `until` must be given; what comes first ends the arrivals.
+        pub flows: Option<u64> = None,
+    }
+}
+
+/// The random streams of a source.
+struct Streams {
+    gaps: Rng,
+    pairs: Rng,
+    services: Rng,
+    sizes: Rng,
+}
+
+impl Streams {
+    fn new(site: &Site) -> Self {
+        let seed = Rng::new(site.seed, site.place).next_u64();
+        Self {
+            gaps: Rng::new(seed, 0),
+            pairs: Rng::new(seed, 1),
+            services: Rng::new(seed, 2),
+            sizes: Rng::new(seed, 3),
+        }
+    }
+}
+
+/// The sizes of one service.
+struct Class {
+    sampler: usize,
+    /// The part of its flows that are kept, in units of 2^−32.
+    kept: u64,
+}
+
+impl Config {
+    /// The flows, in order of start.
+    pub(super) fn flows(&self, site: &Site) -> Result<Vec<Flow>, ConfigError> {
+        self.check_end()?;
+        let pairs = Pairs::new(self.pattern, &self.from, &self.to, site)?;
+        let range = (self.first_service, self.services);
+        let services = Services::new(self.assignment, range, &self.service_weights, site.hosts)?;
+        let (samplers, means) = self.samplers()?;
+        let (classes, mean) = classes(&services, &means, &services.shares(&pairs));
+        let gap = self.demand().gap(mean, &pairs, site)?;
+
+        let most = self.flows.unwrap_or(u64::MAX);
+        if let Some(until) = self.until
+            && u128::from(most).min(gap.expected_in(until - self.start)) > u128::from(MOST_FLOWS)
+        {
+            let allowed = format!("an end before {MOST_FLOWS} flows are expected");
+            return Err(ConfigError::out_of_range("until", until, allowed));
+        }
+        let until = Time::ZERO + self.until.unwrap_or(Span::MAX);
+        let mut streams = Streams::new(site);
+        let mut now = Time::ZERO + self.start;
+        let mut flows = Vec::new();
+        while (flows.len() as u64) < most {
+            now += gap.draw(&mut streams.gaps);
+            if now >= until {
+                break;
+            }
+            let (src, dst, service) = draw_pair(&pairs, &services, &classes, &mut streams);
+            let sampler = &samplers[classes[usize::from(service)].sampler];
+            flows.push(Flow {
+                start: now,
+                // A flow without bytes would never be seen to end.
+                bytes: sampler.draw(&mut streams.sizes).max(1),
+                src,
+                dst,
+                rate: None,
+                service: services.number(service),
+                group: self.group,
+            });
+        }
+        if let (Some(count), None) = (self.flows, self.until)
+            && count > flows.len() as u64
+        {
+            let allowed = format!("at most {}, which start within 213 days", flows.len());
+            return Err(ConfigError::out_of_range("flows", count, allowed));
+        }
+        Ok(flows)
+    }
+
+    fn check_end(&self) -> Result<(), ConfigError> {
+        if self.load.numerator() == 0 {
+            let allowed = "above 0, such as 0.6";
+            return Err(ConfigError::out_of_range("load", self.load, allowed));
+        }
+        if self.flows.is_none() && self.until.is_none() {
+            if self.load > Ratio::ONE {
+                let allowed = "at most 1 without an end: set `flows` or `until`";
+                return Err(ConfigError::out_of_range("load", self.load, allowed));
+            }
+            let allowed = "a number of flows, or a time in `until`";
+            return Err(ConfigError::out_of_range("flows", "none", allowed));
+        }
+        if let Some(until) = self.until
+            && until <= self.start
+        {
+            let allowed = format!("later than `start`, {}", self.start);
+            return Err(ConfigError::out_of_range("until", until, allowed));
+        }
+        match self.flows {
+            Some(flows) if flows > MOST_FLOWS => {
+                let allowed = format!("at most {MOST_FLOWS}");
+                Err(ConfigError::out_of_range("flows", flows, allowed))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn demand(&self) -> Demand {
+        let natural = match self.pattern {
+            Pattern::AllToAll | Pattern::InterRack => LoadOn::Senders,
+            Pattern::AllToOne | Pattern::OneFromMany => LoadOn::Receivers,
+        };
+        Demand {
+            load: self.load,
+            on: self.load_on.unwrap_or(natural),
+            counts: self.counts,
+            period: self.period,
+            link: self.link,
+            oversubscription: self.oversubscription,
+            mss: self.mss,
+        }
+    }
+
+    /// What draws from each of `sizes`, and the means that the formula has for them.
+    fn samplers(&self) -> Result<(Vec<Sampler>, Vec<Mean>), ConfigError> {
+        if self.sizes.is_empty() {
+            let allowed = "at least one, such as web-search";
+            return Err(ConfigError::out_of_range("sizes", "", allowed));
+        }
+        let each = |sizes: &Sizes| {
+            let sampler = sizes.distribution().sampler(self.rounding, self.mss)?;
+            let mean = match self.mean {
+                MeanSize::Linear => sampler.linear_mean(),
+                MeanSize::Sampled => sampler.mean(),
+                MeanSize::Script => {
+                    let known = match sizes {
+                        Sizes::Published(table) => table.script_mean(),
+                        Sizes::Own(_) | Sizes::Uniform(..) => None,
+                    };
+                    let allowed = format!(
+                        "linear or sampled with {}; the packet tables have a mean in TCN's script",
+                        sizes.write()
+                    );
+                    let refused = || ConfigError::out_of_range("mean", self.mean.write(), allowed);
+                    Mean::whole(known.ok_or_else(refused)?)
+                }
+            };
+            Ok((sampler, mean))
+        };
+        self.sizes.iter().map(each).collect()
+    }
+}
+
+/// The services' sizes, and the mean size over all flows. `shares` are the parts of the services
+/// among the pairs.
+fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, Mean) {
+    let sampler = |service: u16| usize::from(services.number(service)) % means.len();
+    let mean = |service: u16| means[sampler(service)];
+    let all = || (0..services.count()).zip(shares);
+    if services.assignment() != Assignment::Pair {
+        let class = |service| Class {
+            sampler: sampler(service),
+            kept: 1 << 32,
+        };
+        let average = all()
+            .map(|(service, &share)| quotient(mean(service).units(), &[share], &[1 << 32]))
+            .map(|part| part.unwrap_or(u128::MAX))
+            .fold(0, u128::saturating_add);
+        let whole: u64 = shares.iter().sum();
+        // The shares were rounded down, so that they may miss a little of the whole.
+        let average = quotient(average, &[1 << 32], &[whole]).unwrap_or(u128::MAX);
+        let classes = (0..services.count()).map(class).collect();
+        return (classes, Mean::from_units(average));
+    }
+    // Each pair has the same bytes, so that it has flows in inverse proportion to their mean. A
+    // pair drawn uniformly is therefore kept with a probability of smallest mean / its mean; the
+    // sum of these, weighted by share, tells how many flows there are of the smallest mean's.
+    // Means in units of 2^−32 bytes; at most 2^82, as a size is at most 2^50.
+    let fixed = |service| {
+        let units = quotient(mean(service).units(), &[1 << 32], &[Mean::PER_BYTE]);
+        units.unwrap_or(u128::MAX).clamp(1, 1 << 82)
+    };
+    // Of services that no pair has, the mean does not matter. One that some pair has is always kept,
+    // so that a pair is soon found.
+    let used = all().filter(|&(_, &share)| share > 0);
+    let smallest = used.map(|(service, _)| fixed(service)).min().unwrap_or(1);
+    let class = |service| Class {
+        sampler: sampler(service),
+        kept: ((smallest << 32) / fixed(service)) as u64,
+    };
+    let classes: Vec<Class> = (0..services.count()).map(class).collect();
+    let (mut kept, mut whole) = (0_u128, 0_u128);
+    for (class, &share) in classes.iter().zip(shares) {
+        kept += u128::from(class.kept) * u128::from(share);
+        whole += u128::from(share) << 32;
+    }
+    // The mean over all flows is smallest / (kept / whole). Both are below 2^66.
+    let kept_part = ((kept << 32) / whole.max(1)) as u64;
+    let units = quotient(smallest, &[Mean::PER_BYTE], &[kept_part.max(1)]);
+    (classes, Mean::from_units(units.unwrap_or(u128::MAX)))
+}
+
+#[inline]
+fn draw_pair(
+    pairs: &Pairs,
+    services: &Services,
+    classes: &[Class],
+    streams: &mut Streams,
+) -> (HostId, HostId, u16) {
+    loop {
+        let (src, dst) = pairs.draw(&mut streams.pairs);
+        let service = services.draw(src, dst, &mut streams.services);
+        let kept = classes[usize::from(service)].kept;
+        // The stream of pairs is not asked where nothing is to be decided.
+        if kept >= 1 << 32 || u64::from(streams.pairs.next_u32()) < kept {
+            return (src, dst, service);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

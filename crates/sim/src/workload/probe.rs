@@ -1,0 +1,144 @@
+//! Ping probes: small packets at fixed times that measure the round trip and load nothing.
+
+use tidegate_units::{ConfigError, Setting, Span, Time, settings};
+
+use super::{Hosts, Site};
+use crate::network::HostId;
+
+/// A series of probes from one host to another and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The host that asks.
+    pub src: HostId,
+    /// The host that answers.
+    pub dst: HostId,
+    /// When the first leaves.
+    pub start: Time,
+    /// The time from one to the next.
+    pub every: Span,
+    /// How many; [`Probe::ENDLESS`] until the run ends.
+    pub count: u32,
+    /// The length of each as an IP packet, in both directions.
+    pub bytes: u32,
+    /// The service, which chooses the queue in the switches.
+    pub class: u8,
+}
+
+impl Probe {
+    /// A count that is never reached.
+    pub const ENDLESS: u32 = u32::MAX;
+}
+
+settings! {
+    /// Parameters of probes: from each sender to the receiver.
+    pub struct Config {
+        /// The hosts that ask.
+        pub from: Hosts = Hosts::one(0),
+        /// The host that answers.
+        pub to: Hosts = Hosts::one(1),
+        /// When the first leaves.
+        pub start: Span = Span::ZERO,
+        /// The time from one to the next.
+        pub every: Span = Span::from_ms(1),
+        /// How many; `none` for as many as the run takes.
+        pub count: Option<u32> = None,
+        /// The length of each as an IP packet, in both directions: `ping` sends 84.
+        pub bytes: u32 = 84,
+        /// The service, which chooses the queue in the switches.
+        pub class: u8 = 0,
+    }
+}
+
+impl Config {
+    /// The series, one for each sender.
+    pub(super) fn probes(&self, site: &Site) -> Result<Vec<Probe>, ConfigError> {
+        let from = self.from.resolve("from", site.hosts)?;
+        let dst = self.to.only("to", site.hosts)?;
+        if from.contains(&dst) {
+            let allowed = format!("hosts other than the receiver, {dst}");
+            return Err(ConfigError::out_of_range(
+                "from",
+                self.from.write(),
+                allowed,
+            ));
+        }
+        if self.every == Span::ZERO {
+            return Err(ConfigError::out_of_range("every", "0ps", "above zero"));
+        }
+        if self.count == Some(0) {
+            return Err(ConfigError::out_of_range("count", 0, "at least 1, or none"));
+        }
+        if !(28..=65_535).contains(&self.bytes) {
+            let allowed = "28, the headers of IP and ICMP, to 65535";
+            return Err(ConfigError::out_of_range("bytes", self.bytes, allowed));
+        }
+        let probe = |src| Probe {
+            src,
+            dst,
+            start: Time::ZERO + self.start,
+            every: self.every,
+            count: self.count.unwrap_or(Probe::ENDLESS),
+            bytes: self.bytes,
+            class: self.class,
+        };
+        Ok(from.into_iter().map(probe).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Settings;
+
+    use super::*;
+
+    fn probes(settings: &[(&str, &str)]) -> Result<Vec<Probe>, ConfigError> {
+        let mut config = Config::default();
+        for (field, text) in settings {
+            config.set(field, text)?;
+        }
+        config.probes(&Site {
+            hosts: 4,
+            rack: &|_| 0,
+            seed: 1,
+            place: 0,
+        })
+    }
+
+    #[test]
+    fn each_sender_has_its_series() {
+        let found = probes(&[
+            ("from", "0-1"),
+            ("to", "3"),
+            ("class", "2"),
+            ("start", "1ms"),
+        ]);
+        let expected = |src| Probe {
+            src: HostId(src),
+            dst: HostId(3),
+            start: Time::from_ms(1),
+            every: Span::from_ms(1),
+            count: Probe::ENDLESS,
+            bytes: 84,
+            class: 2,
+        };
+        assert_eq!(found, Ok(vec![expected(0), expected(1)]));
+    }
+
+    #[test]
+    fn probes_that_cannot_be_are_refused() {
+        for (field, text) in [
+            ("from", "0-1"),
+            ("to", "0-1"),
+            ("to", "4"),
+            ("every", "0s"),
+            ("count", "0"),
+            ("bytes", "27"),
+            ("bytes", "65536"),
+        ] {
+            match probes(&[(field, text)]) {
+                Err(ConfigError::OutOfRange { field: named, .. }) => assert_eq!(named, field),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

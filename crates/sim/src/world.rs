@@ -1,0 +1,221 @@
+//! A world: network and hosts under one calendar, and the two engines that move it.
+
+use tidegate_units::{ConfigError, Span, Time};
+
+use crate::calendar::buckets::Bucket;
+use crate::calendar::sort::ByTime;
+use crate::calendar::{Buckets, Goal, Heap};
+use crate::fabric::{Fabric, LinkView};
+use crate::hosts::Hosts;
+use crate::network::LinkId;
+use crate::routes::Routes;
+use crate::setup::Setup;
+
+/// What moves a world.
+pub(crate) trait Engine: Sized {
+    /// A world at time zero.
+    fn new(setup: &Setup) -> Result<Self, ConfigError>;
+
+    /// Does everything that happens before `until`, or a part of it: enough to look at the world
+    /// once in a while.
+    fn advance(&mut self, until: Time) -> Progress;
+
+    /// The time up to which everything has happened.
+    fn now(&self) -> Time;
+
+    fn hosts(&self) -> &Hosts;
+
+    fn hosts_mut(&mut self) -> &mut Hosts;
+
+    /// Reads a link's port and counters.
+    fn link(&self, link: LinkId) -> LinkView<'_>;
+}
+
+/// How far an engine came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Some of the work is done.
+    Going,
+    /// Everything before the given time is done.
+    Reached,
+    /// Nothing will ever happen again.
+    Silent,
+}
+
+/// The fast engine: buckets of time, see [`Buckets`].
+pub(crate) struct BucketEngine {
+    fabric: Fabric<Buckets>,
+    hosts: Hosts,
+    now: Time,
+    /// What arrives now.
+    bucket: Bucket,
+    by_time: ByTime,
+    /// Whether packets arrive at a host in the order in which they left for it.
+    arrive_in_order: bool,
+}
+
+impl Engine for BucketEngine {
+    fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+        let calendar = Buckets::new(setup.lookahead(), setup.horizon());
+        let mut fabric = Fabric::new(setup, calendar)?;
+        let mut hosts = Hosts::new(setup, routes)?;
+        hosts.start_probes(&mut fabric);
+        Ok(Self {
+            fabric,
+            hosts,
+            now: Time::ZERO,
+            bucket: Bucket::default(),
+            by_time: ByTime::default(),
+            arrive_in_order: setup.host_delay.values.is_empty(),
+        })
+    }
+
+    fn advance(&mut self, until: Time) -> Progress {
+        let end = self.fabric.calendar.end();
+        let stop = end.min(until);
+        self.work(stop);
+        self.now = stop;
+        if stop < end {
+            return Progress::Reached;
+        }
+        self.fabric.calendar.turn();
+        if self.fabric.is_quiet() {
+            let arrival = self.fabric.calendar.earliest().unwrap_or(Time::MAX);
+            let next = arrival.min(self.hosts.next_at());
+            if next == Time::MAX {
+                return Progress::Silent;
+            }
+            if next >= self.fabric.calendar.end() {
+                let skipped = next.min(until);
+                self.fabric.calendar.skip_to(skipped);
+                self.now = self.fabric.calendar.begin();
+            }
+        }
+        if self.now >= until {
+            Progress::Reached
+        } else {
+            Progress::Going
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    fn hosts_mut(&mut self) -> &mut Hosts {
+        &mut self.hosts
+    }
+
+    fn link(&self, link: LinkId) -> LinkView<'_> {
+        self.fabric.view(link)
+    }
+}
+
+impl BucketEngine {
+    /// Does what happens in the open bucket before `stop`.
+    fn work(&mut self, stop: Time) {
+        let Self { fabric, hosts, .. } = self;
+        let slot = (fabric.calendar.begin(), fabric.calendar.width());
+        fabric.calendar.take(stop, &mut self.bucket);
+        fabric.serve(&self.bucket.switches, stop);
+        hosts.take_dropped(fabric);
+        let answers_only =
+            self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());
+        if answers_only {
+            // What arrives at a host comes from one link, in order already.
+            for arrival in &self.bucket.hosts {
+                hosts.deliver(fabric, arrival);
+            }
+        } else {
+            let arrivals = self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets);
+            for arrival in arrivals {
+                while hosts.next_at() <= arrival.at {
+                    hosts.wake(fabric);
+                }
+                hosts.deliver(fabric, arrival);
+            }
+        }
+        if !self.bucket.hosts.is_empty() {
+            hosts.progress_at = stop;
+        }
+        while hosts.next_at() < stop {
+            hosts.wake(fabric);
+        }
+        fabric.drain(stop);
+        hosts.take_dropped(fabric);
+    }
+}
+
+/// The reference engine: one event at a time. Every arrival is taken from a heap, and every start of
+/// a transmission happens when it is due, found by asking all ports.
+pub(crate) struct HeapEngine {
+    fabric: Fabric<Heap>,
+    hosts: Hosts,
+    now: Time,
+}
+
+impl Engine for HeapEngine {
+    fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+        let mut fabric = Fabric::new(setup, Heap::default())?;
+        let mut hosts = Hosts::new(setup, routes)?;
+        hosts.start_probes(&mut fabric);
+        Ok(Self {
+            fabric,
+            hosts,
+            now: Time::ZERO,
+        })
+    }
+
+    fn advance(&mut self, until: Time) -> Progress {
+        let departure = self.fabric.next_start().unwrap_or(Time::MAX);
+        let arrival = self.fabric.calendar.next_at().unwrap_or(Time::MAX);
+        let own = self.hosts.next_at();
+        let next = departure.min(own).min(arrival);
+        if next >= until {
+            self.now = until;
+            return if next == Time::MAX {
+                Progress::Silent
+            } else {
+                Progress::Reached
+            };
+        }
+        self.now = next;
+        if departure <= next {
+            self.fabric.drain(next + Span::from_ps(1));
+        } else if own <= next {
+            self.hosts.wake(&mut self.fabric);
+        } else if let Some((arrival, goal)) = self.fabric.calendar.pop() {
+            match goal {
+                Goal::Host => {
+                    self.hosts.deliver(&mut self.fabric, &arrival);
+                    self.hosts.progress_at = next;
+                }
+                Goal::Switch => self.fabric.arrive(&arrival),
+            }
+        }
+        self.hosts.take_dropped(&mut self.fabric);
+        Progress::Going
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn hosts(&self) -> &Hosts {
+        &self.hosts
+    }
+
+    fn hosts_mut(&mut self) -> &mut Hosts {
+        &mut self.hosts
+    }
+
+    fn link(&self, link: LinkId) -> LinkView<'_> {
+        self.fabric.view(link)
+    }
+}
