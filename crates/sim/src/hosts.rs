@@ -354,7 +354,8 @@ impl Hosts {
         let Tally {
             finished, broken, ..
         } = self.tally;
-        finished + broken >= self.to_finish || enough.is_some_and(|enough| finished >= enough)
+        let all = self.to_finish > 0 && finished + broken >= self.to_finish;
+        all || enough.is_some_and(|enough| finished >= enough)
     }
 
     /// When the last flow finished or broke, or the one that made them `enough`.
