@@ -15,6 +15,8 @@ use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 use crate::calendar::sort::ByPlace;
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
+use crate::observe::link::{PAUSE_FRAME, PauseClock};
+use crate::observe::port::Watched;
 use crate::packet::{EndId, Packet};
 use crate::setup::{Ports, Setup};
 use crate::slab::Slab;
@@ -29,6 +31,8 @@ pub(crate) struct Fabric<C> {
     wires: Vec<Wire>,
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
+    /// How long each link was paused.
+    pauses: Vec<PauseClock>,
     nodes: Vec<Node>,
     /// Links of switches whose ports hold packets and are served bucket by bucket.
     busy: Vec<LinkId>,
@@ -96,7 +100,9 @@ pub(crate) struct LinkView<'a> {
     /// What it has carried.
     pub count: LinkCount,
     /// Its port, unless it leaves an ideal host.
-    pub port: Option<&'a dyn Egress>,
+    pub port: Option<&'a (dyn Egress + 'static)>,
+    /// How long it was paused.
+    pub pauses: PauseClock,
 }
 
 /// The ports of a node share a buffer.
@@ -114,9 +120,6 @@ struct Node {
     /// Classes that ingress accounting tells apart.
     classes: u16,
 }
-
-/// Bytes of a pause frame (IEEE 802.1Qbb).
-const PAUSE_FRAME: u32 = 64;
 
 impl<C: Calendar> Fabric<C> {
     pub(crate) fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
@@ -146,7 +149,14 @@ impl<C: Calendar> Fabric<C> {
                         non_ect: ports.non_ect,
                         ..config
                     };
-                    Some(egress::build(&config, &ports.marking, &ports.scheduling)?)
+                    let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
+                    let link_id = LinkId(index as u32);
+                    Some(if setup.observe.ports.has(link_id) {
+                        let window = setup.observe.window;
+                        Box::new(Watched::new(port, link_id, link.rate, window))
+                    } else {
+                        port
+                    })
                 }
             };
             ports.push(made);
@@ -179,6 +189,7 @@ impl<C: Calendar> Fabric<C> {
             packets: Slab::new(),
             ways: Vec::new(),
             wires: wires.collect(),
+            pauses: vec![PauseClock::default(); ports.len()],
             by_place: ByPlace::new(ports.len().max(nodes.len())),
             is_coupled: nodes.iter().any(|node| node.is_coupled),
             ports,
@@ -551,6 +562,11 @@ impl<C: Calendar> Fabric<C> {
         if was_paused == is_paused {
             return;
         }
+        if is_paused {
+            self.pauses[link.index()].stop(now);
+        } else {
+            self.pauses[link.index()].resume(now);
+        }
         let node_id = wire.node;
         if self.nodes[node_id as usize].is_coupled {
             self.settle(node_id, now);
@@ -573,6 +589,7 @@ impl<C: Calendar> Fabric<C> {
                 pauses: wire.pauses_heard,
             },
             port: self.ports[link.index()].as_deref(),
+            pauses: self.pauses[link.index()],
         }
     }
 

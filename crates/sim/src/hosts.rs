@@ -24,7 +24,7 @@ use crate::workload::Probe;
 
 /// All hosts.
 pub(crate) struct Hosts {
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     /// Places of connections that are over, by the time since when. A place is taken again only a
     /// while later, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(Time, u32)>>,
@@ -35,7 +35,7 @@ pub(crate) struct Hosts {
     next_at: Time,
     pub(crate) flows: Vec<Flow>,
     /// Flows that have started.
-    started: usize,
+    pub(crate) started: usize,
     pub(crate) results: Vec<FlowResult>,
     /// Segments that do not fit into their packets.
     wholes: Slab<Segment>,
@@ -125,7 +125,7 @@ const PLACE_OF_PATHS: u64 = 1 << 40;
 const PLACE_OF_DELAYS: u64 = 2 << 40;
 
 /// A size that no run reaches, and that can be added to.
-const ENDLESS: u64 = 1 << 62;
+pub(crate) const ENDLESS: u64 = 1 << 62;
 
 impl Hosts {
     pub(crate) fn new(setup: &Setup, routes: Routes) -> Result<Self, ConfigError> {
@@ -355,7 +355,8 @@ impl Hosts {
         let Tally {
             finished, broken, ..
         } = self.tally;
-        finished + broken >= self.to_finish || enough.is_some_and(|enough| finished >= enough)
+        let all = self.to_finish > 0 && finished + broken >= self.to_finish;
+        all || enough.is_some_and(|enough| finished >= enough)
     }
 
     /// When the last flow finished or broke, or the one that made them `enough`.
@@ -674,7 +675,7 @@ impl Hosts {
     /// Makes a connection for a flow and returns its place.
     fn open<C: Calendar>(&mut self, fabric: &mut Fabric<C>, number: usize) -> u32 {
         let flow = self.flows[number];
-        let numbers = Rng::new(self.rules.seed, PLACE_OF_PATHS + number as u64).next_u64();
+        let numbers = path_hash(self.rules.seed, number);
         let transports = &self.rules.transports;
         let transport = transports
             .get(usize::from(flow.group))
@@ -700,7 +701,7 @@ impl Hosts {
             self.connections.push(connection);
             self.connections.len() as u32 - 1
         };
-        let delay = self.host_delay(number);
+        let delay = host_delay(&self.rules.host_delay, self.rules.seed, number);
         let delays = match self.rules.host_delay.packets {
             Delayed::Both => [delay; 2],
             Delayed::Data => [delay, Span::ZERO],
@@ -776,17 +777,22 @@ impl Hosts {
             }
         }
     }
+}
 
-    /// What hosts add to the way of a flow's packets.
-    fn host_delay(&self, number: usize) -> Span {
-        let values = &self.rules.host_delay.values;
-        if values.is_empty() {
-            return Span::ZERO;
-        }
-        let draw = Rng::new(self.rules.seed, PLACE_OF_DELAYS + number as u64).next_u32();
-        let index = (u64::from(draw) * values.len() as u64) >> 32;
-        values[index as usize]
+/// The number that chooses the path of a flow's connection.
+pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
+    Rng::new(seed, PLACE_OF_PATHS + flow as u64).next_u64()
+}
+
+/// What hosts add to the way of a flow's packets.
+pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
+    let values = &delays.values;
+    if values.is_empty() {
+        return Span::ZERO;
     }
+    let draw = Rng::new(seed, PLACE_OF_DELAYS + flow as u64).next_u32();
+    let index = (u64::from(draw) * values.len() as u64) >> 32;
+    values[index as usize]
 }
 
 /// The shortest time for which a timer is ever set.

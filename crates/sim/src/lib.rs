@@ -12,6 +12,7 @@ pub mod flow;
 mod hosts;
 pub mod ideal;
 pub mod network;
+pub mod observe;
 mod packet;
 pub mod result;
 pub mod routes;

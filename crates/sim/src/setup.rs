@@ -7,6 +7,7 @@ use tidegate_units::{ConfigError, Span, Time, choices};
 
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::observe::Observe;
 use crate::routes::Ecmp;
 use crate::workload::Probe;
 
@@ -38,6 +39,8 @@ pub struct Setup {
     pub host_delay: HostDelay,
     /// How switches choose between ways of equal length.
     pub ecmp: Ecmp,
+    /// What is observed besides the results.
+    pub observe: Observe,
     /// When the run ends.
     pub stop: Stop,
     /// The seed of everything random.
@@ -236,6 +239,7 @@ impl Setup {
             let allowed = "flows in the order of their start";
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
         }
+        self.observe.check(self)?;
         self.transports.iter().try_for_each(|transport| {
             let payload = match transport {
                 Transport::Dcqcn(config) => config.payload,
