@@ -34,8 +34,11 @@ pub(crate) enum Content {
 }
 
 /// A capture of some links of a run, in the order in which packets begin to leave.
+///
+/// A file that cannot be written to does not stop the run: [`finish`](Self::finish) tells.
 pub struct LinkCapture<W: Write> {
     file: Capture<W>,
+    failure: Option<io::Error>,
     links: Vec<(LinkId, Interface)>,
     /// Payload of full packets, the unit in which RoCE counts.
     payload: u32,
@@ -44,7 +47,7 @@ pub struct LinkCapture<W: Write> {
     noted: u64,
 }
 
-/// Ordered by time, and then by when it was noted.
+/// Ordered by time, then by link, and then by when it was noted.
 struct Ahead {
     at: Time,
     noted: u64,
@@ -63,52 +66,22 @@ impl<W: Write> LinkCapture<W> {
     pub fn new(out: W, comment: &str, network: &Network, links: &[LinkId]) -> io::Result<Self> {
         let mut file = Capture::new(out, comment, Payload::Omitted)?;
         let links = links.iter().map(|&id| {
-            let link = network.link(id);
+            let Some(link) = network.links().get(id.index()) else {
+                let message = format!("there is no link {id} to capture");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            };
             let name = format!("{} -> {}", network.name(link.from), network.name(link.to));
             Ok((id, file.add_link(&name)?))
         });
         let links = links.collect::<io::Result<Vec<_>>>()?;
         Ok(Self {
             file,
+            failure: None,
             links,
             payload: 1000,
             ahead: BinaryHeap::new(),
             noted: 0,
         })
-    }
-
-    /// The captured links.
-    pub(crate) fn links(&self) -> Vec<LinkId> {
-        self.links.iter().map(|(link, _)| *link).collect()
-    }
-
-    /// The payload of DCQCN's full packets.
-    pub(crate) const fn set_payload(&mut self, payload: u32) {
-        self.payload = payload;
-    }
-
-    /// A packet begins to leave at `at`.
-    pub(crate) fn note(&mut self, at: Time, link: LinkId, shown: Shown) {
-        self.ahead.push(Reverse(Ahead {
-            at,
-            noted: self.noted,
-            link,
-            shown,
-        }));
-        self.noted += 1;
-    }
-
-    /// Writes what left before `now`.
-    pub(crate) fn write(&mut self, now: Time) -> io::Result<()> {
-        while let Some(Reverse(first)) = self.ahead.peek()
-            && first.at < now
-        {
-            let Some(Reverse(first)) = self.ahead.pop() else {
-                break;
-            };
-            self.write_one(&first)?;
-        }
-        Ok(())
     }
 
     fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
@@ -158,16 +131,67 @@ impl<W: Write> LinkCapture<W> {
         self.file.packet(interface, ahead.at, &view)
     }
 
-    /// Writes the rest and gives the file back.
+    /// Writes the rest and gives the file back, or tells what went wrong first.
     pub fn finish(mut self) -> io::Result<W> {
-        self.write(Time::MAX)?;
-        self.file.finish()
+        self.write(Time::MAX);
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => self.file.finish(),
+        }
+    }
+}
+
+/// What a run tells a capture.
+pub(crate) trait Recorder {
+    /// The captured links.
+    fn links(&self) -> Vec<LinkId>;
+
+    /// The payload of DCQCN's full packets.
+    fn set_payload(&mut self, payload: u32);
+
+    /// A packet begins to leave at `at`.
+    fn note(&mut self, at: Time, link: LinkId, shown: Shown);
+
+    /// Everything that leaves before `now` was noted.
+    fn write(&mut self, now: Time);
+}
+
+impl<W: Write> Recorder for LinkCapture<W> {
+    fn links(&self) -> Vec<LinkId> {
+        self.links.iter().map(|(link, _)| *link).collect()
+    }
+
+    fn set_payload(&mut self, payload: u32) {
+        self.payload = payload;
+    }
+
+    fn note(&mut self, at: Time, link: LinkId, shown: Shown) {
+        self.ahead.push(Reverse(Ahead {
+            at,
+            noted: self.noted,
+            link,
+            shown,
+        }));
+        self.noted += 1;
+    }
+
+    fn write(&mut self, now: Time) {
+        while let Some(Reverse(first)) = self.ahead.peek()
+            && first.at < now
+        {
+            let Some(Reverse(first)) = self.ahead.pop() else {
+                break;
+            };
+            if self.failure.is_none() {
+                self.failure = self.write_one(&first).err();
+            }
+        }
     }
 }
 
 impl Ahead {
-    const fn key(&self) -> (Time, u64) {
-        (self.at, self.noted)
+    const fn key(&self) -> (Time, LinkId, u64) {
+        (self.at, self.link, self.noted)
     }
 }
 

@@ -57,6 +57,10 @@ pub(crate) struct Fabric<C> {
 
 /// A link as the packet path needs it.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
 struct Wire {
     delay: Span,
     byte_time: ByteTime,

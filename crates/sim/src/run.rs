@@ -1,17 +1,19 @@
 //! A run from the first flow to the end, and what it leaves behind.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_units::{ConfigError, Span, Time};
 
+use crate::capture::{LinkCapture, Recorder};
 use crate::fabric::LinkCount;
 use crate::hosts::Tally;
 use crate::network::LinkId;
 use crate::observe::Observations;
 use crate::observe::watch::Watch;
 use crate::result::FlowResult;
-use crate::setup::Setup;
+use crate::setup::{Setup, Transport};
 use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
 
 /// What a run left behind.
@@ -51,17 +53,42 @@ pub enum End {
 
 /// Runs a set-up. It ends early, with what is finished, once `interrupt` is set.
 pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt)
+    run_on::<BucketEngine>(setup, interrupt, None)
+}
+
+/// Runs a set-up and captures some of its links. The capture does not change the outcome.
+pub fn run_captured<W: Write>(
+    setup: &Setup,
+    interrupt: &AtomicBool,
+    capture: &mut LinkCapture<W>,
+) -> Result<Outcome, ConfigError> {
+    run_on::<BucketEngine>(setup, interrupt, Some(capture))
 }
 
 /// Runs a set-up on the reference engine: the same outcome, event by event.
 pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
-    run_on::<HeapEngine>(setup, interrupt)
+    run_on::<HeapEngine>(setup, interrupt, None)
 }
 
-fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
+fn run_on<E: Engine>(
+    setup: &Setup,
+    interrupt: &AtomicBool,
+    mut recorder: Option<&mut dyn Recorder>,
+) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
+    if let Some(recorder) = &mut recorder {
+        check_links(setup, &recorder.links())?;
+        engine.capture(&recorder.links());
+        let payloads = setup
+            .transports
+            .iter()
+            .filter_map(|transport| match transport {
+                Transport::Dcqcn(config) => Some(config.payload),
+                Transport::Tcp(_) => None,
+            });
+        payloads.for_each(|payload| recorder.set_payload(payload));
+    }
     let mut watch = Watch::new(setup, &engine)?;
     let end = loop {
         // Looks at every moment that the next step would pass.
@@ -72,6 +99,9 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
             watch.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
+        if let Some(recorder) = &mut recorder {
+            engine.record(*recorder);
+        }
         let hosts = engine.hosts();
         if hosts.has_finished(setup.stop.finished) {
             break End::Finished;
@@ -121,6 +151,18 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
         end,
         observed,
     })
+}
+
+/// Checks that the links to be captured exist.
+fn check_links(setup: &Setup, links: &[LinkId]) -> Result<(), ConfigError> {
+    let count = setup.network.links().len();
+    match links.iter().find(|link| link.index() >= count) {
+        Some(link) => {
+            let allowed = format!("a link below {count}");
+            Err(ConfigError::out_of_range("capture", link, allowed))
+        }
+        None => Ok(()),
+    }
 }
 
 impl Outcome {

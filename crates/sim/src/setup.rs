@@ -184,6 +184,57 @@ impl Default for Stop {
 }
 
 impl Setup {
+    /// A run of these flows with all else as usual: FIFO ports of 300 KB that mark above 65 packets,
+    /// DCTCP on connections that are open already, and seed 1.
+    ///
+    /// # Panics
+    ///
+    /// Never: the names are those of parts that exist.
+    pub fn new(network: Network, flows: Vec<Flow>) -> Self {
+        let known = "there is a part of this name";
+        let mut buffer = buffer::Config::named("per-port").expect(known);
+        buffer.set("limit", "300KB").expect(known);
+        let mut marking = mark::Config::named("queue-red").expect(known);
+        marking.set("threshold", "65pkts").expect(known);
+        let stack = Stack {
+            config: tidegate_transport::Config::profile("tcn-sim").expect(known),
+            rule: window::Config::named("dctcp").expect(known),
+        };
+        let mut setup = Self {
+            network,
+            flows,
+            paths: Vec::new(),
+            probes: Vec::new(),
+            switch: Ports {
+                marking,
+                scheduling: sched::Config::named("fifo").expect(known),
+                buffer,
+                non_ect: NonEct::Pass,
+            },
+            nic: None,
+            transports: Vec::new(),
+            accounting: Accounting::default(),
+            opening: Opening::Ready,
+            tagging: None,
+            host_delay: HostDelay::default(),
+            ecmp: Ecmp::PerNode,
+            observe: Observe::default(),
+            stop: Stop::default(),
+            seed: 1,
+        };
+        setup.set_tcp(&stack);
+        setup
+    }
+
+    /// Has all hosts speak this TCP, as senders and as receivers.
+    pub fn set_tcp(&mut self, stack: &Stack) {
+        let tcp = Tcp {
+            source: stack.clone(),
+            sink: stack.clone(),
+        };
+        self.transports = vec![Transport::Tcp(Box::new(tcp))];
+    }
+
     /// Checks what can be told before anything is built.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.network.check()?;

@@ -5,6 +5,7 @@ use tidegate_units::{ConfigError, Span, Time};
 use crate::calendar::buckets::Bucket;
 use crate::calendar::sort::ByTime;
 use crate::calendar::{Buckets, Goal, Heap};
+use crate::capture::Recorder;
 use crate::fabric::{Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
@@ -35,6 +36,12 @@ pub(crate) trait Engine: Sized {
 
     fn hosts_mut(&mut self) -> &mut Hosts;
 
+    /// Tells a capture what has left since it last heard.
+    fn record(&mut self, recorder: &mut dyn Recorder);
+
+    /// Has these links captured.
+    fn capture(&mut self, links: &[LinkId]);
+
     /// Reads a link's port and counters.
     fn link(&self, link: LinkId) -> LinkView<'_>;
 }
@@ -48,6 +55,13 @@ pub(crate) enum Progress {
     Reached,
     /// Nothing will ever happen again.
     Silent,
+}
+
+/// Tells a capture what has left, while all of it is still on its way.
+fn record<C>(fabric: &mut Fabric<C>, hosts: &Hosts, recorder: &mut dyn Recorder) {
+    for (at, link, packet) in fabric.seen.drain(..) {
+        recorder.note(at, link, hosts.show(&fabric.packets[packet]));
+    }
 }
 
 /// The fast engine: buckets of time, see [`Buckets`].
@@ -128,6 +142,15 @@ impl Engine for BucketEngine {
 
     fn hosts_mut(&mut self) -> &mut Hosts {
         &mut self.hosts
+    }
+
+    fn record(&mut self, recorder: &mut dyn Recorder) {
+        record(&mut self.fabric, &self.hosts, recorder);
+        recorder.write(self.now);
+    }
+
+    fn capture(&mut self, links: &[LinkId]) {
+        self.fabric.capture_links(links);
     }
 
     fn link(&self, link: LinkId) -> LinkView<'_> {
@@ -243,6 +266,15 @@ impl Engine for HeapEngine {
 
     fn hosts_mut(&mut self) -> &mut Hosts {
         &mut self.hosts
+    }
+
+    fn record(&mut self, recorder: &mut dyn Recorder) {
+        record(&mut self.fabric, &self.hosts, recorder);
+        recorder.write(self.now);
+    }
+
+    fn capture(&mut self, links: &[LinkId]) {
+        self.fabric.capture_links(links);
     }
 
     fn link(&self, link: LinkId) -> LinkView<'_> {

@@ -1,0 +1,135 @@
+//! A run's links as Wireshark sees them, against what the run itself has counted.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use tidegate_dataplane::{buffer, mark, sched};
+use tidegate_sim::capture::LinkCapture;
+use tidegate_sim::run::{run, run_captured};
+use tidegate_sim::setup::{Opening, Stack};
+use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
+use tidegate_transport::{Config, window};
+use tidegate_units::{Rate, Span, Time};
+
+/// Six hosts send to a seventh through a port that marks and, being short, drops.
+fn incast() -> Setup {
+    let mut network = Network::new(7, 1);
+    for host in 0..7 {
+        let switch = network.switch(0);
+        network.connect(NodeId(host), switch, Rate::from_gbps(10), Span::from_us(10));
+    }
+    let flow = |host| Flow {
+        start: Time::from_us(u64::from(host)),
+        bytes: 400_000,
+        src: HostId(host),
+        dst: HostId(6),
+        rate: None,
+        service: 0,
+        group: 0,
+    };
+    let mut setup = Setup::new(network, (0..6).map(flow).collect());
+    setup.switch.marking = mark::Config::named("queue-red").unwrap();
+    setup.switch.marking.set("threshold", "30KB").unwrap();
+    setup.switch.scheduling = sched::Config::named("fifo").unwrap();
+    setup.switch.buffer = buffer::Config::named("per-port").unwrap();
+    setup.switch.buffer.set("limit", "48KB").unwrap();
+    let stack = Stack {
+        config: Config::profile("tcn-testbed").unwrap(),
+        rule: window::Config::named("dctcp").unwrap(),
+    };
+    setup.set_tcp(&stack);
+    setup.opening = Opening::Handshake;
+    setup
+}
+
+/// To the receiver, and back from it.
+const LINKS: [LinkId; 2] = [LinkId(13), LinkId(12)];
+
+fn captured(setup: &Setup, name: &str) -> (Outcome, Vec<Vec<String>>) {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let file = fs::File::create(&path).unwrap();
+    let mut capture = LinkCapture::new(file, "incast", &setup.network, &LINKS).unwrap();
+    let outcome = run_captured(setup, &AtomicBool::new(false), &mut capture).unwrap();
+    capture.finish().unwrap();
+    let names = [
+        "frame.interface_name",
+        "ip.dsfield.ecn",
+        "tcp.flags.syn",
+        "tcp.flags.ece",
+        "tcp.flags.cwr",
+        "tcp.options.sack_le",
+        "ip.checksum.status",
+        "_ws.malformed",
+        "frame.time_epoch",
+    ];
+    let output = Command::new("tshark")
+        .args(["-n", "-r", path.to_str().unwrap(), "-T", "fields"])
+        .args(["-o", "ip.check_checksum:TRUE"])
+        .args(names.iter().flat_map(|name| ["-e", name]))
+        .env("WIRESHARK_CONFIG_DIR", env!("CARGO_TARGET_TMPDIR"))
+        .env("TZ", "UTC")
+        .output()
+        .unwrap_or_else(|error| {
+            panic!("cannot run tshark: {error}; on Debian: apt-get install tshark")
+        });
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let value = |text: &str| text.replace("True", "1").replace("False", "0");
+    let lines = text.lines();
+    let rows = lines.map(|line| line.split('\t').map(value).collect());
+    (outcome, rows.collect())
+}
+
+#[test]
+fn a_captured_run_reads_as_it_was_counted() {
+    let setup = incast();
+    let (outcome, rows) = captured(&setup, "incast.pcapng");
+    let there = |row: &&Vec<String>| row[0] == "switch0 -> host6";
+    let count = |test: &dyn Fn(&&Vec<String>) -> bool| rows.iter().filter(test).count() as u64;
+
+    assert_eq!(count(&there), outcome.links[13].packets);
+    assert_eq!(count(&|row| !there(row)), outcome.links[12].packets);
+    let port = outcome.ports[13].as_ref().unwrap();
+    let marked = count(&|row| there(row) && row[1] == "3");
+    assert_eq!(marked, port.total_marks(), "every mark shows as CE");
+    assert!(marked > 0 && port.total_drops() > 0);
+    assert!(
+        count(&|row| !there(row) && row[3] == "1" && row[2] == "0") > 0,
+        "echoes"
+    );
+    assert!(
+        count(&|row| there(row) && row[4] == "1" && row[2] == "0") > 0,
+        "CWR"
+    );
+    assert!(count(&|row| !row[5].is_empty()) > 0, "SACK blocks");
+    assert!(rows.iter().all(|row| row[6] == "1" && row[7].is_empty()));
+    assert!(
+        rows.is_sorted_by(|a, b| a[8] <= b[8]),
+        "in the order of time"
+    );
+}
+
+#[test]
+fn a_capture_changes_nothing() {
+    let setup = incast();
+    let plain = run(&setup, &AtomicBool::new(false)).unwrap();
+    assert_eq!(
+        captured(&setup, "same.pcapng").0.fingerprint(),
+        plain.fingerprint()
+    );
+}
+
+#[test]
+fn a_link_that_does_not_exist_cannot_be_captured() {
+    let setup = incast();
+    let refused = LinkCapture::new(Vec::new(), "", &setup.network, &[LinkId(14)]);
+    let message = refused.err().unwrap().to_string();
+    assert_eq!(message, "there is no link 14 to capture");
+}
