@@ -562,12 +562,15 @@ impl Hosts {
     /// The application at a source writes its next bytes.
     fn write_more<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
-        let Some(writer) = &mut connection.writer else {
+        // An application whose connection broke may have left a timer behind, for another one that
+        // has its place now.
+        let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
             return;
         };
         let bytes = writer.left.min(u64::from(writer.chunk));
         writer.left -= bytes;
         let next = now + writer.byte_time.span(bytes as u32);
+        writer.next = next;
         let has_more = writer.left > 0;
         connection.ends.write(bytes, now);
         self.progress_at = now;
@@ -611,6 +614,7 @@ impl Hosts {
             Some(rate) => {
                 connection.writer = Some(Box::new(Writer {
                     left: bytes,
+                    next: now,
                     chunk: CHUNK,
                     byte_time: ByteTime::new(rate),
                 }));
