@@ -111,7 +111,7 @@ struct Node {
 }
 
 /// Bytes of a pause frame (IEEE 802.1Qbb).
-const PAUSE_FRAME: u32 = 64;
+pub(crate) const PAUSE_FRAME: u32 = 64;
 
 impl<C: Calendar> Fabric<C> {
     pub(crate) fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
@@ -523,6 +523,13 @@ impl<C: Calendar> Fabric<C> {
     /// Whether no port holds a packet.
     pub(crate) fn is_quiet(&self) -> bool {
         self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
+    }
+
+    /// Whether the ports that hold packets, if there are any, may be paused: the others send all the
+    /// time.
+    #[inline]
+    pub(crate) fn may_be_paused(&self) -> bool {
+        self.busy.is_empty()
     }
 }
 
