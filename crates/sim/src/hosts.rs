@@ -50,8 +50,10 @@ pub(crate) struct Hosts {
     pub(crate) progress_at: Time,
     /// No timer that is set runs out sooner than this.
     least_timer: Span,
-    /// Flows that end by themselves.
+    /// Flows that end by themselves and have not yet.
     to_finish: u32,
+    /// Whether there were any.
+    has_ends: bool,
     /// When a flow last finished or broke.
     last_over: Time,
     probes: Vec<Probe>,
@@ -177,11 +179,8 @@ impl Hosts {
             tally: Tally::default(),
             progress_at: Time::ZERO,
             least_timer: least_timer(setup),
-            to_finish: setup
-                .flows
-                .iter()
-                .filter(|flow| flow.bytes != Flow::ENDLESS)
-                .count() as u32,
+            to_finish: setup.flows.iter().filter(|flow| ends(flow)).count() as u32,
+            has_ends: setup.flows.iter().any(ends),
             last_over: Time::ZERO,
             probes: setup.probes.clone(),
         };
@@ -329,6 +328,7 @@ impl Hosts {
     fn end_flow(&mut self, end: EndId, now: Time) {
         self.last_over = self.last_over.max(now);
         let connection = &mut self.connections[end.slot()];
+        self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
         connection.phase = Phase::Over;
         connection.writer = None;
         let counts = connection.ends.counts().since(connection.before);
@@ -342,10 +342,8 @@ impl Hosts {
     /// Whether every flow is finished that can, or `enough` of them.
     #[inline]
     pub(crate) fn has_finished(&self, enough: Option<u32>) -> bool {
-        let Tally {
-            finished, broken, ..
-        } = self.tally;
-        finished + broken >= self.to_finish || enough.is_some_and(|enough| finished >= enough)
+        let finished = self.tally.finished;
+        (self.has_ends && self.to_finish == 0) || enough.is_some_and(|enough| finished >= enough)
     }
 
     /// When the last flow finished or broke, or the one that made them `enough`.
@@ -743,6 +741,11 @@ impl Hosts {
         let index = (u64::from(draw) * values.len() as u64) >> 32;
         values[index as usize]
     }
+}
+
+/// Whether a flow ends by itself.
+const fn ends(flow: &Flow) -> bool {
+    flow.bytes != Flow::ENDLESS
 }
 
 /// The shortest time for which a timer is ever set.
