@@ -219,8 +219,8 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     assert_eq!((broken.end, broken.tally.broken), (End::Finished, 1));
 }
 
-/// Three switches in a ring, flows around it in both of its halves: with a threshold of one packet and
-/// hardly any room beyond it each waits for the next.
+/// Four switches in a ring, and flows from each over the next to the one after it: every link of the ring
+/// waits for the next one.
 #[test]
 fn switches_that_pause_each_other_for_good_are_diagnosed() {
     let (rate, delay) = (Rate::from_gbps(10), Span::from_us(1));
@@ -236,7 +236,6 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
             delay,
         );
     }
-    // Each goes two switches on in the same direction, so that every link waits for the next one.
     let flows = (0..4).map(|src| Flow {
         service: 1,
         ..flow(Time::ZERO, src, (src + 2) % 4, 20_000_000)
@@ -244,7 +243,8 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
     let setup = Setup {
         network: ring,
         flows: flows.collect(),
-        paths: vec![0, 0, 1, 1],
+        // Links are counted by number: at the first switch the way around the ring comes first.
+        paths: vec![0, 1, 1, 1],
         nic: Some(ports("none", "sp queues=2", "unlimited")),
         switch: ports(
             "none",
@@ -259,7 +259,6 @@ fn switches_that_pause_each_other_for_good_are_diagnosed() {
         ..good()
     };
     let text = diagnosis(&setup);
-    println!("{text}");
     assert!(text.contains("4 flows wait and nothing moves"), "{text}");
 }
 

@@ -150,7 +150,6 @@ fn queue_of_eight(profile: &str) -> (f64, f64) {
 #[test]
 fn dctcp_keeps_its_queue_around_the_threshold() {
     let (mean, longest) = queue_of_eight("ns2");
-    println!("ns2 {mean} {longest}");
     assert_near("the mean queue", mean, 62.0, 0.03);
     assert!((70.0..=78.0).contains(&longest), "{longest}");
 }
@@ -159,7 +158,6 @@ fn dctcp_keeps_its_queue_around_the_threshold() {
 #[test]
 fn the_dctcp_of_ns3_has_a_shorter_queue() {
     let (mean, longest) = queue_of_eight("ns3");
-    println!("ns3 {mean} {longest}");
     assert_near("the mean queue", mean, 55.7, 0.05);
     assert!((70.0..=80.0).contains(&longest), "{longest}");
 }
@@ -193,15 +191,14 @@ fn utilisation_of_ecn_star(threshold: &str) -> f64 {
 fn ecn_star_needs_a_queue_of_one_bandwidth_delay_product() {
     let full = utilisation_of_ecn_star("125KB");
     let bare = utilisation_of_ecn_star("1pkts");
-    println!("ecn* {full} {bare}");
     assert!(full > 0.995, "{full}");
     assert_near("without a queue", bare, 0.75, 0.04);
 }
 
 /// DiffECN's preliminary experiment: four senders whose applications ask for 25, 13, 5 and 5 Gb/s of a
-/// 40 Gb/s link, the last two from 60 ms on. Max-min fairness gives 25 and 13, then 17, 13, 5 and 5.
-#[test]
-fn limited_applications_get_their_max_min_shares() {
+/// 40 Gb/s link, the first two before the others. Here things begin sooner after one another. Returns the
+/// rates that they get with two flows and with four.
+fn preliminary_experiment(marks: &str, schedules: &str) -> [Vec<f64>; 2] {
     let network = star_topology::Config {
         hosts: 5,
         host_rate: Rate::from_gbps(40),
@@ -215,28 +212,52 @@ fn limited_applications_get_their_max_min_shares() {
         ..flow(Time::from_ms(start), src as u32, 4, Flow::ENDLESS)
     });
     let setup = Setup {
-        switch: ports("port-red threshold=23800B", "fifo", "unlimited"),
+        switch: ports(marks, schedules, "unlimited"),
         ..setup(network.build().expect("it is a network"), flows.collect())
     };
-    let rates = |from, to: u64| -> Vec<f64> {
+    [(10, 15), (25, 45)].map(|(from, to)| {
         let sent = sent_between(&setup, 4, Time::from_ms(from), Time::from_ms(to));
         let seconds = (to - from) as f64 / 1e3;
-        sent.iter()
-            .map(|bytes| bytes * 8.0 / 1e9 / seconds)
-            .collect()
-    };
-    let (two, four) = (rates(10, 15), rates(25, 45));
-    println!("max-min {two:?} {four:?}");
+        let rates = sent.iter().map(|bytes| bytes * 8.0 / 1e9 / seconds);
+        rates.collect()
+    })
+}
+
+/// Max-min fairness gives 25 and 13 Gb/s, then 17, 13, 5 and 5, and so does DiffECN.
+#[test]
+fn limited_applications_get_their_max_min_shares() {
+    let marks = "diff-ecn threshold=23800B rtt=28us";
+    let quanta = ["1500"; 15].join(",");
+    let [two, four] = preliminary_experiment(marks, &format!("sp-dwrr strict=1 quanta={quanta}"));
     for (found, expected) in two.iter().zip([25.0, 13.0]) {
         assert_near("with two flows", *found, expected, 0.02);
     }
     for (found, expected) in four.iter().zip([17.0, 13.0, 5.0, 5.0]) {
-        assert_near("with four flows", *found, expected, 0.05);
+        assert_near("with four flows", *found, expected, 0.03);
     }
 }
 
+/// With one threshold for the port, the second flow falls to 12 Gb/s when the small ones come: the marks
+/// meet all alike (DiffECN, figure 3).
+#[test]
+fn a_threshold_for_the_port_takes_from_flows_that_ask_for_little() {
+    let [two, four] = preliminary_experiment("port-red threshold=23800B", "fifo");
+    for (found, expected) in two.iter().zip([25.0, 13.0]) {
+        assert_near("with two flows", *found, expected, 0.02);
+    }
+    assert_near(
+        "the first flow takes what is left",
+        four[0],
+        40.0 - 10.0 - four[1],
+        0.02,
+    );
+    assert_near("the second flow", four[1], 12.3, 0.03);
+    assert_near("the small ones", four[2] + four[3], 10.0, 0.02);
+}
+
 /// Queues that are offered twice what they can send end at αB / (1 + Mα) bytes each: the longest waits
-/// of tiny packets show it, within the packet on the wire and the one that does not fit.
+/// of tiny packets show it, within the packet on the wire, the one that does not fit, and what one that
+/// leaves another queue adds to the threshold.
 #[test]
 fn overloaded_queues_end_at_the_dynamic_threshold() {
     for (alpha, ratio, queues) in [("1", 1.0, 1), ("1", 1.0, 2), ("1/2", 0.5, 3), ("4", 4.0, 2)] {
@@ -268,12 +289,8 @@ fn overloaded_queues_end_at_the_dynamic_threshold() {
             let waits = waits(&outcome, series, Time::from_ms(4));
             let longest = waits.iter().max().copied().unwrap_or_default();
             let bytes = longest.as_ps() as f64 / 800.0;
-            println!(
-                "alpha {alpha}, {queues} queues: {bytes} of {expected}, {}",
-                waits.len()
-            );
             assert!(
-                (bytes - expected).abs() <= 2.0 * 1040.0,
+                (bytes - expected).abs() <= (2.0 + ratio) * 1040.0,
                 "alpha {alpha}, {queues} queues: {bytes} bytes instead of {expected}"
             );
         }
@@ -337,12 +354,20 @@ fn a_lone_flow_takes_exactly_the_ideal_time() {
             let expected = ideal::completion(&network, &path, bytes, framing);
             let took = outcome.flows[0].completion(&flow);
             assert_eq!(took, Some(expected), "{bytes} bytes to host {dst}");
-            // Each packet is answered at once, by a packet of 40 bytes that nothing holds up.
-            routes.path(HostId(dst), HostId(0), 0, &mut path);
+            // Each packet is answered at once, by a packet of 40 bytes. That of a short last packet may
+            // have to wait for the one before it on a slow link, for less than its transmission.
             let back = ideal::transit(&network, &path, 40);
+            let slowest = network
+                .bottleneck(&path)
+                .expect("it is not empty")
+                .time_for(40);
             let acknowledged = outcome.flows[0].acknowledged(&flow);
-            assert_eq!(acknowledged, Some(expected + back), "{bytes} bytes");
-            routes.path(HostId(0), HostId(dst), 0, &mut path);
+            let late = acknowledged.expect("it finishes") - (expected + back);
+            let is_short = bytes > 1460 && bytes % 1460 != 0;
+            assert!(
+                late == Span::ZERO || is_short && late < slowest,
+                "{bytes} bytes: {late}"
+            );
         }
     }
 }
@@ -387,7 +412,6 @@ fn mean_wait(load: f64, packets: u64) -> f64 {
 #[test]
 fn random_packets_wait_as_in_an_m_d_1_queue() {
     let (half, most) = (mean_wait(0.5, 60_000), mean_wait(0.8, 120_000));
-    println!("m/d/1 {half} {most}");
     assert_near("at half load", half, 0.5, 0.03);
     assert_near("at load 0.8", most, 2.0, 0.05);
 }
