@@ -156,6 +156,8 @@ impl Counts {
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) left: u64,
+    /// When it writes next.
+    pub(crate) next: Time,
     pub(crate) chunk: u32,
     pub(crate) byte_time: ByteTime,
 }

@@ -610,6 +610,13 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn is_quiet(&self) -> bool {
         self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
     }
+
+    /// Whether the ports that hold packets, if there are any, may be paused: the others send all the
+    /// time.
+    #[inline]
+    pub(crate) fn may_be_paused(&self) -> bool {
+        self.busy.is_empty()
+    }
 }
 
 /// What a packet meets on a link.

@@ -51,8 +51,10 @@ pub(crate) struct Hosts {
     pub(crate) progress_at: Time,
     /// No timer that is set runs out sooner than this.
     least_timer: Span,
-    /// Flows that end by themselves.
+    /// Flows that end by themselves and have not yet.
     to_finish: u32,
+    /// Whether there were any.
+    has_ends: bool,
     /// When a flow last finished or broke.
     last_over: Time,
     probes: Vec<Probe>,
@@ -178,11 +180,8 @@ impl Hosts {
             tally: Tally::default(),
             progress_at: Time::ZERO,
             least_timer: least_timer(setup),
-            to_finish: setup
-                .flows
-                .iter()
-                .filter(|flow| flow.bytes != Flow::ENDLESS)
-                .count() as u32,
+            to_finish: setup.flows.iter().filter(|flow| ends(flow)).count() as u32,
+            has_ends: setup.flows.iter().any(ends),
             last_over: Time::ZERO,
             probes: setup.probes.clone(),
         };
@@ -339,6 +338,7 @@ impl Hosts {
     fn end_flow(&mut self, end: EndId, now: Time) {
         self.last_over = self.last_over.max(now);
         let connection = &mut self.connections[end.slot()];
+        self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
         connection.enter(Phase::Over);
         connection.writer = None;
         let counts = connection.ends.counts().since(connection.before);
@@ -352,11 +352,8 @@ impl Hosts {
     /// Whether every flow is finished that can, or `enough` of them.
     #[inline]
     pub(crate) fn has_finished(&self, enough: Option<u32>) -> bool {
-        let Tally {
-            finished, broken, ..
-        } = self.tally;
-        let all = self.to_finish > 0 && finished + broken >= self.to_finish;
-        all || enough.is_some_and(|enough| finished >= enough)
+        let finished = self.tally.finished;
+        (self.has_ends && self.to_finish == 0) || enough.is_some_and(|enough| finished >= enough)
     }
 
     /// When the last flow finished or broke, or the one that made them `enough`.
@@ -615,12 +612,15 @@ impl Hosts {
     /// The application at a source writes its next bytes.
     fn write_more<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
-        let Some(writer) = &mut connection.writer else {
+        // An application whose connection broke may have left a timer behind, for another one that
+        // has its place now.
+        let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
             return;
         };
         let bytes = writer.left.min(u64::from(writer.chunk));
         writer.left -= bytes;
         let next = now + writer.byte_time.span(bytes as u32);
+        writer.next = next;
         let has_more = writer.left > 0;
         connection.ends.write(bytes, now);
         self.progress_at = now;
@@ -664,6 +664,7 @@ impl Hosts {
             Some(rate) => {
                 connection.writer = Some(Box::new(Writer {
                     left: bytes,
+                    next: now,
                     chunk: CHUNK,
                     byte_time: ByteTime::new(rate),
                 }));
@@ -793,6 +794,11 @@ pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
     let draw = Rng::new(seed, PLACE_OF_DELAYS + flow as u64).next_u32();
     let index = (u64::from(draw) * values.len() as u64) >> 32;
     values[index as usize]
+}
+
+/// Whether a flow ends by itself.
+const fn ends(flow: &Flow) -> bool {
+    flow.bytes != Flow::ENDLESS
 }
 
 /// The shortest time for which a timer is ever set.

@@ -8,6 +8,7 @@ use tidegate_units::{ConfigError, Span, Time, choices};
 use crate::flow::Flow;
 use crate::network::Network;
 use crate::observe::Observe;
+use crate::observe::link::PAUSE_FRAME;
 use crate::routes::Ecmp;
 use crate::workload::Probe;
 
@@ -244,6 +245,21 @@ impl Setup {
         if self.stop.stalled == Span::ZERO {
             return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
         }
+        if self.lookahead() == Span::ZERO {
+            let allowed = "links on which a packet without payload takes some time";
+            return Err(ConfigError::out_of_range("accounting", "0s", allowed));
+        }
+        match &self.nic {
+            None if self.sends_pauses() => {
+                let allowed = "ports, which can be paused, at lossless switches";
+                return Err(ConfigError::out_of_range("nic", "none", allowed));
+            }
+            Some(nic) if is_lossless(&nic.buffer) => {
+                let allowed = "a buffer without ingress accounting: hosts forward nothing";
+                return Err(ConfigError::out_of_range("nic", "pfc", allowed));
+            }
+            _ => {}
+        }
         let hosts = self.network.hosts();
         for (index, flow) in self.flows.iter().enumerate() {
             let problem = if flow.src.0 >= hosts || flow.dst.0 >= hosts {
@@ -307,7 +323,10 @@ impl Setup {
     /// The shortest time from the start of a packet on a link to its arrival. What a node does has
     /// no effect on another one sooner.
     pub fn lookahead(&self) -> Span {
-        let least = self.accounting.size(0);
+        let least = match self.sends_pauses() {
+            true => self.accounting.size(0).min(PAUSE_FRAME),
+            false => self.accounting.size(0),
+        };
         let links = self.network.links().iter();
         let spans = links.map(|link| link.delay + link.rate.time_for(least));
         spans.min().unwrap_or(Span::ZERO)
@@ -327,11 +346,20 @@ impl Setup {
         spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
     }
 
+    /// Whether switches pause their neighbours.
+    pub(crate) fn sends_pauses(&self) -> bool {
+        is_lossless(&self.switch.buffer)
+    }
+
     /// Whether a scheduler reads what packets have left to send.
     pub(crate) fn ranks(&self) -> bool {
         let ranks = |ports: &Ports| ports.scheduling.name().contains("pifo");
         ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)
     }
+}
+
+fn is_lossless(config: &buffer::Config) -> bool {
+    matches!(config, buffer::Config::Pfc(_) | buffer::Config::PfcOver(_))
 }
 
 /// The width of a bucket of time as a power of two, in picoseconds: no longer than the lookahead.

@@ -10,7 +10,7 @@ use crate::fabric::{Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::routes::Routes;
-use crate::setup::Setup;
+use crate::setup::{Setup, bucket_width};
 
 /// What moves a world.
 pub(crate) trait Engine: Sized {
@@ -89,7 +89,8 @@ impl Engine for BucketEngine {
             now: Time::ZERO,
             bucket: Bucket::default(),
             by_time: ByTime::default(),
-            arrive_in_order: setup.host_delay.values.is_empty(),
+            // A pause frame overtakes the packet that is being sent.
+            arrive_in_order: setup.host_delay.values.is_empty() && !setup.sends_pauses(),
         })
     }
 
@@ -102,9 +103,12 @@ impl Engine for BucketEngine {
             return Progress::Reached;
         }
         self.fabric.calendar.turn();
-        if self.fabric.is_quiet() {
+        // A paused port may hold packets for a long time, with nothing on any link.
+        let is_still = self.fabric.may_be_paused() && self.fabric.calendar.is_empty();
+        if is_still || self.fabric.is_quiet() {
             let arrival = self.fabric.calendar.earliest().unwrap_or(Time::MAX);
-            let next = arrival.min(self.hosts.next_at());
+            let departure = self.fabric.next_start().unwrap_or(Time::MAX);
+            let next = arrival.min(departure).min(self.hosts.next_at());
             if next == Time::MAX {
                 return Progress::Silent;
             }
@@ -199,6 +203,9 @@ pub(crate) struct HeapEngine {
     fabric: Fabric<Heap>,
     hosts: Hosts,
     now: Time,
+    /// The width of a bucket as a power of two: the fast engine looks at the world between buckets,
+    /// and so does this one.
+    width: u32,
 }
 
 impl Engine for HeapEngine {
@@ -211,20 +218,27 @@ impl Engine for HeapEngine {
             fabric,
             hosts,
             now: Time::ZERO,
+            width: bucket_width(setup.lookahead()),
         })
     }
 
     fn advance(&mut self, until: Time) -> Progress {
         let [departure, own, arrival] = self.dates();
         let next = departure.min(own).min(arrival);
+        if next == Time::MAX {
+            return Progress::Silent;
+        }
+        let begin = |time: Time| Time::from_ps(time.as_ps() >> self.width << self.width);
+        let bucket = begin(next.min(until));
+        if bucket > self.now {
+            self.now = bucket;
+            return Progress::Going;
+        }
         if next >= until {
             self.now = until;
-            return if next == Time::MAX {
-                Progress::Silent
-            } else {
-                Progress::Reached
-            };
+            return Progress::Reached;
         }
+        let end = Time::from_ps(bucket.as_ps().saturating_add(1 << self.width)).min(until);
         self.now = next;
         if departure <= next {
             self.fabric.drain(next + Span::from_ps(1));
@@ -234,7 +248,7 @@ impl Engine for HeapEngine {
             match goal {
                 Goal::Host => {
                     self.hosts.deliver(&mut self.fabric, &arrival);
-                    self.hosts.progress_at = next;
+                    self.hosts.progress_at = end;
                 }
                 Goal::Switch => self.fabric.arrive(&arrival),
             }

@@ -133,6 +133,12 @@ impl Buckets {
         first.map(|Reverse(far)| far.arrival.at)
     }
 
+    /// Whether no packet is on its way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held == 0 && self.far.is_empty()
+    }
+
     fn go_to(&mut self, bucket: u64) {
         self.current = bucket;
         let beyond = bucket + self.ring.len() as u64;

@@ -1,0 +1,293 @@
+//! Random set-ups: small, and as different as can be.
+
+use tidegate_dataplane::{NonEct, mark};
+use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Stop, Tcp, Transport};
+use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star};
+use tidegate_sim::{Ecmp, Flow, Network, Setup};
+use tidegate_transport::config::Echo;
+use tidegate_transport::pias;
+use tidegate_units::{Bytes, Rate, Size, Span, Time};
+
+use super::{Dice, buffer, flow, marking, ports, scheduling, setup, stack};
+
+const SCHEMES: [&str; 16] = [
+    "bcc port_threshold=30KB pool_threshold=60KB pool_min_threshold=30KB mean_packet=1500",
+    "codel target=10us interval=100us",
+    "diff-ecn threshold=30KB",
+    "diff-ecn threshold=30KB tables=hardware",
+    "ecn-sharp",
+    "ideal-red rtt=20us",
+    "mq-ecn threshold=20pkts",
+    "none",
+    "per-flow-tcn threshold=10us",
+    "pool-red threshold=40KB",
+    "port-red threshold=20pkts",
+    "queue-red threshold=20pkts",
+    "queue-red threshold=30pkts min_threshold=5pkts max_probability=1/2",
+    "rate-red port_threshold=30KB",
+    "tcn threshold=20us",
+    "tcn threshold=30us min_threshold=5us max_probability=1/4",
+];
+
+const SCHEDULERS: [&str; 12] = [
+    "fifo",
+    "fifo queues=4",
+    "dwrr quanta=1500,1500,3000,1500",
+    "wrr quanta=1500,1500,3000,1500",
+    "wfq weights=1,2,3,4",
+    "sp queues=4",
+    "pifo rank=srpt weights=1,1,1,1",
+    "pifo rank=stfq weights=1,2,1,1",
+    "sp-dwrr strict=1 quanta=1500,1500,1500",
+    "sp-wfq strict=1 weights=1,1,2",
+    "sp-wrr strict=1 quanta=1500,1500,1500",
+    "sp-pifo strict=1 weights=1,1",
+];
+
+const BUFFERS: [&str; 8] = [
+    "per-port limit=30KB",
+    "per-port limit=300KB",
+    "per-queue limit=20KB",
+    "per-queue limit=100KB port_limit=150KB",
+    "dynamic-threshold pool_size=200KB reserve_size=3KB alpha=1",
+    "dynamic-threshold pool_size=90KB reserve_size=0B alpha=4 ports_per_pool=3",
+    "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=20KB xon=15KB",
+    "unlimited",
+];
+
+fn network(dice: &mut Dice) -> Network {
+    let delays = [0, 1, 333, 1_000, 5_000, 40_000, 3_000_000].map(Span::from_ns);
+    let delay = *dice.pick(&delays);
+    let other = *dice.pick(&delays);
+    let rates = [
+        1_000_000_000,
+        9_999_999_967,
+        10_000_000_000,
+        100_000_000_000,
+    ];
+    let rate = |dice: &mut Dice| Rate::from_bps(*dice.pick(&rates)).expect("none is zero");
+    let (host_rate, fabric_rate) = (rate(dice), rate(dice));
+    let made = match dice.below(6) {
+        0 | 1 => star::Config {
+            hosts: 3 + dice.below(8) as u32,
+            host_rate,
+            host_delay: delay,
+            host_delays: if dice.once_in(3) {
+                vec![other; 2]
+            } else {
+                Vec::new()
+            },
+            ..star::Config::default()
+        }
+        .build(),
+        2 => dumbbell::Config {
+            left: 4,
+            right: 3,
+            host_rate,
+            host_delay: delay,
+            bottleneck_rate: fabric_rate,
+            bottleneck_delay: other,
+            ..dumbbell::Config::default()
+        }
+        .build(),
+        3 => leaf_spine::Config {
+            leaves: 3,
+            spines: 2,
+            hosts_per_leaf: 3,
+            host_rate,
+            fabric_rate,
+            host_delay: delay,
+            fabric_delay: other,
+        }
+        .build(),
+        4 => fat_tree::Config {
+            k: 4,
+            host_rate,
+            fabric_rate,
+            host_delay: delay,
+            fabric_delay: other,
+        }
+        .build(),
+        _ => parking_lot::Config {
+            hosts: vec![2, 1, 2, 2],
+            pipe_rates: vec![fabric_rate],
+            pipe_delays: vec![other],
+            host_rate,
+            host_delay: delay,
+        }
+        .build(),
+    };
+    made.expect("all of these are networks")
+}
+
+fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
+    let count = 3 + dice.below(40);
+    let bytes = [1, 100, 1460, 1461, 14_600, 14_600, 60_000, 200_000];
+    // A step of zero makes everything start in the same picosecond.
+    let step = *dice.pick(&[0, 0, 1, 1_200_000, 7_000_003, 200_000_000]);
+    let incast = dice.once_in(3);
+    let rated = dice.once_in(4);
+    let mut start = 0;
+    let flows = (0..count).map(|_| {
+        start += dice.below(2) * step;
+        let dst = if incast {
+            0
+        } else {
+            dice.below(u64::from(hosts)) as u32
+        };
+        let src = (dst + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let rate = rated && dice.once_in(2);
+        Flow {
+            rate: rate.then(|| Rate::from_bps(800_000_000).expect("it is not zero")),
+            service: dice.below(5) as u8,
+            group: dice.below(2) as u8,
+            ..flow(Time::from_ps(start), src, dst, *dice.pick(&bytes))
+        }
+    });
+    flows.collect()
+}
+
+fn switch(dice: &mut Dice) -> Ports {
+    let scheme = marking(dice.pick::<&str>(&SCHEMES));
+    let scheme = if dice.once_in(8) {
+        let other = marking(dice.pick::<&str>(&SCHEMES));
+        mark::Config::Or(Box::new((scheme, other)))
+    } else {
+        scheme
+    };
+    Ports {
+        marking: scheme,
+        scheduling: scheduling(dice.pick::<&str>(&SCHEDULERS)),
+        buffer: buffer(dice.pick::<&str>(&BUFFERS)),
+        non_ect: *dice.pick(&[NonEct::Pass, NonEct::Pass, NonEct::Drop]),
+    }
+}
+
+fn transport(dice: &mut Dice) -> Transport {
+    let (profile, rule) = *dice.pick(&[
+        ("tcn-sim", "dctcp"),
+        ("rfc", "dctcp"),
+        ("tcn-testbed", "dctcp"),
+        ("ecn-sharp-sim", "dctcp"),
+        ("bcc-sim", "dctcp"),
+        ("tcn-sim", "ecn-star"),
+        ("rfc", "rfc3168"),
+        ("rfc", "reno"),
+        ("odctcp-testbed", "odctcp"),
+        ("", "dcqcn"),
+    ]);
+    if rule == "dcqcn" {
+        return Transport::Dcqcn(Box::default());
+    }
+    let mut source = stack(profile, rule);
+    // Runs with losses would be long with the timeouts of the standards.
+    source.config.rto_min = source.config.rto_min.min(Span::from_ms(2));
+    source.config.rto_initial = source.config.rto_initial.min(Span::from_ms(3));
+    if dice.once_in(4) {
+        source.config.ack_delay = Span::from_us(3);
+    }
+    let mut sink = source.clone();
+    if dice.once_in(6) {
+        sink.config.echo = *dice.pick(&[Echo::Rfc3168, Echo::Dctcp, Echo::Odctcp, Echo::Off]);
+    }
+    if dice.once_in(6) {
+        source.config.max_retries = Some(2);
+    }
+    if dice.once_in(6) {
+        source.config.initial_window = Size::Packets(100);
+    }
+    Transport::Tcp(Box::new(Tcp { source, sink }))
+}
+
+/// Overload of lossless switches: hosts and switches pause.
+fn lossless(seed: u64) -> Setup {
+    let mut dice = Dice::new(seed);
+    let network = network(&mut dice);
+    let buffers = [
+        "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=20KB xon=15KB",
+        "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=4KB xon=2KB bypass=",
+        "pfc buffer=400KB classes=2 headroom=9KB rule=shift shift=1 reserve=2KB",
+    ];
+    let mut flows = flows(&mut dice, network.hosts());
+    for flow in &mut flows {
+        flow.rate = None;
+    }
+    let mut setup = Setup {
+        switch: Ports {
+            buffer: buffer(dice.pick::<&str>(&buffers)),
+            ..switch(&mut dice)
+        },
+        nic: Some(ports(
+            "none",
+            dice.pick::<&str>(&SCHEDULERS[..6]),
+            "unlimited",
+        )),
+        transports: vec![transport(&mut dice)],
+        accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
+        stop: Stop {
+            at: Time::from_ms(*dice.pick(&[1, 20])),
+            ..Stop::default()
+        },
+        seed,
+        ..setup(network, flows)
+    };
+    if let Some(Transport::Tcp(tcp)) = setup.transports.first_mut() {
+        tcp.source.config.initial_window = Size::Packets(100);
+    }
+    setup
+}
+
+/// The set-up with this number. It may be one that is refused.
+pub(crate) fn case(seed: u64) -> Setup {
+    if seed.is_multiple_of(4) {
+        return lossless(seed);
+    }
+    let mut dice = Dice::new(seed);
+    let network = network(&mut dice);
+    let flows = flows(&mut dice, network.hosts());
+    let stop = match dice.below(6) {
+        0 => Stop {
+            at: Time::from_ps(1 + dice.below(300_000_000)),
+            ..Stop::default()
+        },
+        1 => Stop {
+            finished: Some(1 + dice.below(flows.len() as u64) as u32),
+            ..Stop::default()
+        },
+        _ => Stop::default(),
+    };
+    let host_delay = HostDelay {
+        values: if dice.once_in(3) {
+            let values = [0, 1, 10_000, 700_000, 4_000_000_000].map(Span::from_ps);
+            (0..4).map(|_| *dice.pick(&values)).collect()
+        } else {
+            Vec::new()
+        },
+        packets: *dice.pick(&[Delayed::Both, Delayed::Data]),
+    };
+    let nic = [
+        "unlimited",
+        "per-port limit=60KB",
+        "dynamic-threshold pool_size=90KB",
+    ];
+    Setup {
+        switch: switch(&mut dice),
+        nic: dice.once_in(3).then(|| {
+            let scheme = *dice.pick(&["none", "tcn threshold=20us", "queue-red threshold=20pkts"]);
+            let scheduler = *dice.pick(&["fifo", "dwrr quanta=1500,1500,3000,1500", "sp queues=4"]);
+            ports(scheme, scheduler, dice.pick::<&str>(&nic))
+        }),
+        transports: vec![transport(&mut dice), transport(&mut dice)],
+        accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
+        opening: *dice.pick(&[Opening::Handshake, Opening::Persistent, Opening::Ready]),
+        tagging: dice.once_in(4).then(|| pias::Config {
+            thresholds: vec![Bytes(10_000), Bytes(50_000)],
+            ..pias::Config::default()
+        }),
+        host_delay,
+        ecmp: *dice.pick(&[Ecmp::FlowOnly, Ecmp::PerNode, Ecmp::ShiftByTtl]),
+        stop,
+        seed,
+        ..setup(network, flows)
+    }
+}

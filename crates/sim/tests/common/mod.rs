@@ -1,0 +1,191 @@
+//! What the tests of whole runs start from.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+pub(crate) mod cases;
+
+use std::sync::atomic::AtomicBool;
+
+use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_sim::setup::{Accounting, HostDelay, Opening, Ports, Stack, Stop, Tcp, Transport};
+use tidegate_sim::topology::{dumbbell, star};
+use tidegate_sim::{Ecmp, Flow, HostId, LinkId, Network, Outcome, Setup, run};
+use tidegate_transport::window;
+use tidegate_units::{Rate, Rng, Span, Time};
+
+/// Packets of the default stacks: 1460 bytes of payload and 40 of headers.
+pub(crate) const PACKET: u64 = 1500;
+
+/// A scheme with some of its fields set: `"tcn threshold=78us"`.
+pub(crate) fn marking(text: &str) -> mark::Config {
+    let (mut config, fields) = named(text, mark::Config::named);
+    for (field, value) in fields {
+        config.set(field, value).expect("the test has it right");
+    }
+    config
+}
+
+/// A scheduler with some of its fields set.
+pub(crate) fn scheduling(text: &str) -> sched::Config {
+    let (mut config, fields) = named(text, sched::Config::named);
+    for (field, value) in fields {
+        config.set(field, value).expect("the test has it right");
+    }
+    config
+}
+
+/// A buffer with some of its fields set.
+pub(crate) fn buffer(text: &str) -> buffer::Config {
+    let (mut config, fields) = named(text, buffer::Config::named);
+    for (field, value) in fields {
+        config.set(field, value).expect("the test has it right");
+    }
+    config
+}
+
+fn named<C>(text: &str, find: fn(&str) -> Option<C>) -> (C, Vec<(&str, &str)>) {
+    let mut words = text.split_whitespace();
+    let name = words.next().expect("there is a name");
+    let config = find(name).expect("the name is known");
+    let fields = words.map(|word| word.split_once('=').expect("fields are given as a=b"));
+    (config, fields.collect())
+}
+
+/// Ports by the texts of their three parts.
+pub(crate) fn ports(marks: &str, schedules: &str, buffers: &str) -> Ports {
+    Ports {
+        marking: marking(marks),
+        scheduling: scheduling(schedules),
+        buffer: buffer(buffers),
+        non_ect: NonEct::Pass,
+    }
+}
+
+/// A published TCP stack with a window rule.
+pub(crate) fn stack(profile: &str, rule: &str) -> Stack {
+    Stack {
+        config: tidegate_transport::Config::profile(profile).expect("the profile is known"),
+        rule: window::Config::named(rule).expect("the rule is known"),
+    }
+}
+
+/// The same stack at both ends.
+pub(crate) fn tcp(stack: Stack) -> Transport {
+    Transport::Tcp(Box::new(Tcp {
+        source: stack.clone(),
+        sink: stack,
+    }))
+}
+
+/// Bytes from one host to another, written at once.
+pub(crate) fn flow(start: Time, src: u32, dst: u32, bytes: u64) -> Flow {
+    Flow {
+        start,
+        bytes,
+        src: HostId(src),
+        dst: HostId(dst),
+        rate: None,
+        service: 0,
+        group: 0,
+    }
+}
+
+/// Hosts around a switch, with cables of 10 Gb/s and this delay.
+pub(crate) fn star(hosts: u32, host_delay: Span) -> Network {
+    let config = star::Config {
+        hosts,
+        host_delay,
+        ..star::Config::default()
+    };
+    config.build().expect("the test has it right")
+}
+
+/// Hosts on both sides of a cable, all of 10 Gb/s unless said otherwise.
+pub(crate) fn dumbbell(left: u32, right: u32, bottleneck_rate: Rate) -> Network {
+    let config = dumbbell::Config {
+        left,
+        right,
+        bottleneck_rate,
+        ..dumbbell::Config::default()
+    };
+    config.build().expect("the test has it right")
+}
+
+/// A run of DCTCP as in the TCN simulations, over connections whose handshake has gone by.
+pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
+    Setup {
+        network,
+        flows,
+        paths: Vec::new(),
+        probes: Vec::new(),
+        switch: ports("queue-red", "fifo", "per-port limit=1500KB"),
+        nic: None,
+        transports: vec![tcp(stack("tcn-sim", "dctcp"))],
+        accounting: Accounting::default(),
+        opening: Opening::Ready,
+        tagging: None,
+        host_delay: HostDelay::default(),
+        ecmp: Ecmp::PerNode,
+        stop: Stop::default(),
+        seed: 1,
+    }
+}
+
+/// Runs a set-up that has no mistake.
+pub(crate) fn run(setup: &Setup) -> Outcome {
+    run::run(setup, &AtomicBool::new(false)).expect("the set-up has no mistake")
+}
+
+/// The link to a host: the bottleneck of a star.
+pub(crate) fn link_to(network: &Network, host: u32) -> LinkId {
+    let links = network.links().iter();
+    let index = links
+        .enumerate()
+        .find(|(_, link)| link.to == HostId(host).node())
+        .expect("every host has a link")
+        .0;
+    LinkId(index as u32)
+}
+
+/// Draws that choose cases.
+pub(crate) struct Dice(Rng);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Rng::new(seed, 0x7e57))
+    }
+
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// Whether something happens that happens once in `count` times.
+    pub(crate) fn once_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(crate) fn pick<'a, T>(&mut self, things: &'a [T]) -> &'a T {
+        &things[self.below(things.len() as u64) as usize]
+    }
+
+    /// A time until the next event of a Poisson process, by inversion. Its logarithm is made of
+    /// integers, as results must not depend on the mathematics library of a machine.
+    pub(crate) fn until_next(&mut self, mean: Span) -> Span {
+        // −ln u = k · ln 2 + (−ln m) with u = m · 2^−k and m in [1/2, 1).
+        let draw = self.0.next_u64() | 1;
+        let zeros = draw.leading_zeros();
+        let fraction = u128::from(draw << zeros); // m · 2^64
+        // −ln m = Σ (1 − m)^i / i, in units of 2^−64.
+        let rest = (1_u128 << 64) - fraction;
+        let (mut power, mut sum) = (rest, 0_u128);
+        for i in 1..=64 {
+            sum += power / i;
+            power = (power * rest) >> 64;
+        }
+        let ln_2 = 12_786_308_645_202_655_660_u128; // ln 2 · 2^64
+        let minus_ln = u128::from(zeros) * ln_2 + sum;
+        // Fits: below 45 times the mean, whose bits beyond 2^20 ps are not needed.
+        let scaled = (minus_ln >> 20) * u128::from(mean.as_ps());
+        Span::from_ps((scaled >> 44) as u64)
+    }
+}

@@ -1,0 +1,216 @@
+//! The fast engine against the reference engine: the same outcome, whatever the set-up.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use common::cases::case;
+use common::{flow, link_to, ports, setup, stack, star, tcp};
+use tidegate_dataplane::mark;
+use tidegate_sim::setup::{Opening, Stop, Transport};
+use tidegate_sim::workload::Probe;
+use tidegate_sim::{End, Flow, HostId, Outcome, Setup, run};
+use tidegate_units::{Rate, Size, Span, Time};
+
+/// What both engines left, or `None` for a set-up that cannot be.
+fn both(setup: &Setup) -> Option<[Outcome; 2]> {
+    let never = AtomicBool::new(false);
+    let fast = run::run(setup, &never);
+    let slow = run::run_by_heap(setup, &never);
+    match (fast, slow) {
+        (Ok(fast), Ok(slow)) => Some([fast, slow]),
+        (Err(fast), Err(slow)) => {
+            assert_eq!(fast.to_string(), slow.to_string());
+            None
+        }
+        (fast, slow) => panic!("{fast:?} against {slow:?}"),
+    }
+}
+
+/// Says where two outcomes differ first.
+fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
+    let kind = |end: &End| std::mem::discriminant(end);
+    if kind(&fast.end) != kind(&slow.end) {
+        return Some(format!("end: {:?} against {:?}", fast.end, slow.end));
+    }
+    for (index, pair) in fast.flows.iter().zip(&slow.flows).enumerate() {
+        if pair.0 != pair.1 {
+            return Some(format!("flow {index}: {:?} against {:?}", pair.0, pair.1));
+        }
+    }
+    for (index, pair) in fast.links.iter().zip(&slow.links).enumerate() {
+        if pair.0 != pair.1 {
+            return Some(format!("link {index}: {:?} against {:?}", pair.0, pair.1));
+        }
+    }
+    for (index, pair) in fast.ports.iter().zip(&slow.ports).enumerate() {
+        if pair.0 != pair.1 {
+            return Some(format!("port {index}: {:?} against {:?}", pair.0, pair.1));
+        }
+    }
+    if fast.tally != slow.tally {
+        return Some(format!("tally: {:?} against {:?}", fast.tally, slow.tally));
+    }
+    // A stall is noticed when the engine looks, and only the reference engine leaps to the next event.
+    if !matches!(fast.end, End::Stalled(_)) && fast.ended_at != slow.ended_at {
+        return Some(format!(
+            "ended: {} against {}",
+            fast.ended_at, slow.ended_at
+        ));
+    }
+    if fast.probes != slow.probes {
+        return Some("probes".to_owned());
+    }
+    if fast.end != slow.end {
+        return Some(format!("end: {:?} against {:?}", fast.end, slow.end));
+    }
+    (fast.fingerprint() != slow.fingerprint()).then(|| "fingerprint".to_owned())
+}
+
+/// Random set-ups, each with its own number: more of them with `ENGINE_CASES=5000`.
+#[test]
+fn both_engines_leave_the_same_whatever_the_set_up() {
+    let more = std::env::var("ENGINE_CASES").ok();
+    let count = more.map_or(400, |text| text.parse().expect("a number of cases"));
+    let mut seen = BTreeMap::new();
+    let mut see = |what: &'static str| *seen.entry(what).or_insert(0) += 1;
+    for seed in 0..count {
+        let setup = case(seed);
+        let Some(outcomes) = both(&setup) else {
+            see("refused");
+            continue;
+        };
+        if let Some(difference) = difference(&outcomes) {
+            panic!("case {seed}: {difference}\n{setup:?}");
+        }
+        let [fast, _] = &outcomes;
+        see(setup.switch.marking.name());
+        see(setup.switch.scheduling.name());
+        see(setup.switch.buffer.name());
+        see(match fast.end {
+            End::Finished => "finished",
+            End::Interrupted => "interrupted",
+            End::Stalled(_) => "stalled",
+            End::TimeUp => "time-up",
+        });
+        if fast.links.iter().any(|link| link.pauses > 0) {
+            see("paused");
+        }
+        if fast.tally.dropped > 0 {
+            see("dropped");
+        }
+        if fast.flows.iter().any(|flow| flow.timeouts > 0) {
+            see("timeout");
+        }
+    }
+    // What was never seen was not tested.
+    let mut expected = mark::Config::NAMES.to_vec();
+    expected.extend(["or", "finished", "time-up", "paused", "dropped", "timeout"]);
+    expected.extend(tidegate_dataplane::sched::Config::NAMES);
+    expected.extend(tidegate_dataplane::buffer::Config::NAMES);
+    for name in expected {
+        assert!(seen.contains_key(name), "no case with {name}: {seen:?}");
+    }
+    assert!(seen["refused"] < count / 4, "{seen:?}");
+}
+
+/// All of one size, at the same moment, over equal links: everything is a tie.
+#[test]
+fn ties_are_broken_in_the_same_way() {
+    for delay in [0, 1, 800_000, 25_000_000].map(Span::from_ps) {
+        for opening in [Opening::Handshake, Opening::Persistent, Opening::Ready] {
+            let rounds = (0..3).map(|round| Time::from_ps(round * 32_000_000));
+            let flows = rounds.flat_map(|start| {
+                (0..8).map(move |src| Flow {
+                    service: (src % 4) as u8,
+                    ..flow(start, src, (src / 4 + 1) % 2 * 4, 14_600)
+                })
+            });
+            let flows: Vec<Flow> = flows.filter(|flow| flow.src != flow.dst).collect();
+            let probe = Probe {
+                src: HostId(7),
+                dst: HostId(0),
+                start: Time::ZERO,
+                every: Span::from_ps(1_200_000),
+                count: 50,
+                bytes: 1500,
+                class: 0,
+            };
+            for nic in [None, Some(ports("none", "fifo", "unlimited"))] {
+                let setup = Setup {
+                    opening,
+                    nic,
+                    probes: vec![probe],
+                    switch: ports(
+                        "queue-red threshold=5pkts",
+                        "dwrr quanta=1500,1500,1500,1500",
+                        "per-port limit=45KB",
+                    ),
+                    ..setup(star(8, delay), flows.clone())
+                };
+                let outcomes = both(&setup).expect("it can run");
+                assert_eq!(difference(&outcomes), None, "{delay} {opening:?}");
+                assert!(outcomes[0].tally.dropped > 0);
+            }
+        }
+    }
+}
+
+/// Wherever a run is stopped, both engines have done the same until then.
+#[test]
+fn a_stop_in_the_middle_of_a_bucket_is_exact() {
+    let flows = (0..6).map(|src| flow(Time::ZERO, src, 6, 30_000)).collect();
+    let whole = setup(star(7, Span::from_us(2)), flows);
+    let mut last = 0;
+    for step in 0..120 {
+        let setup = Setup {
+            stop: Stop {
+                at: Time::from_ps(1 + step * 1_234_567),
+                ..Stop::default()
+            },
+            ..whole.clone()
+        };
+        let outcomes = both(&setup).expect("it can run");
+        assert_eq!(difference(&outcomes), None, "stop at {}", setup.stop.at);
+        let packets = outcomes[0].links[link_to(&setup.network, 6).index()].packets;
+        assert!(packets >= last, "nothing is undone");
+        last = packets;
+    }
+    assert!(last > 100, "most of the run is covered: {last} packets");
+}
+
+/// The place of a broken connection is used again, and nothing of it is left there.
+#[test]
+fn a_flow_does_not_feel_a_broken_one_before_it() {
+    let rate = Rate::from_bps(1_000_000).expect("it is not zero");
+    let rated = |start, group, bytes| Flow {
+        rate: Some(rate),
+        group,
+        ..flow(start, 0, 1, bytes)
+    };
+    let full = |mss| {
+        let mut stack = stack("tcn-sim", "dctcp");
+        stack.config.mss = mss;
+        stack.config.max_retries = Some(1);
+        stack.config.rto_min = Span::from_ms(1);
+        stack.config.rto_initial = Span::from_ms(1);
+        stack.config.max_window = Some(Size::Packets(100));
+        tcp(stack)
+    };
+    let base = |flows| Setup {
+        // Full packets of the first group do not fit.
+        switch: ports("none", "fifo", "per-port limit=1000B"),
+        transports: Vec::<Transport>::from([full(1460), full(500)]),
+        ..setup(star(3, Span::from_us(1)), flows)
+    };
+    let second = rated(Time::from_ms(8), 1, 14_600);
+    let alone = both(&base(vec![second])).expect("it can run");
+    let after = both(&base(vec![rated(Time::ZERO, 0, 14_600), second])).expect("it can run");
+    assert_eq!(difference(&after), None);
+    assert_eq!(after[0].tally.broken, 1, "the first one breaks");
+    assert_eq!(
+        after[0].flows[1].received_at, alone[0].flows[0].received_at,
+        "the second one goes at its own rate"
+    );
+}

@@ -1,0 +1,236 @@
+//! A grid of small runs against the committed table `testdata/sim/grid.txt`, byte for byte.
+//!
+//! A change of the table is a change of results: it is made on purpose, with
+//! `TIDEGATE_WRITE_GRID=1 cargo test -p tidegate-sim --test grid`, and explained in the commit.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{fs, thread};
+
+use common::{Dice, flow, ports, run, setup, stack, tcp};
+use tidegate_dataplane::{NonEct, mark};
+use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Transport};
+use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot};
+use tidegate_sim::{Flow, Network, Outcome, Setup};
+use tidegate_transport::pias;
+use tidegate_units::{Rate, Span, Time};
+
+fn fabric() -> Network {
+    let config = leaf_spine::Config {
+        leaves: 3,
+        spines: 2,
+        hosts_per_leaf: 4,
+        host_delay: Span::from_us(5),
+        ..leaf_spine::Config::default()
+    };
+    config.build().expect("it is a network")
+}
+
+/// Random flows of four services, some of them large.
+fn traffic(hosts: u32) -> Vec<Flow> {
+    let mut dice = Dice::new(42);
+    let mut start = Time::ZERO;
+    let flows = (0..120).map(|_| {
+        start += dice.until_next(Span::from_us(12));
+        let src = dice.below(u64::from(hosts)) as u32;
+        let dst = (src + 1 + dice.below(u64::from(hosts) - 1) as u32) % hosts;
+        let bytes = *dice.pick(&[700, 9_000, 20_000, 60_000, 300_000]);
+        Flow {
+            service: dice.below(4) as u8,
+            group: dice.below(2) as u8,
+            ..flow(start, src, dst, bytes)
+        }
+    });
+    flows.collect()
+}
+
+fn base(network: Network) -> Setup {
+    let flows = traffic(network.hosts());
+    Setup {
+        switch: ports(
+            "queue-red threshold=30pkts",
+            "dwrr quanta=1500,1500,1500,1500",
+            "per-port limit=150KB",
+        ),
+        ..setup(network, flows)
+    }
+}
+
+fn with_ports(switch: Ports) -> Setup {
+    Setup {
+        switch,
+        ..base(fabric())
+    }
+}
+
+fn with_transport(transport: Transport) -> Setup {
+    Setup {
+        transports: vec![transport],
+        ..base(fabric())
+    }
+}
+
+/// All runs, by name.
+fn grid() -> Vec<(String, Setup)> {
+    let mut grid: Vec<(String, Setup)> = Vec::new();
+    for scheme in mark::Config::NAMES {
+        // DiffECN needs a strict queue, and MQ-ECN rounds: all run on both.
+        let scheduler = "sp-dwrr strict=1 quanta=1500,1500,1500";
+        let scheduler = match *scheme {
+            "mq-ecn" => "dwrr quanta=1500,1500,1500,1500",
+            _ => scheduler,
+        };
+        let switch = ports(scheme, scheduler, "dynamic-threshold pool_size=300KB");
+        grid.push((format!("scheme-{scheme}"), with_ports(switch)));
+    }
+    for scheduler in [
+        "fifo",
+        "wfq weights=1,2,3,4",
+        "sp queues=4",
+        "pifo rank=srpt weights=1,1,1,1",
+    ] {
+        let switch = ports("tcn threshold=30us", scheduler, "per-queue limit=60KB");
+        let name = scheduler.split(' ').next().expect("it has a name");
+        grid.push((format!("scheduler-{name}"), with_ports(switch)));
+    }
+    for (profile, rule) in [
+        ("rfc", "dctcp"),
+        ("tcn-sim", "ecn-star"),
+        ("odctcp-testbed", "odctcp"),
+        ("rfc", "rfc3168"),
+        ("rfc", "reno"),
+    ] {
+        let name = format!("transport-{profile}-{rule}");
+        grid.push((name, with_transport(tcp(stack(profile, rule)))));
+    }
+    let lossless = Setup {
+        nic: Some(ports("none", "fifo", "unlimited")),
+        switch: Ports {
+            non_ect: NonEct::Pass,
+            ..ports(
+                "queue-red threshold=60KB min_threshold=10KB max_probability=1/10",
+                "sp queues=4",
+                "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=20KB xon=15KB",
+            )
+        },
+        ..with_transport(Transport::Dcqcn(Box::default()))
+    };
+    grid.push(("dcqcn-pfc".to_owned(), lossless));
+    let handshakes = Setup {
+        opening: Opening::Handshake,
+        accounting: Accounting::ETHERNET,
+        ..base(fabric())
+    };
+    grid.push(("handshakes-on-ethernet".to_owned(), handshakes));
+    let tagged = Setup {
+        tagging: Some(pias::Config::default()),
+        opening: Opening::Persistent,
+        ..base(fabric())
+    };
+    grid.push(("pias-persistent".to_owned(), tagged));
+    let delays = Setup {
+        host_delay: HostDelay {
+            values: [0, 20, 80, 200].map(Span::from_us).to_vec(),
+            packets: Delayed::Both,
+        },
+        ..base(fabric())
+    };
+    grid.push(("host-delays".to_owned(), delays));
+    let networks = [
+        ("dumbbell", dumbbell::Config::default().build()),
+        (
+            "fat-tree",
+            fat_tree::Config {
+                k: 4,
+                ..fat_tree::Config::default()
+            }
+            .build(),
+        ),
+        (
+            "parking-lot",
+            parking_lot::Config {
+                pipe_rates: vec![Rate::from_gbps(1)],
+                pipe_delays: vec![Span::from_us(50)],
+                ..parking_lot::Config::default()
+            }
+            .build(),
+        ),
+    ];
+    for (name, network) in networks {
+        let network = network.expect("it is a network");
+        grid.push((format!("network-{name}"), base(network)));
+    }
+    grid
+}
+
+/// The row of a run: integers only, so that no machine rounds otherwise.
+fn row(name: &str, setup: &Setup, outcome: &Outcome) -> String {
+    let times = outcome.flows.iter().zip(&setup.flows);
+    let times = times.filter_map(|(result, flow)| result.completion(flow));
+    let (mut finished, mut sum) = (0, 0);
+    for time in times {
+        finished += 1;
+        sum += time.as_ps();
+    }
+    let mean = sum / u64::max(finished, 1);
+    let ports = outcome.ports.iter().flatten();
+    let marks: u64 = ports.clone().map(|port| port.total_marks()).sum();
+    let drops: u64 = ports.map(|port| port.total_drops()).sum();
+    let print = outcome.fingerprint();
+    format!("{name:<32} {print:016x} {finished:>8} {mean:>14} {marks:>6} {drops:>6}\n")
+}
+
+fn table() -> String {
+    let mut table = String::new();
+    let columns = ["fingerprint", "received", "mean-fct-ps", "marks", "drops"];
+    let [print, received, mean, marks, drops] = columns;
+    writeln!(
+        table,
+        "{:<32} {print:<16} {received:>8} {mean:>14} {marks:>6} {drops:>6}",
+        "# run"
+    )
+    .expect("a string takes everything");
+    for (name, setup) in grid() {
+        table += &row(&name, &setup, &run(&setup));
+    }
+    table
+}
+
+#[test]
+fn results_are_those_of_the_committed_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sim/grid.txt");
+    let table = table();
+    if std::env::var_os("TIDEGATE_WRITE_GRID").is_some() {
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("it can be made");
+        fs::write(&path, &table).expect("the table can be written");
+    }
+    let committed = fs::read_to_string(&path).expect("the table is there");
+    for (found, expected) in table.lines().zip(committed.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(table, committed);
+}
+
+#[test]
+fn a_run_is_the_same_again_and_beside_others() {
+    let (_, setup) = grid().swap_remove(0);
+    let once = run(&setup);
+    assert_eq!(run(&setup), once, "the same again");
+    let beside = thread::scope(|scope| {
+        let threads = [(); 3].map(|()| scope.spawn(|| run(&setup)));
+        threads.map(|thread| thread.join().expect("it ends"))
+    });
+    assert!(beside.iter().all(|outcome| *outcome == once));
+}
+
+#[test]
+fn another_seed_gives_other_results() {
+    let (_, setup) = grid().swap_remove(0);
+    let other = Setup {
+        seed: setup.seed + 1,
+        ..setup.clone()
+    };
+    assert_ne!(run(&setup).fingerprint(), run(&other).fingerprint());
+}
