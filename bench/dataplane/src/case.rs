@@ -57,7 +57,9 @@ pub enum Form {
     Called,
     /// At compile time; the work is compiled into the loop.
     Inlined,
-    /// When the port is made: `dyn Egress`, driven lazily.
+    /// When the port is made: `dyn Egress`, a call for some packets at a time.
+    Served,
+    /// When the port is made: `dyn Egress`, a call for each packet.
     Virtual,
 }
 
@@ -68,6 +70,7 @@ impl Form {
             Self::Any => "any",
             Self::Called => "called",
             Self::Inlined => "inlined",
+            Self::Served => "served",
             Self::Virtual => "virtual",
         }
     }
@@ -98,7 +101,13 @@ impl Case {
             }
         };
         let mut cases = Vec::new();
-        for form in [Form::Inlined, Form::Called, Form::Virtual, Form::Any] {
+        for form in [
+            Form::Inlined,
+            Form::Called,
+            Form::Served,
+            Form::Virtual,
+            Form::Any,
+        ] {
             let case = case(form);
             cases.extend(schemes().map(|scheme| case(scheme, None)));
             let pairs = schemes()
@@ -121,6 +130,7 @@ impl Case {
             },
             form: match self.form {
                 Form::Called => Form::Called,
+                Form::Served => Form::Served,
                 // A virtual call is part of what it costs.
                 Form::Any | Form::Inlined | Form::Virtual => Form::Inlined,
             },
@@ -134,8 +144,8 @@ impl Case {
             ("codel" | "ecn-sharp", None, Form::Inlined | Form::Called) => Some(80),
             ("tcn", Some("fifo"), Form::Inlined | Form::Called) => Some(120),
             ("tcn", Some("dwrr"), Form::Inlined | Form::Called) => Some(180),
-            ("tcn" | "queue-red", Some("fifo"), Form::Virtual) => Some(150),
-            ("tcn" | "queue-red", Some("dwrr"), Form::Virtual) => Some(210),
+            ("tcn" | "queue-red", Some("fifo"), Form::Served | Form::Virtual) => Some(150),
+            ("tcn" | "queue-red", Some("dwrr"), Form::Served | Form::Virtual) => Some(210),
             _ => None,
         }
     }
@@ -147,13 +157,21 @@ impl Case {
                 (None, Form::Called) => work::called::no_decisions(iterations),
                 (None, _) => work::no_decisions(iterations),
                 (Some(_), Form::Called) => work::called::no_pairs(QUEUES, iterations),
+                (Some(_), Form::Served) => work::no_served_pairs(QUEUES, iterations),
                 (Some(_), _) => work::no_pairs(QUEUES, iterations),
             }
             return;
         };
-        if let (Form::Virtual, Some(scheduler)) = (self.form, self.scheduler) {
-            work::virtual_pairs(egress(scheme, scheduler), iterations);
-            return;
+        match (self.form, self.scheduler) {
+            (Form::Served, Some(scheduler)) => {
+                work::served_pairs(egress(scheme, scheduler), iterations);
+                return;
+            }
+            (Form::Virtual, Some(scheduler)) => {
+                work::virtual_pairs(egress(scheme, scheduler), iterations);
+                return;
+            }
+            _ => {}
         }
         let scheduler = self.scheduler.map(scheduler);
         let marker = marker(scheme, scheduler.as_ref()).expect("only possible cases are run");

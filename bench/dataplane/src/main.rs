@@ -17,7 +17,8 @@ const FOOTER: &str = "\
 decision: on_enqueue + on_dequeue, backlog from 0 to 80 packets, default settings
 pair: enqueue + dequeue through a port of 8 queues, 64 packets of 1500 B held, ECT(0), per-port buffer
 inlined, called: types chosen at compile time, work compiled into the loop or called through a pointer
-virtual: types chosen when the port is made, one virtual call per packet (dyn Egress, arrive)
+served: types chosen when the port is made, one virtual call per 4 packets (dyn Egress, serve)
+virtual: the same, one virtual call per packet (dyn Egress, arrive)
 any: asked for at every hook (AnyMarker, AnyScheduler)
 instructions: callgrind, difference of two runs; ns: best of 5 runs
 both without the harness: the same loop around no work, measured alike, is subtracted";

@@ -3,10 +3,11 @@
 
 use std::hint::black_box;
 
-use tidegate_dataplane::buffer::{self, PerPort, per_port};
+use tidegate_dataplane::buffer::{self, AnyBuffer, PerPort, per_port};
+use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
 use tidegate_dataplane::mark::{Cx, Marker, Verdict};
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_dataplane::{Departure, Egress, Pkt, Port, PortConfig};
+use tidegate_dataplane::{Departure, Pkt, Port, PortConfig};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Span, Time};
 
 /// Packets that wait in a port: below the default thresholds of 65 packets.
@@ -16,6 +17,8 @@ const LIMIT: Bytes = Bytes::from_kb(300);
 /// The backlog that decisions see grows to this many packets, past those thresholds, and starts
 /// again: most packets pass, some are marked.
 const DEEPEST: u32 = 80;
+/// Packets that a host hands over at a time where it can.
+const BATCH: u32 = 4;
 /// One packet of 1500 bytes at 10 Gb/s.
 const PACKET_TIME: Span = Span::from_ns(1200);
 
@@ -172,6 +175,32 @@ fn sum(departure: &Departure) -> u32 {
 /// Packets arrive at the rate of the wire, behind as many as are held, so that each arrival takes
 /// one departure. The call, its arguments and reading the departure are part of the work.
 pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
+    let (mut port, mut buffer, mut out) = filled(port);
+    pair_loop(port.queues(), iterations, |pkt, queue, now| {
+        let accepted = port.arrive(PktId(pkt.len), *pkt, queue, now, &mut buffer, &mut out);
+        if accepted.is_err() {
+            return 0;
+        }
+        out.pop().map_or(0, |departure| sum(&departure))
+    });
+    assert_eq!(port.packets(), HELD, "one departure for each arrival");
+    black_box(port.stats());
+}
+
+/// The same, some packets at a time. The call and its arguments are part of the work; writing what is
+/// offered and reading what was sent are the host's.
+pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
+    let (mut port, mut buffer, _) = filled(port);
+    batch_loop(port.queues(), iterations, |offers, until, served| {
+        served.sent.clear();
+        port.serve(offers, until, &mut buffer, served);
+    });
+    assert_eq!(port.packets(), HELD, "one departure for each arrival");
+    black_box(port.stats());
+}
+
+/// A port that holds as many packets as it is to hold, and one that leaves with the first arrival.
+fn filled(port: Box<dyn Egress>) -> (Box<dyn Egress>, AnyBuffer, Vec<Departure>) {
     let config = buffer::Config::PerPort(per_port::Config { limit: LIMIT });
     let mut buffer = config.build(4, port.queues()).expect("as above");
     let mut port = black_box(port);
@@ -182,16 +211,57 @@ pub(crate) fn virtual_pairs(port: Box<dyn Egress>, iterations: u32) {
         let accepted = port.arrive(PktId(0), PKT, queue, Time::ZERO, &mut buffer, &mut out);
         accepted.expect("the buffer holds them");
     }
-    let queues = port.queues();
-    pair_loop(queues, iterations, |pkt, queue, now| {
-        let accepted = port.arrive(PktId(pkt.len), *pkt, queue, now, &mut buffer, &mut out);
-        if accepted.is_err() {
-            return 0;
+    (port, buffer, out)
+}
+
+/// The same loop around nothing.
+pub(crate) fn no_served_pairs(queues: u8, iterations: u32) {
+    batch_loop(queues, iterations, |_, _, _| {});
+}
+
+/// Writes offers and reads what was sent, [`BATCH`] packets for each call.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "the loop must be compiled around each kind of work"
+)]
+fn batch_loop(queues: u8, iterations: u32, mut serve: impl FnMut(&[Offer], Time, &mut Served)) {
+    let offer = Offer {
+        at: Time::ZERO,
+        pkt: black_box(PKT),
+        id: PktId(PKT.len),
+        queue: QueueId(0),
+    };
+    let mut offers = [offer; BATCH as usize];
+    let sent = Sent {
+        end: Time::ZERO,
+        id: PktId(0),
+        ecn: Ecn::Ect0,
+    };
+    let mut served = Served {
+        sent: vec![sent; BATCH as usize],
+        dropped: Vec::new(),
+    };
+    let queues = black_box(queues);
+    let mut now = Time::ZERO;
+    let mut queue = 0;
+    let mut sum = 0_u32;
+    for _ in 0..iterations / BATCH {
+        for offer in &mut offers {
+            now += PACKET_TIME;
+            queue += 1;
+            if queue == queues {
+                queue = 0;
+            }
+            offer.at = now;
+            offer.queue = QueueId(queue);
         }
-        out.pop().map_or(0, |departure| sum(&departure))
-    });
-    assert_eq!(port.packets(), HELD, "one departure for each arrival");
-    black_box(port.stats());
+        serve(black_box(&offers), now, black_box(&mut served));
+        for sent in &served.sent {
+            sum = sum.wrapping_add(sent.id.0 + u32::from(sent.ecn.bits()));
+        }
+    }
+    black_box((sum, now));
 }
 
 /// The same loop around nothing.

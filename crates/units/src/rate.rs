@@ -61,7 +61,8 @@ impl Rate {
 /// division only where a byte does not take whole picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime {
-    /// Whole picoseconds per byte.
+    /// Whole picoseconds per byte in all bits but the lowest, which is set if their product with a
+    /// number of bytes may not be all that there is to it.
     whole: u64,
     bps: NonZeroU64,
 }
@@ -70,8 +71,12 @@ impl ByteTime {
     /// Prepares `rate`.
     pub const fn new(rate: Rate) -> Self {
         let bps = rate.as_bps();
+        let whole = PS_PER_BYTE_AT_1_BPS / bps;
+        let is_exact = PS_PER_BYTE_AT_1_BPS.is_multiple_of(bps);
+        let may_overflow = whole.checked_mul(u32::MAX as u64).is_none();
         Self {
-            whole: PS_PER_BYTE_AT_1_BPS / bps,
+            // Below 2^43.
+            whole: (whole << 1) | (!is_exact || may_overflow) as u64,
             bps: rate.0,
         }
     }
@@ -84,12 +89,18 @@ impl ByteTime {
     /// Time to put `bytes` on the wire, rounded up; saturates.
     #[inline]
     pub const fn span(self, bytes: u32) -> Span {
-        let whole = self.whole.saturating_mul(bytes as u64);
-        // What is left over per byte, in 1/`bps` ps.
-        let rest = PS_PER_BYTE_AT_1_BPS - self.whole * self.bps.get();
-        if rest == 0 {
-            return Span::from_ps(whole);
+        if self.whole & 1 == 0 {
+            // No overflow, checked when it was made.
+            return Span::from_ps((self.whole >> 1) * bytes as u64);
         }
+        self.inexact_span(bytes)
+    }
+
+    #[cold]
+    const fn inexact_span(self, bytes: u32) -> Span {
+        let whole = self.whole >> 1;
+        // What is left over per byte, in 1/`bps` ps.
+        let rest = PS_PER_BYTE_AT_1_BPS - whole * self.bps.get();
         let rest = match rest.checked_mul(bytes as u64) {
             Some(product) => product.div_ceil(self.bps.get()),
             None => {
@@ -97,7 +108,7 @@ impl ByteTime {
                 (rest as u128 * bytes as u128).div_ceil(self.bps.get() as u128) as u64
             }
         };
-        Span::from_ps(whole.saturating_add(rest))
+        Span::from_ps(whole.saturating_mul(bytes as u64).saturating_add(rest))
     }
 }
 

@@ -47,29 +47,59 @@ impl PerPort {
             limit,
         })
     }
+
+    /// The account of the port with this number, or `None` if there is no such port.
+    #[inline]
+    pub(crate) fn account(&mut self, port: usize) -> Option<Account<'_>> {
+        let free = self.free.get_mut(port)?;
+        Some(Account {
+            free,
+            limit: self.limit,
+        })
+    }
 }
 
 impl Buffer for PerPort {
     #[inline]
     fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        match self.account(request.port.index()) {
+            Some(mut account) => account.admit(request),
+            None => Err(DropReason::PortFull),
+        }
+    }
+
+    #[inline]
+    fn release(&mut self, charge: Charge) {
+        if let Some(mut account) = self.account(charge.account() as usize) {
+            account.release(charge);
+        }
+    }
+}
+
+/// The limit of one port, for a host that serves many of its packets on end.
+pub(crate) struct Account<'a> {
+    free: &'a mut u32,
+    limit: u32,
+}
+
+impl Buffer for Account<'_> {
+    #[inline]
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
         let full = DropReason::PortFull;
-        let free = self.free.get_mut(request.port.index()).ok_or(full)?;
-        *free = free.checked_sub(request.len).ok_or(full)?;
+        *self.free = self.free.checked_sub(request.len).ok_or(full)?;
         Ok(Charge::new(request.len, u32::from(request.port.0)))
     }
 
     #[inline]
     fn release(&mut self, charge: Charge) {
-        if let Some(free) = self.free.get_mut(charge.account() as usize) {
-            let sum = u64::from(*free) + u64::from(charge.bytes());
-            // As `super::free`: a receipt that is released twice stops a debug build.
-            debug_assert!(
-                sum <= u64::from(self.limit),
-                "a receipt is released once, to the buffer that issued it"
-            );
-            // At most the limit.
-            *free = sum.min(u64::from(self.limit)) as u32;
-        }
+        let sum = u64::from(*self.free) + u64::from(charge.bytes());
+        // As `super::free`: a receipt that is released twice stops a debug build.
+        debug_assert!(
+            sum <= u64::from(self.limit),
+            "a receipt is released once, to the buffer that issued it"
+        );
+        // At most the limit.
+        *self.free = sum.min(u64::from(self.limit)) as u32;
     }
 }
 

@@ -241,26 +241,26 @@ impl MqEcn {
 
     /// Lets the round times decay before the decision on an arrival, as the variant asks.
     #[cold]
-    fn decay(&mut self, cx: &Cx) {
+    fn decay(&mut self, queue: QueueId, now: Time) {
         let rules = &*self.rules;
         let own = self
             .queues
-            .get(cx.queue.index())
+            .get(queue.index())
             .and_then(|queue| queue.service.group());
         for (number, group) in self.groups.iter_mut().enumerate() {
             match self.rules.idle_decay {
                 IdleDecay::WholeSlots => {
-                    let slots = whole_slots(cx.now - self.rules.idle_since, rules.idle_slot);
+                    let slots = whole_slots(now - self.rules.idle_since, rules.idle_slot);
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
                 IdleDecay::Fractional if group.active == 0 => {
-                    let slots = slots(cx.now - group.idle_since, rules.idle_slot);
+                    let slots = slots(now - group.idle_since, rules.idle_slot);
                     if slots >= ONE_SLOT {
                         group.round = rules.average.decayed(group.round, slots);
                     }
                 }
                 IdleDecay::Steps if group.active == 0 && own == Some(number) => {
-                    let slots = whole_slots(cx.now - group.idle_since, rules.idle_slot);
+                    let slots = whole_slots(now - group.idle_since, rules.idle_slot);
                     if slots > 10 {
                         group.round = 0;
                     }
@@ -288,7 +288,7 @@ impl Marker for MqEcn {
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
         if cx.port_packets == 0 || self.rules.idle_decay != IdleDecay::WholeSlots {
-            self.decay(cx);
+            self.decay(cx.queue, cx.now);
         }
         let Some(queue) = self.queues.get(cx.queue.index()) else {
             return Verdict::Pass;

@@ -20,7 +20,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, choices};
+use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, Time, choices};
 
 use self::average::Averages;
 use self::spread::Spread;
@@ -175,12 +175,14 @@ pub(super) struct Thresholds {
 pub(super) trait Scope {
     /// The rule that its marks are counted under.
     const RULE: Rule;
-    /// The length in packets, if they are counted.
-    const PACKETS: Option<fn(&Cx) -> u32>;
+    /// Whether packets are counted.
+    const COUNTS_PACKETS: bool;
     /// Which of the lengths it is; zero where there is only one.
     fn slot(cx: &Cx) -> usize;
     /// The length in bytes.
     fn bytes(cx: &Cx) -> u32;
+    /// The length in packets; zero where they are not counted.
+    fn packets(cx: &Cx) -> u32;
 }
 
 /// The length of the packet's own queue.
@@ -197,7 +199,7 @@ pub(super) struct Pool;
 
 impl Scope for Queue {
     const RULE: Rule = Rule::QueueLength;
-    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.queue_packets);
+    const COUNTS_PACKETS: bool = true;
 
     #[inline]
     fn slot(cx: &Cx) -> usize {
@@ -208,11 +210,16 @@ impl Scope for Queue {
     fn bytes(cx: &Cx) -> u32 {
         cx.queue_bytes
     }
+
+    #[inline]
+    fn packets(cx: &Cx) -> u32 {
+        cx.queue_packets
+    }
 }
 
 impl Scope for Port {
     const RULE: Rule = Rule::PortLength;
-    const PACKETS: Option<fn(&Cx) -> u32> = Some(|cx| cx.port_packets);
+    const COUNTS_PACKETS: bool = true;
 
     #[inline]
     fn slot(_: &Cx) -> usize {
@@ -223,11 +230,16 @@ impl Scope for Port {
     fn bytes(cx: &Cx) -> u32 {
         cx.port_bytes
     }
+
+    #[inline]
+    fn packets(cx: &Cx) -> u32 {
+        cx.port_packets
+    }
 }
 
 impl Scope for Pool {
     const RULE: Rule = Rule::PoolLength;
-    const PACKETS: Option<fn(&Cx) -> u32> = None;
+    const COUNTS_PACKETS: bool = false;
 
     #[inline]
     fn slot(_: &Cx) -> usize {
@@ -237,6 +249,11 @@ impl Scope for Pool {
     #[inline]
     fn bytes(cx: &Cx) -> u32 {
         cx.pool_bytes
+    }
+
+    #[inline]
+    fn packets(_: &Cx) -> u32 {
+        0
     }
 }
 
@@ -350,10 +367,14 @@ impl<S: Scope> Red<S> {
         if self.length(cx) < self.at_enqueue {
             return Verdict::Pass;
         }
-        let hit = S::slot(cx) < usize::from(self.slots)
+        let slot = S::slot(cx);
+        let hit = slot < usize::from(self.slots)
             && match &mut self.special {
                 None => true,
-                Some(special) => special.on_enqueue::<S>(cx, self.compare),
+                Some(special) => {
+                    let (bytes, packets) = (S::bytes(cx), S::packets(cx));
+                    special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.compare)
+                }
             };
         Verdict::mark_if(hit, S::RULE)
     }
@@ -363,10 +384,14 @@ impl<S: Scope> Red<S> {
         if self.length(cx) < self.at_dequeue {
             return Verdict::Pass;
         }
-        let hit = S::slot(cx) < usize::from(self.slots)
+        let slot = S::slot(cx);
+        let hit = slot < usize::from(self.slots)
             && match &mut self.special {
                 None => true,
-                Some(special) => special.on_dequeue::<S>(cx, self.compare),
+                Some(special) => {
+                    let (bytes, packets) = (S::bytes(cx), S::packets(cx));
+                    special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.compare)
+                }
             };
         Verdict::mark_if(hit, S::RULE)
     }
@@ -406,7 +431,7 @@ impl Compare {
 
 impl Law {
     fn check<S: Scope>(&self) -> Result<(), ConfigError> {
-        if S::PACKETS.is_none() {
+        if !S::COUNTS_PACKETS {
             let allowed = "what needs no count of packets, which a pool does not keep";
             if self.unit == Unit::Packets {
                 return Err(ConfigError::out_of_range("unit", "packets", allowed));
@@ -495,35 +520,54 @@ struct Special {
 }
 
 impl Special {
+    /// Takes the parts of a context, as all that is called and not compiled in: a context that is
+    /// referred to would be written to memory for every packet, of the plain step too.
     #[cold]
-    fn on_enqueue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
-        let length = self.length::<S>(cx);
+    fn on_enqueue(
+        &mut self,
+        slot: usize,
+        bytes: u32,
+        packets: u32,
+        len: u32,
+        now: Time,
+        compare: Compare,
+    ) -> bool {
+        let seen = self.seen(slot, bytes, packets, len);
         if let Some(averages) = &mut self.averages {
-            match S::bytes(cx) {
-                0 => averages.end_idling(S::slot(cx), cx.now),
-                _ => averages.sample(S::slot(cx), length),
+            match bytes {
+                0 => averages.end_idling(slot, now),
+                _ => averages.sample(slot, seen.length),
             }
         }
-        self.decide == Point::Enqueue && self.hit::<S>(cx, compare)
+        self.decide == Point::Enqueue && self.hit(&seen, compare)
     }
 
     #[cold]
-    fn on_dequeue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
-        if S::bytes(cx) == 0
+    fn on_dequeue(
+        &mut self,
+        slot: usize,
+        bytes: u32,
+        packets: u32,
+        len: u32,
+        now: Time,
+        compare: Compare,
+    ) -> bool {
+        if bytes == 0
             && let Some(averages) = &mut self.averages
         {
-            averages.start_idling(S::slot(cx), cx.now);
+            averages.start_idling(slot, now);
         }
-        self.decide == Point::Dequeue && self.hit::<S>(cx, compare)
+        let seen = self.seen(slot, bytes, packets, len);
+        self.decide == Point::Dequeue && self.hit(&seen, compare)
     }
 
-    fn hit<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
-        let index = S::slot(cx);
-        if self.short_queue == ShortQueue::Pass && self.packets::<S>(cx) <= 1 {
+    fn hit(&mut self, seen: &Seen, compare: Compare) -> bool {
+        let index = seen.slot;
+        if self.short_queue == ShortQueue::Pass && seen.packets <= 1 {
             return false;
         }
         let length = match &self.averages {
-            None => self.length::<S>(cx),
+            None => seen.length,
             Some(averages) => averages.length(index),
         };
         let Some(ramp) = self.ramp(index) else {
@@ -541,7 +585,7 @@ impl Special {
                 *count = 0;
                 false
             }
-            Zone::Between(chance) => self.spread.draw(chance, count, cx.pkt.len, &mut self.rng),
+            Zone::Between(chance) => self.spread.draw(chance, count, seen.len, &mut self.rng),
             Zone::Above => {
                 *count = self.spread.after_a_mark();
                 true
@@ -556,23 +600,33 @@ impl Special {
         }
     }
 
-    fn length<S: Scope>(&self, cx: &Cx) -> u64 {
-        match self.unit {
-            Unit::Bytes => match self.reading {
-                Reading::Exclusive => u64::from(S::bytes(cx)),
-                Reading::Inclusive => u64::from(S::bytes(cx)) + u64::from(cx.pkt.len),
+    /// What a packet of `len` bytes reads where `bytes` and `packets` wait.
+    fn seen(&self, slot: usize, bytes: u32, packets: u32, len: u32) -> Seen {
+        let (own_bytes, own_packets) = match self.reading {
+            Reading::Exclusive => (0, 0),
+            Reading::Inclusive => (len, 1),
+        };
+        let packets = u64::from(packets) + own_packets;
+        Seen {
+            slot,
+            length: match self.unit {
+                Unit::Bytes => u64::from(bytes) + u64::from(own_bytes),
+                Unit::Packets => packets,
             },
-            Unit::Packets => self.packets::<S>(cx),
+            packets,
+            len,
         }
     }
+}
 
-    fn packets<S: Scope>(&self, cx: &Cx) -> u64 {
-        let held = S::PACKETS.map_or(0, |packets| u64::from(packets(cx)));
-        match self.reading {
-            Reading::Exclusive => held,
-            Reading::Inclusive => held + 1,
-        }
-    }
+/// What a packet reads.
+struct Seen {
+    slot: usize,
+    /// In the law's unit.
+    length: u64,
+    packets: u64,
+    /// Of the packet.
+    len: u32,
 }
 
 #[cfg(test)]

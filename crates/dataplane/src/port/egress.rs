@@ -140,30 +140,48 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         buffer: &mut impl Buffer,
         served: &mut Served,
     ) -> u32 {
-        let mut offers = offers.iter();
-        loop {
-            // One loop around both, so that the long way of a departure is compiled in once.
-            let next = offers.next();
-            let until = next.map_or(until, |offer| offer.at);
-            while let Some(departure) = self.depart(until, buffer) {
-                let Departure { id, ecn, at, .. } = departure;
-                match departure.fate {
-                    Fate::Drop(_) => served.dropped.push((id, at)),
-                    Fate::Send => served.sent.push(Sent {
-                        end: self.busy_until,
-                        id,
-                        ecn,
-                    }),
-                }
-            }
-            let Some(offer) = next else {
-                return self.packets();
-            };
+        for offer in offers {
+            self.send_until(offer.at, buffer, served);
             let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
             if taken.is_err() {
                 served.dropped.push((offer.id, offer.at));
             }
         }
+        if self.is_due(until) {
+            self.finish(until, buffer, served);
+        }
+        self.packets()
+    }
+
+    /// Takes what departs after the last arrival.
+    #[inline(never)]
+    fn finish(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
+        self.send_until(until, buffer, served);
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
+        while let Some(start) = self.next_start()
+            && start <= until
+            && let Some(departure) = self.depart_at(start, buffer)
+        {
+            let Departure { id, ecn, at, .. } = departure;
+            match departure.fate {
+                Fate::Drop(_) => served.dropped.push((id, at)),
+                Fate::Send => served.sent.push(Sent {
+                    end: self.busy_until,
+                    id,
+                    ecn,
+                }),
+            }
+        }
+    }
+
+    /// Whether a departure starts no later than `until`.
+    #[inline]
+    fn is_due(&self, until: Time) -> bool {
+        self.next_start().is_some_and(|start| start <= until)
     }
 }
 
@@ -177,10 +195,12 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
     ) -> u32 {
         // The commonest buffer gets code of its own: choosing it again for every packet would cost
         // as much as all else that it does.
-        match buffer {
-            AnyBuffer::PerPort(buffer) => self.serve_with(offers, until, buffer, served),
-            buffer => self.serve_with(offers, until, buffer, served),
+        if let AnyBuffer::PerPort(all) = buffer
+            && let Some(mut own) = all.account(self.id.index())
+        {
+            return self.serve_with(offers, until, &mut own, served);
         }
+        self.serve_with(offers, until, buffer, served)
     }
 
     fn arrive(

@@ -118,9 +118,9 @@ pub struct Port<M, S> {
     bytes: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
-    /// Nothing leaves before, whether the wire is free or not: when the port last went from empty
-    /// to holding a packet, or what [`Port::hold`] was told since.
-    not_before: Time,
+    /// When the next packet may leave: not before `busy_until`, the moment at which the port last
+    /// went from empty to holding a packet, or what [`Port::hold`] was told since.
+    ready: Time,
     wire: ByteTime,
     id: PortId,
     non_ect: NonEct,
@@ -140,8 +140,6 @@ struct Queue {
     list: List,
     packets: u32,
     enqueued_packets: u64,
-    marked_packets: u64,
-    dropped_packets: u64,
 }
 
 impl Port<AnyMarker, AnyScheduler> {
@@ -185,8 +183,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             packets: 0,
             enqueued_bytes: 0,
             enqueued_packets: 0,
-            marked_packets: 0,
-            dropped_packets: 0,
         };
         Self {
             queues: (0..scheduler.queues()).map(queue).collect(),
@@ -196,7 +192,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             merged: List::EMPTY,
             bytes: 0,
             busy_until: Time::ZERO,
-            not_before: Time::ZERO,
+            ready: Time::ZERO,
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
@@ -222,8 +218,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     ) -> Result<Accepted, DropReason> {
         let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
         let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
-            self.stats.drops[DropReason::UnknownQueue as usize] += 1;
-            return Err(DropReason::UnknownQueue);
+            return Err(self.reject(id_of_queue, DropReason::UnknownQueue));
         };
         let cx = Cx {
             now,
@@ -259,7 +254,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 Marking::Mark => {
                     pkt.ecn = Ecn::Ce;
                     self.stats.marks[rule as usize] += 1;
-                    queue.marked_packets += 1;
                 }
             }
         }
@@ -348,10 +342,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         let next = store.head_len(*list);
         scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
 
+        // Before the lengths are written: the compiler does not know that a buffer's accounts lie
+        // elsewhere, and would read the lengths again.
+        buffer.release(charge);
         self.bytes -= len;
         queue.bytes -= len;
         queue.packets -= 1;
-        buffer.release(charge);
 
         let cx = Cx {
             now,
@@ -379,7 +375,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 Marking::Mark => {
                     ecn = Ecn::Ce;
                     self.stats.marks[rule as usize] += 1;
-                    queue.marked_packets += 1;
                 }
             }
         }
@@ -412,7 +407,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     fn depart_at(&mut self, start: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let departure = self.dequeue(start, buffer)?;
         if departure.fate == Fate::Send {
-            self.busy_until = start + self.wire.span(departure.len);
+            let end = start + self.wire.span(departure.len);
+            self.busy_until = end;
+            self.ready = end;
         }
         Some(departure)
     }
@@ -421,7 +418,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
-        (self.store.packets() > 0).then(|| self.busy_until.max(self.not_before))
+        (self.store.packets() > 0).then_some(self.ready)
     }
 
     /// Lets nothing leave before `at`, whatever was said before: [`Time::MAX`] pauses the port, the
@@ -430,8 +427,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// A host first takes the departures up to the present moment. Only for a port that is driven
     /// with [`depart`](Self::depart).
     #[inline]
-    pub const fn hold(&mut self, at: Time) {
-        self.not_before = at;
+    pub fn hold(&mut self, at: Time) {
+        self.ready = self.busy_until.max(at);
     }
 
     /// Bytes waiting in all queues.
@@ -459,8 +456,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             enqueued_bytes: queue.enqueued_bytes,
             dequeued_packets: queue.enqueued_packets - u64::from(queue.packets),
             dequeued_bytes: queue.enqueued_bytes - u64::from(queue.bytes),
-            marked_packets: queue.marked_packets,
-            dropped_packets: queue.dropped_packets,
             held_packets: queue.packets,
             held_bytes: queue.bytes,
         })
@@ -490,14 +485,14 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[inline]
     fn note_first(&mut self, now: Time) {
         if self.store.packets() == 1 {
-            self.not_before = self.not_before.max(now);
+            self.ready = self.ready.max(now);
         }
     }
 
     #[cold]
     fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
-        self.queues[queue.index()].dropped_packets += 1;
         self.stats.drops[reason as usize] += 1;
+        self.stats.last_drop = Some(queue);
         reason
     }
 }

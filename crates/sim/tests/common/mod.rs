@@ -126,6 +126,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         ecmp: Ecmp::PerNode,
+        observe: tidegate_sim::observe::Observe::default(),
         stop: Stop::default(),
         seed: 1,
     }

@@ -234,12 +234,18 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         verdict: Option<Verdict>,
         reason: DropReason,
     ) -> Result<(), String> {
+        // The scheme may have chosen another queue than the one that was asked for.
+        let assigned = self.port.marker().assigned;
+        let named = self.port.stats().last_drop();
+        ensure!(
+            named == assigned,
+            "a packet for {assigned:?} was dropped for {named:?}"
+        );
+        self.model.count_drop(reason);
         match (reason, verdict) {
             (DropReason::UnknownQueue, None) => {
                 let known = queue.index() < self.model.queues.len();
                 ensure!(!known, "queue {queue} exists");
-                self.model.count_drop(None, reason);
-                return Ok(());
             }
             (DropReason::NotCapable, Some(verdict)) => {
                 ensure!(
@@ -253,19 +259,6 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             }
             (_, None) => {}
         }
-        // The scheme may have chosen another queue than the one that was asked for: the port's own
-        // counters say which, and there must be exactly one.
-        let counted: Vec<QueueId> = (0..self.port.queues())
-            .map(QueueId)
-            .filter(|&queue| {
-                let stats = self.port.queue_stats(queue).unwrap_or_default();
-                stats.dropped_packets != self.model.queues[queue.index()].stats().dropped_packets
-            })
-            .collect();
-        let [counted] = counted[..] else {
-            return Err(format!("one drop was counted for the queues {counted:?}"));
-        };
-        self.model.count_drop(Some(counted), reason);
         Ok(())
     }
 
@@ -383,7 +376,9 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             None => {
                 let reason = DropReason::NotCapable;
                 ensure!(fate == Fate::Drop(reason), "{verdict:?} made {departure:?}");
-                self.model.count_drop(Some(queue), reason);
+                let named = self.port.stats().last_drop();
+                ensure!(named == Some(queue), "{departure:?} was lost for {named:?}");
+                self.model.count_drop(reason);
             }
         }
         Ok(())
@@ -403,7 +398,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         );
         Ok(match (ecn, verdict) {
             (Ecn::Ect0 | Ecn::Ect1, Verdict::Mark(rule)) => {
-                self.model.count_mark(queue, rule);
+                self.model.count_mark(rule);
                 Some(Ecn::Ce)
             }
             _ if self.is_lost(ecn, verdict) => None,

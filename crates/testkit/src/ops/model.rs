@@ -23,8 +23,6 @@ pub(super) struct QueueModel {
     enqueued_bytes: u64,
     dequeued_packets: u64,
     dequeued_bytes: u64,
-    marked: u64,
-    dropped: u64,
 }
 
 impl QueueModel {
@@ -34,8 +32,6 @@ impl QueueModel {
             enqueued_bytes: self.enqueued_bytes,
             dequeued_packets: self.dequeued_packets,
             dequeued_bytes: self.dequeued_bytes,
-            marked_packets: self.marked,
-            dropped_packets: self.dropped,
             held_packets: u32::try_from(self.held.len()).unwrap_or(u32::MAX),
             held_bytes: u32::try_from(self.held_bytes).unwrap_or(u32::MAX),
         }
@@ -88,16 +84,11 @@ impl Model {
         Some((place, held))
     }
 
-    pub(super) fn count_mark(&mut self, queue: QueueId, rule: Rule) {
-        self.queues[queue.index()].marked += 1;
+    pub(super) const fn count_mark(&mut self, rule: Rule) {
         self.marks[rule as usize] += 1;
     }
 
-    /// A packet for a queue that the port does not have is counted for the port only.
-    pub(super) fn count_drop(&mut self, queue: Option<QueueId>, reason: DropReason) {
-        if let Some(queue) = queue {
-            self.queues[queue.index()].dropped += 1;
-        }
+    pub(super) const fn count_drop(&mut self, reason: DropReason) {
         self.drops[reason as usize] += 1;
     }
 

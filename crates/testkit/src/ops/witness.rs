@@ -19,6 +19,8 @@ pub(super) enum Saw {
 pub(super) struct Witness<M> {
     marker: M,
     saw: Vec<Saw>,
+    /// The queue that it chose for the newest arrival.
+    pub(super) assigned: Option<QueueId>,
 }
 
 impl<M> Witness<M> {
@@ -26,6 +28,7 @@ impl<M> Witness<M> {
         Self {
             marker,
             saw: Vec::new(),
+            assigned: None,
         }
     }
 
@@ -41,7 +44,9 @@ impl<M: Marker> Marker for Witness<M> {
     }
 
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
-        self.marker.assign(pkt, proposed, queues, now)
+        let queue = self.marker.assign(pkt, proposed, queues, now);
+        self.assigned = Some(queue);
+        queue
     }
 
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
