@@ -79,8 +79,6 @@ struct Queue {
     packets: u32,
     /// Since when it has this length.
     since: Time,
-    /// What it has dropped, as far as the reason has been noted.
-    dropped: u64,
 }
 
 impl Queue {
@@ -102,7 +100,6 @@ impl Watched {
             bytes: 0,
             packets: 0,
             since: Time::ZERO,
-            dropped: 0,
         };
         Self {
             queues: (0..inner.queues()).map(queue).collect(),
@@ -149,10 +146,7 @@ impl Watched {
         queue.packets -= 1;
         let belongs = self.window.contains(departure.at);
         match departure.fate {
-            Fate::Drop(reason) => {
-                queue.dropped += 1;
-                queue.seen.drops[reason as usize] += u64::from(belongs);
-            }
+            Fate::Drop(reason) => queue.seen.drops[reason as usize] += u64::from(belongs),
             Fate::Send => queue
                 .seen
                 .waits
@@ -173,18 +167,13 @@ impl Watched {
         }
     }
 
-    /// Finds the queue that dropped a packet on its arrival: the scheme may have chosen another one
-    /// than the packet asked for.
+    /// Puts a drop on arrival down to the queue that the packet asked for. A scheme that chooses
+    /// queues may have chosen another, which it does not tell.
     #[cold]
-    fn note_drop(&mut self, reason: DropReason, at: Time) {
+    fn note_drop(&mut self, queue: QueueId, reason: DropReason, at: Time) {
         let belongs = self.window.contains(at);
-        for queue in &mut self.queues {
-            let stats = self.inner.queue_stats(queue.seen.queue);
-            let dropped = stats.map_or(0, |stats| stats.dropped_packets);
-            if belongs {
-                queue.seen.drops[reason as usize] += dropped - queue.dropped;
-            }
-            queue.dropped = dropped;
+        if let Some(queue) = self.queues.get_mut(queue.index()) {
+            queue.seen.drops[reason as usize] += u64::from(belongs);
         }
     }
 
@@ -244,7 +233,7 @@ impl Egress for Watched {
                 queue.packets += 1;
                 self.note_marks(accepted.queue, now);
             }
-            Err(reason) => self.note_drop(reason, now),
+            Err(reason) => self.note_drop(queue, reason, now),
         }
         taken
     }

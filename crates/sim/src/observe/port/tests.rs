@@ -170,16 +170,6 @@ fn a_watched_port_does_what_it_does_alone() {
         for queue in &seen {
             let stats = alone.queue_stats(queue.queue).unwrap();
             assert_eq!(queue.sent(), stats.dequeued_packets, "{name}");
-            assert_eq!(
-                queue.marks.iter().sum::<u64>(),
-                stats.marked_packets,
-                "{name}"
-            );
-            assert_eq!(
-                queue.drops.iter().sum::<u64>(),
-                stats.dropped_packets,
-                "{name}"
-            );
             assert_eq!(queue.bytes.total(), now.as_ps(), "{name}");
             assert_eq!(queue.packets.total(), now.as_ps(), "{name}");
         }
