@@ -1,0 +1,210 @@
+//! One packet at a time: the ports of hosts, switches whose ports depend on each other, and everything
+//! on the reference engine.
+
+use tidegate_dataplane::buffer::{Buffer, PauseAction};
+use tidegate_dataplane::egress::Egress;
+use tidegate_dataplane::{Departure, Fate};
+use tidegate_units::{PktId, QueueId, Span, Time};
+
+use super::Fabric;
+use crate::calendar::{Arrival, Calendar, Goal, Rank};
+use crate::network::{LinkId, Network};
+use crate::observe::link::PAUSE_FRAME;
+use crate::packet::{EndId, Packet};
+
+impl<C: Calendar> Fabric<C> {
+    /// A packet reaches a switch, when everything before that has been done.
+    pub(crate) fn arrive(&mut self, arrival: &Arrival) {
+        if self.packets[arrival.packet].end == EndId::NONE {
+            self.on_pause(arrival);
+        } else {
+            self.offer(arrival.packet, arrival.at);
+        }
+    }
+
+    /// Offers a packet to the port of its next link.
+    pub(super) fn offer(&mut self, id: u32, now: Time) {
+        let packet = &self.packets[id];
+        let (link, came_on) = (packet.next, packet.link);
+        let node_id = self.wires[link.index()].node;
+        let is_coupled = self.nodes[node_id as usize].is_coupled;
+        if is_coupled {
+            self.settle(node_id, now);
+        }
+        let packet = &self.packets[id];
+        let back = &self.wires[Network::reverse(came_on).index()];
+        let class = u16::from(packet.class).min(back.classes - 1);
+        let pkt = packet.facts(back.number * back.classes + class);
+        let wire = &mut self.wires[link.index()];
+        let queue = QueueId(packet.class.min(wire.last_queue));
+        let node = &mut self.nodes[node_id as usize];
+        let port = self.ports[link.index()]
+            .as_mut()
+            .expect("only ideal hosts have no port");
+        let (buffer, out) = (&mut node.buffer, &mut self.departures);
+        let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
+        if taken.is_err() {
+            self.dropped.push((PktId(id), now));
+        } else if !wire.is_busy {
+            wire.is_busy = true;
+            if is_coupled {
+                node.busy.push(link);
+                if !node.is_busy {
+                    node.is_busy = true;
+                    self.busy_nodes.push(node_id);
+                }
+            } else {
+                self.busy_alone.push(link);
+            }
+        }
+        self.launch_departures(link);
+        if is_coupled {
+            self.send_pauses(node_id, now);
+        }
+    }
+
+    /// Takes everything that starts to leave before `end` at ports that are served one packet at a
+    /// time.
+    pub(crate) fn drain(&mut self, end: Time) {
+        let until = end - Span::from_ps(1);
+        let mut index = 0;
+        while let Some(&link) = self.busy_alone.get(index) {
+            let node = &mut self.nodes[self.wires[link.index()].node as usize];
+            let port = self.ports[link.index()]
+                .as_mut()
+                .expect("only ports are busy");
+            port.drain(until, &mut node.buffer, &mut self.departures);
+            if port.packets() == 0 {
+                self.wires[link.index()].is_busy = false;
+                self.busy_alone.swap_remove(index);
+            } else {
+                index += 1;
+            }
+            self.launch_departures(link);
+        }
+        let mut index = 0;
+        while let Some(&node_id) = self.busy_nodes.get(index) {
+            self.settle(node_id, until);
+            let node = &mut self.nodes[node_id as usize];
+            if node.busy.is_empty() {
+                node.is_busy = false;
+                self.busy_nodes.swap_remove(index);
+            } else {
+                index += 1;
+            }
+        }
+    }
+
+    /// Takes everything that starts to leave a coupled node no later than `until`, in order of
+    /// time, and of links at one moment.
+    fn settle(&mut self, node_id: u32, until: Time) {
+        loop {
+            let node = &mut self.nodes[node_id as usize];
+            let starts = node.busy.iter().enumerate().filter_map(|(index, &link)| {
+                let port = self.ports[link.index()].as_ref()?;
+                Some((port.next_start()?, link, index))
+            });
+            let next = starts.min().filter(|&(start, ..)| start <= until);
+            let Some((start, link, index)) = next else {
+                return;
+            };
+            let port = self.ports[link.index()]
+                .as_mut()
+                .expect("only ports are busy");
+            port.drain(start, &mut node.buffer, &mut self.departures);
+            if port.packets() == 0 {
+                self.wires[link.index()].is_busy = false;
+                node.busy.swap_remove(index);
+            }
+            self.launch_departures(link);
+            self.send_pauses(node_id, start);
+        }
+    }
+
+    fn launch_departures(&mut self, link: LinkId) {
+        for index in 0..self.departures.len() {
+            let Departure { at, id, ecn, .. } = self.departures[index];
+            if self.departures[index].fate == Fate::Send {
+                let packet = &mut self.packets[id.0];
+                packet.ecn = ecn;
+                let span = self.wires[link.index()]
+                    .byte_time
+                    .span(u32::from(packet.size));
+                self.count(link, id.0);
+                self.capture(id.0, link, at);
+                self.launch(id.0, link, at + span);
+            } else {
+                self.dropped.push((id, at));
+            }
+        }
+        self.departures.clear();
+    }
+
+    /// Sends the pause frames that a node's buffer asks for.
+    fn send_pauses(&mut self, node_id: u32, now: Time) {
+        let node = &mut self.nodes[node_id as usize];
+        while let Some(pause) = node.buffer.poll_pause() {
+            let link = node.links[usize::from(pause.ingress / node.classes)];
+            let wire = &self.wires[link.index()];
+            let packet = self.packets.insert(Packet {
+                end: EndId::NONE,
+                link,
+                flags: pause.action as u8,
+                ..Packet::default()
+            });
+            // A pause frame does not wait for data: it goes out at once.
+            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+            let (goal, place) = if wire.leads_to_host {
+                (Goal::Host, link.0)
+            } else {
+                (Goal::Switch, Network::reverse(link).0)
+            };
+            let rank = Rank::of(&self.packets[packet]);
+            let arrival = Arrival { at, place, packet };
+            self.calendar.push(arrival, goal, rank);
+        }
+    }
+
+    /// A pause frame reaches the node whose port it stops or lets go.
+    #[cold]
+    pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
+        let frame = self.packets.take(arrival.packet);
+        let (link, now) = (Network::reverse(frame.link), arrival.at);
+        let wire = &mut self.wires[link.index()];
+        let was_paused = wire.pauses > 0;
+        if frame.flags == PauseAction::Pause as u8 {
+            wire.pauses += 1;
+            wire.pauses_heard += 1;
+        } else {
+            wire.pauses = wire.pauses.saturating_sub(1);
+        }
+        let is_paused = wire.pauses > 0;
+        if was_paused == is_paused {
+            return;
+        }
+        if is_paused {
+            self.pauses[link.index()].stop(now);
+        } else {
+            self.pauses[link.index()].resume(now);
+        }
+        let node_id = wire.node;
+        if self.nodes[node_id as usize].is_coupled {
+            self.settle(node_id, now);
+        }
+        if let Some(port) = self.ports[link.index()].as_mut() {
+            let buffer = &mut self.nodes[node_id as usize].buffer;
+            port.drain(now, buffer, &mut self.departures);
+            port.hold(if is_paused { Time::MAX } else { now });
+            self.launch_departures(link);
+        }
+    }
+
+    /// When the next packet leaves a port.
+    pub(crate) fn next_start(&self) -> Option<Time> {
+        let nodes = self.busy_nodes.iter();
+        let coupled = nodes.flat_map(|&node| &self.nodes[node as usize].busy);
+        let links = self.busy_alone.iter().chain(coupled);
+        let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
+        ports.filter_map(Egress::next_start).min()
+    }
+}

@@ -1,0 +1,289 @@
+//! Packets in and out: what arrives goes to its end, and what the end answers goes into the network.
+
+use std::cmp::Reverse;
+
+use tidegate_transport::Segment;
+use tidegate_transport::pias::Pias;
+use tidegate_transport::rate::dcqcn;
+use tidegate_units::{Ecn, Time};
+
+use super::{Hosts, Wake, ends};
+use crate::calendar::{Arrival, Calendar};
+use crate::connection::{Ends, Phase, arrived};
+use crate::fabric::Fabric;
+use crate::network::LinkId;
+use crate::packet::{EndId, Packet, Side};
+use crate::setup::Opening;
+
+impl Hosts {
+    /// A packet arrives at its host.
+    #[inline]
+    pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+        let packet = &fabric.packets[arrival.packet];
+        let (end, now) = (packet.end, arrival.at);
+        if end == EndId::NONE {
+            fabric.on_pause(arrival);
+            return;
+        }
+        self.tally.delivered += 1;
+        let connection = &mut self.connections[end.slot()];
+        connection.in_flight -= 1;
+        let Ends::Tcp(ends) = &mut connection.ends else {
+            self.deliver_other(fabric, arrival);
+            return;
+        };
+        let side = end.side();
+        let endpoint = &mut ends[side as usize];
+        if packet.whole == 0 {
+            endpoint.on_segment(&packet.segment(), now);
+        } else {
+            let whole = self.wholes.take(packet.whole - 1);
+            let ecn = packet.ecn;
+            endpoint.on_segment(&Segment { ecn, ..whole }, now);
+        }
+        fabric.packets.free(arrival.packet);
+        if arrived(endpoint, side) < connection.marks[side as usize] {
+            self.pump_tcp(fabric, end, now);
+        } else {
+            self.turn_page(fabric, end, now);
+        }
+    }
+
+    /// A packet arrives that is not TCP.
+    #[inline(never)]
+    fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+        let packet = fabric.packets.take(arrival.packet);
+        let (end, now) = (packet.end, arrival.at);
+        let connection = &mut self.connections[end.slot()];
+        match (&mut connection.ends, end.side()) {
+            (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
+            (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.dcqcn(), now),
+            (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
+            (Ends::Tcp(_), _) => {}
+        }
+        if connection.ends.arrived(end.side()) < connection.marks[end.side() as usize] {
+            self.pump(fabric, end, now);
+        } else {
+            self.turn_page(fabric, end, now);
+        }
+    }
+
+    /// A packet arrives after which the flow is further than before, or over.
+    #[inline(never)]
+    fn turn_page<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        if self.connections[end.slot()].phase() != Phase::Over {
+            self.advance(end, now);
+        }
+        self.pump(fabric, end, now);
+        self.release_if_over(end, now);
+    }
+
+    /// The network dropped a packet.
+    #[cold]
+    fn on_dropped(&mut self, packet: &Packet, at: Time) {
+        self.tally.dropped += 1;
+        if packet.whole != 0 {
+            self.wholes.take(packet.whole - 1);
+        }
+        self.connections[packet.end.slot()].in_flight -= 1;
+        self.release_if_over(packet.end, at);
+    }
+
+    /// Hears of the packets that the network has dropped.
+    #[inline]
+    pub(crate) fn take_dropped<C>(&mut self, fabric: &mut Fabric<C>) {
+        while let Some((id, at)) = fabric.dropped.pop() {
+            let packet = fabric.packets.take(id.0);
+            self.on_dropped(&packet, at);
+        }
+    }
+
+    /// The receiver has everything, or the sender knows it.
+    fn advance(&mut self, end: EndId, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let result = &mut self.results[connection.flow as usize];
+        if end.side() == Side::Sink {
+            connection.enter(Phase::Received);
+            result.received_at = now;
+            return;
+        }
+        result.acked_at = now;
+        self.tally.finished += 1;
+        self.end_flow(end, now);
+        if self.rules.opening == Opening::Persistent {
+            let connection = &mut self.connections[end.slot()];
+            connection.enter(Phase::Idle);
+            let flow = &self.flows[connection.flow as usize];
+            let idle = self.idle.entry((flow.src, flow.dst)).or_default();
+            idle.push(Reverse(end.slot() as u32));
+        }
+    }
+
+    /// The flow of a connection is over, one way or the other.
+    pub(super) fn end_flow(&mut self, end: EndId, now: Time) {
+        self.last_over = self.last_over.max(now);
+        let connection = &mut self.connections[end.slot()];
+        self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
+        connection.enter(Phase::Over);
+        connection.writer = None;
+        let counts = connection.ends.counts().since(connection.before);
+        let result = &mut self.results[connection.flow as usize];
+        result.retransmissions = counts.retransmissions;
+        result.timeouts = counts.timeouts;
+        result.marks = counts.marks;
+        self.tally.live -= 1;
+    }
+
+    /// Gives the place of a connection back once nothing of it is left.
+    pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
+        let slot = end.slot();
+        let connection = &mut self.connections[slot];
+        if connection.phase() == Phase::Over && connection.in_flight == 0 {
+            connection.armed = [Time::MAX; 2];
+            self.free.push(Reverse((now, slot as u32)));
+        }
+    }
+
+    /// Sends what an end has to send, and sets its timer.
+    #[inline(never)]
+    pub(super) fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let side = end.side();
+        let connection = &mut self.connections[end.slot()];
+        loop {
+            let mut packet = Packet {
+                end: end.peer(),
+                route: end.peer().0 * self.rules.stride,
+                serial: self.tally.sent as u16,
+                class: connection.service,
+                ..Packet::default()
+            };
+            let next = match (&mut connection.ends, side) {
+                (Ends::Dcqcn(ends), Side::Source) => ends.0.poll_packet(now),
+                (Ends::Dcqcn(ends), Side::Sink) => ends.1.poll_packet(),
+                (Ends::Prober(prober), side) => {
+                    let Some(sent) = prober.poll(side, now) else {
+                        break;
+                    };
+                    packet.size = prober.size;
+                    packet.set_sent(sent);
+                    connection.in_flight += 1;
+                    self.tally.sent += 1;
+                    fabric.send(packet, now);
+                    continue;
+                }
+                (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
+            };
+            let Some(next) = next else { break };
+            // Both fit: the set-up was checked for it.
+            packet.len = next.len as u16;
+            packet.size = self.rules.accounting.size(next.len) as u16;
+            if next.kind != dcqcn::Kind::Data {
+                // Feedback has the first class to itself, which is never paused.
+                packet.class = 0;
+            }
+            packet.set_dcqcn(&next);
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            fabric.send(packet, now);
+        }
+        if let Some(at) = connection.ends.deadline(side) {
+            self.set_timer(end, at, now);
+        }
+    }
+
+    /// Sends what a TCP end has to send, and sets its timer.
+    #[inline]
+    fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let (side, rules) = (end.side(), &self.rules);
+        let Ends::Tcp(ends) = &mut connection.ends else {
+            return;
+        };
+        let endpoint = &mut ends[side as usize];
+        loop {
+            // By reference: as a value it would be copied, in pieces that its parts do not fit.
+            let polled = endpoint.poll_segment(now);
+            let Some(segment) = &polled else { break };
+            let (mut class, mut ecn, mut urgency, mut whole) =
+                (connection.service, segment.ecn, 0, 0);
+            if rules.reads_position {
+                let position = endpoint.position(segment);
+                if let Some(tagging) = &mut connection.tagging {
+                    (class, ecn) = tag(tagging, segment, position, class, now);
+                }
+                let left = connection.goal - position.unwrap_or(connection.goal);
+                urgency = u32::try_from(left).unwrap_or(u32::MAX);
+            }
+            if Packet::is_too_small_for(segment) {
+                whole = self.wholes.insert(*segment) + 1;
+            }
+            // Written in one go, each field from where it is: what is put together first and copied
+            // then makes the processor wait.
+            let packet = Packet {
+                end: end.peer(),
+                route: end.peer().0 * rules.stride,
+                link: LinkId(0),
+                next: LinkId(0),
+                urgency,
+                seq: segment.seq.0,
+                ack: segment.ack.0,
+                window: segment.window,
+                whole,
+                serial: self.tally.sent as u16,
+                // Both fit: the set-up was checked for it.
+                size: rules.accounting.size(segment.len) as u16,
+                len: segment.len as u16,
+                flags: segment.flags.bits(),
+                ecn,
+                class,
+                is_retransmission: segment.is_retransmission,
+            };
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            fabric.send(packet, now);
+        }
+        // No timer that was set just now runs out before the one that is known, if that is near.
+        if connection.armed[side as usize] > now + self.least_timer
+            && let Some(at) = endpoint.poll_timeout()
+        {
+            self.set_timer(end, at, now);
+        }
+    }
+
+    /// Has an end woken at `at`, if that is sooner than it would be anyway.
+    #[inline]
+    fn set_timer(&mut self, end: EndId, at: Time, now: Time) {
+        let armed = &mut self.connections[end.slot()].armed[end.side() as usize];
+        if at < *armed {
+            // A time that has passed means at once.
+            let at = at.max(now);
+            *armed = at;
+            self.arm(at, Wake::transport(end));
+        }
+    }
+}
+
+/// The class that a segment's place in the flow asks for, and its codepoint then. The last class of
+/// the tags is that of the flow's service.
+fn tag(
+    tagging: &mut Pias,
+    segment: &Segment,
+    position: Option<u64>,
+    service: u8,
+    now: Time,
+) -> (u8, Ecn) {
+    let class = match position {
+        Some(position) => tagging.class(position, segment.len, now),
+        None => Pias::CONTROL,
+    };
+    let ecn = if tagging.forces_ect(class) {
+        Ecn::Ect0
+    } else {
+        segment.ecn
+    };
+    if class < tagging.last_class() {
+        (class, ecn)
+    } else {
+        (class.saturating_add(service), ecn)
+    }
+}

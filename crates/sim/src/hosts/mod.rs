@@ -1,0 +1,281 @@
+//! The hosts: flows start, segments arrive, timers run out, and what the transports answer goes
+//! into the network.
+
+mod exchange;
+mod open;
+mod outcome;
+
+pub(crate) use open::{host_delay, path_hash};
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use tidegate_transport::Segment;
+use tidegate_transport::pias::{self, Pias};
+use tidegate_units::{ConfigError, Rate, Span, Time};
+
+use crate::calendar::Calendar;
+use crate::connection::{Connection, Ends, Phase};
+use crate::fabric::Fabric;
+use crate::flow::Flow;
+use crate::network::{HostId, LinkId};
+use crate::packet::EndId;
+use crate::result::FlowResult;
+use crate::routes::Routes;
+use crate::setup::{Accounting, HostDelay, Opening, Setup, Transport};
+use crate::slab::Slab;
+use crate::workload::Probe;
+
+/// All hosts.
+pub(crate) struct Hosts {
+    pub(crate) connections: Vec<Connection>,
+    /// Places of connections that are over, by the time since when. A place is taken again only a
+    /// while later, so that its number does not depend on how far ahead an engine works.
+    free: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Idle connections by source and destination.
+    idle: BTreeMap<(HostId, HostId), BinaryHeap<Reverse<u32>>>,
+    timers: BinaryHeap<Reverse<(Time, Wake)>>,
+    /// When the next flow starts or the next timer runs out.
+    next_at: Time,
+    pub(crate) flows: Vec<Flow>,
+    /// Flows that have started.
+    pub(crate) started: usize,
+    pub(crate) results: Vec<FlowResult>,
+    /// Segments that do not fit into their packets.
+    wholes: Slab<Segment>,
+    routes: Routes,
+    /// The way that each flow takes where it has a choice, if they are named.
+    paths: Vec<u32>,
+    path: Vec<LinkId>,
+    /// The speed of each host's link.
+    lines: Vec<Rate>,
+    rules: Rules,
+    pub(crate) tally: Tally,
+    /// When a packet was last delivered, or an application last wrote, or somewhat later.
+    pub(crate) progress_at: Time,
+    /// No timer that is set runs out sooner than this.
+    least_timer: Span,
+    /// Flows that end by themselves and have not yet.
+    to_finish: u32,
+    /// Whether there were any.
+    has_ends: bool,
+    /// When a flow last finished or broke.
+    last_over: Time,
+    probes: Vec<Probe>,
+}
+
+/// What is to be woken: an end × 2, plus 1 for the application at the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wake(u64);
+
+impl Wake {
+    const fn transport(end: EndId) -> Self {
+        Self((end.0 as u64) << 1)
+    }
+
+    const fn application(end: EndId) -> Self {
+        Self((end.0 as u64) << 1 | 1)
+    }
+
+    const fn end(self) -> EndId {
+        EndId((self.0 >> 1) as u32)
+    }
+
+    const fn is_application(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// The settings that hosts need.
+struct Rules {
+    transports: Vec<Transport>,
+    accounting: Accounting,
+    opening: Opening,
+    tagging: Option<pias::Config>,
+    host_delay: HostDelay,
+    seed: u64,
+    /// Words of the table of ways that each end has.
+    stride: u32,
+    /// Whether something depends on where in its flow a packet is: its tag, or its rank.
+    reads_position: bool,
+    /// No engine knows more than this much less than everything up to now.
+    lookahead: Span,
+}
+
+/// Totals over all flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Flows whose sender has the last ACK.
+    pub finished: u32,
+    /// Flows whose connection broke.
+    pub broken: u32,
+    /// Flows at work.
+    pub live: u32,
+    /// Packets sent by hosts.
+    pub sent: u64,
+    /// Packets that arrived at hosts.
+    pub delivered: u64,
+    /// Packets that the network dropped.
+    pub dropped: u64,
+}
+
+/// The streams of random numbers that hosts draw from, apart from those of ports.
+const PLACE_OF_PATHS: u64 = 1 << 40;
+const PLACE_OF_DELAYS: u64 = 2 << 40;
+
+/// A size that no run reaches, and that can be added to.
+pub(crate) const ENDLESS: u64 = 1 << 62;
+
+impl Hosts {
+    pub(crate) fn new(setup: &Setup, routes: Routes) -> Result<Self, ConfigError> {
+        let network = &setup.network;
+        let mut lines = vec![Rate::from_gbps(1); network.hosts() as usize];
+        for link in network.links() {
+            if let Some(line) = lines.get_mut(link.from.index()) {
+                *line = link.rate;
+            }
+        }
+        let mut path = Vec::new();
+        for (flow, &choice) in setup.flows.iter().zip(&setup.paths) {
+            for (from, to) in [(flow.src, flow.dst), (flow.dst, flow.src)] {
+                routes.path_by_choice(from, to, choice, 0, &mut path)?;
+            }
+        }
+        // Whether the settings can be used is known before the run.
+        for transport in &setup.transports {
+            Ends::new(transport, setup.opening, lines[0], 0)?;
+        }
+        if let Some(config) = &setup.tagging {
+            Pias::new(config)?;
+        }
+        let mut hosts = Self {
+            connections: Vec::new(),
+            free: BinaryHeap::new(),
+            idle: BTreeMap::new(),
+            timers: BinaryHeap::new(),
+            next_at: Time::MAX,
+            results: vec![FlowResult::PENDING; setup.flows.len()],
+            flows: setup.flows.clone(),
+            started: 0,
+            wholes: Slab::new(),
+            paths: setup.paths.clone(),
+            path,
+            lines,
+            rules: Rules {
+                transports: setup.transports.clone(),
+                accounting: setup.accounting,
+                opening: setup.opening,
+                tagging: setup.tagging.clone(),
+                host_delay: setup.host_delay.clone(),
+                seed: setup.seed,
+                // The links of a way, and two words for the host's delay.
+                stride: routes.longest() + 2,
+                reads_position: setup.ranks() || setup.tagging.is_some(),
+                lookahead: setup.lookahead(),
+            },
+            routes,
+            tally: Tally::default(),
+            progress_at: Time::ZERO,
+            least_timer: least_timer(setup),
+            to_finish: setup.flows.iter().filter(|flow| ends(flow)).count() as u32,
+            has_ends: setup.flows.iter().any(ends),
+            last_over: Time::ZERO,
+            probes: setup.probes.clone(),
+        };
+        hosts.look_ahead();
+        Ok(hosts)
+    }
+
+    /// When the next flow starts or the next timer runs out.
+    #[inline]
+    pub(crate) const fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// Whether the hosts only answer arrivals until `stop`, `ahead` from now: no flow starts and no
+    /// timer runs out, not even one that is set meanwhile. Hosts do not hear of each other, so each
+    /// may then be served alone.
+    #[inline]
+    pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {
+        self.next_at >= stop && ahead <= self.least_timer
+    }
+
+    fn look_ahead(&mut self) {
+        let start = self
+            .flows
+            .get(self.started)
+            .map_or(Time::MAX, |flow| flow.start);
+        let timer = self.timers.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
+        self.next_at = start.min(timer);
+    }
+
+    /// Starts the next flow or runs the next timer.
+    pub(crate) fn wake<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
+        let now = self.next_at;
+        if self
+            .flows
+            .get(self.started)
+            .is_some_and(|flow| flow.start <= now)
+        {
+            self.start(fabric);
+        } else if let Some(Reverse((_, wake))) = self.timers.pop() {
+            if wake.is_application() {
+                self.write_more(fabric, wake.end(), now);
+            } else {
+                self.on_timer(fabric, wake.end(), now);
+            }
+        }
+        self.look_ahead();
+    }
+
+    #[inline(never)]
+    fn arm(&mut self, at: Time, wake: Wake) {
+        self.timers.push(Reverse((at, wake)));
+        self.next_at = self.next_at.min(at);
+    }
+
+    /// The timer of an end runs out, or once would have.
+    fn on_timer<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let side = end.side();
+        let connection = &mut self.connections[end.slot()];
+        if connection.armed[side as usize] != now {
+            return;
+        }
+        connection.armed[side as usize] = Time::MAX;
+        let deadline = connection.ends.deadline(side);
+        if deadline.is_some_and(|at| at <= now) {
+            connection.ends.on_timeout(side, now);
+            if connection.ends.is_broken() && connection.phase() < Phase::Idle {
+                self.tally.broken += 1;
+                self.end_flow(end, now);
+            }
+        }
+        self.pump(fabric, end, now);
+        self.release_if_over(end, now);
+    }
+}
+
+/// Whether a flow ends by itself.
+const fn ends(flow: &Flow) -> bool {
+    flow.bytes != Flow::ENDLESS
+}
+
+/// The shortest time for which a timer is ever set.
+fn least_timer(setup: &Setup) -> Span {
+    if setup.flows.iter().any(|flow| flow.rate.is_some()) {
+        return Span::ZERO;
+    }
+    let timers = setup.transports.iter().map(|transport| match transport {
+        Transport::Dcqcn(_) => Span::ZERO,
+        Transport::Tcp(tcp) => {
+            let stacks = [&tcp.source.config, &tcp.sink.config];
+            let timers =
+                stacks.map(|stack| stack.rto_min.min(stack.rto_initial).min(stack.ack_delay));
+            timers[0].min(timers[1])
+        }
+    });
+    timers.min().unwrap_or(Span::ZERO)
+}
+
+/// Bytes that an application with a rate writes at a time: a full segment of Ethernet.
+const CHUNK: u32 = 1460;

@@ -1,0 +1,215 @@
+//! Flows start: on a connection that is idle, or on a new one whose way is laid through the network.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tidegate_transport::pias::Pias;
+use tidegate_units::{ByteTime, Rng, Span, Time};
+
+use super::{CHUNK, ENDLESS, Hosts, PLACE_OF_DELAYS, PLACE_OF_PATHS, Wake};
+use crate::calendar::Calendar;
+use crate::connection::{Connection, Ends, Phase, Prober, Writer};
+use crate::fabric::Fabric;
+use crate::network::HostId;
+use crate::packet::{EndId, Side};
+use crate::setup::{Delayed, HostDelay};
+
+/// How a flow's way is chosen.
+#[derive(Clone, Copy)]
+enum Choice {
+    Hash(u64),
+    Named(u32),
+}
+
+impl Hosts {
+    /// Starts the next flow of the list.
+    pub(super) fn start<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
+        let number = self.started;
+        self.started += 1;
+        self.tally.live += 1;
+        let flow = self.flows[number];
+        let now = flow.start;
+        self.progress_at = now;
+        let idle = self.idle.get_mut(&(flow.src, flow.dst));
+        let slot = match idle.and_then(BinaryHeap::pop) {
+            Some(Reverse(slot)) => slot,
+            None => self.open(fabric, number),
+        };
+        let end = EndId::new(slot, Side::Source);
+        let connection = &mut self.connections[slot as usize];
+        let bytes = flow.bytes.min(ENDLESS);
+        let before = connection.goal;
+        connection.goal = before.saturating_add(bytes);
+        connection.flow = number as u32;
+        connection.service = flow.service;
+        connection.enter(Phase::Sending);
+        connection.before = connection.ends.counts();
+        if let Some(tagging) = &mut connection.tagging {
+            let unacked = before - connection.ends.arrived(Side::Source);
+            tagging.on_write(before, unacked, now);
+        }
+        match flow.rate {
+            None => {
+                connection.ends.write(bytes, now);
+                self.pump(fabric, end, now);
+            }
+            Some(rate) => {
+                connection.writer = Some(Box::new(Writer {
+                    left: bytes,
+                    next: now,
+                    chunk: CHUNK,
+                    byte_time: ByteTime::new(rate),
+                }));
+                self.write_more(fabric, end, now);
+            }
+        }
+    }
+
+    /// The application at a source writes its next bytes.
+    pub(super) fn write_more<C: Calendar>(
+        &mut self,
+        fabric: &mut Fabric<C>,
+        end: EndId,
+        now: Time,
+    ) {
+        let connection = &mut self.connections[end.slot()];
+        // An application whose connection broke may have left a timer behind, for another one that
+        // has its place now.
+        let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
+            return;
+        };
+        let bytes = writer.left.min(u64::from(writer.chunk));
+        writer.left -= bytes;
+        let next = now + writer.byte_time.span(bytes as u32);
+        writer.next = next;
+        let has_more = writer.left > 0;
+        connection.ends.write(bytes, now);
+        self.progress_at = now;
+        if has_more {
+            self.arm(next, Wake::application(end));
+        }
+        self.pump(fabric, end, now);
+    }
+
+    /// Makes a connection for a flow and returns its place.
+    fn open<C: Calendar>(&mut self, fabric: &mut Fabric<C>, number: usize) -> u32 {
+        let flow = self.flows[number];
+        let numbers = path_hash(self.rules.seed, number);
+        let transports = &self.rules.transports;
+        let transport = transports
+            .get(usize::from(flow.group))
+            .or(transports.last())
+            .expect("there is at least one transport");
+        let line = self.lines[flow.src.index()];
+        let ends = Ends::new(transport, self.rules.opening, line, numbers)
+            .expect("the settings were tried before the run");
+        let tagging = self.rules.tagging.as_ref().map(|config| {
+            Box::new(Pias::new(config).expect("the settings were tried before the run"))
+        });
+        let mut connection = Connection::new(ends, flow.service);
+        connection.tagging = tagging;
+        let free = self
+            .free
+            .peek()
+            .filter(|Reverse((at, _))| *at + self.rules.lookahead <= flow.start);
+        let slot = if free.is_some() {
+            let Reverse((_, slot)) = self.free.pop().expect("it was there");
+            self.connections[slot as usize] = connection;
+            slot
+        } else {
+            self.connections.push(connection);
+            self.connections.len() as u32 - 1
+        };
+        let delay = host_delay(&self.rules.host_delay, self.rules.seed, number);
+        let delays = match self.rules.host_delay.packets {
+            Delayed::Both => [delay; 2],
+            Delayed::Data => [delay, Span::ZERO],
+        };
+        let choice = match self.paths.get(number) {
+            Some(&choice) => Choice::Named(choice),
+            None => Choice::Hash(numbers),
+        };
+        self.lay(fabric, slot, (flow.src, flow.dst), choice, delays);
+        slot
+    }
+
+    /// Starts the series of probes. They have the first places in the table.
+    pub(crate) fn start_probes<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
+        for (number, probe) in std::mem::take(&mut self.probes).into_iter().enumerate() {
+            let prober = Prober {
+                every: probe.every,
+                next: probe.start,
+                left: probe.count,
+                // Fits: the set-up was checked for it.
+                size: probe.bytes as u16,
+                hosts: (probe.src, probe.dst),
+                to_answer: None,
+                round_trips: Vec::new(),
+            };
+            let ends = Ends::Prober(Box::new(prober));
+            let slot = number as u32;
+            let mut connection = Connection::new(ends, probe.class);
+            connection.armed[Side::Source as usize] = probe.start;
+            self.connections.push(connection);
+            let choice = Choice::Hash(u64::from(slot));
+            self.lay(
+                fabric,
+                slot,
+                (probe.src, probe.dst),
+                choice,
+                [Span::ZERO; 2],
+            );
+            self.arm(probe.start, Wake::transport(EndId::new(slot, Side::Source)));
+        }
+    }
+
+    /// Writes the ways of a connection into the table, there and back.
+    fn lay<C>(
+        &mut self,
+        fabric: &mut Fabric<C>,
+        slot: u32,
+        (src, dst): (HostId, HostId),
+        choice: Choice,
+        delays: [Span; 2],
+    ) {
+        let stride = self.rules.stride as usize;
+        let words = self.connections.len() * 2 * stride;
+        fabric.ways.resize(words.max(fabric.ways.len()), 0);
+        for (side, from, to, delay) in [
+            (Side::Sink, src, dst, delays[0]),
+            (Side::Source, dst, src, delays[1]),
+        ] {
+            match choice {
+                Choice::Hash(hash) => self.routes.path(from, to, hash, &mut self.path),
+                Choice::Named(choice) => {
+                    let found = self
+                        .routes
+                        .path_by_choice(from, to, choice, 0, &mut self.path);
+                    found.expect("the choices were tried before the run");
+                }
+            }
+            let begin = EndId::new(slot, side).0 as usize * stride;
+            let delay = [delay.as_ps() as u32, (delay.as_ps() >> 32) as u32];
+            let words = self.path.iter().map(|link| link.0).chain(delay);
+            for (place, word) in fabric.ways[begin..].iter_mut().zip(words) {
+                *place = word;
+            }
+        }
+    }
+}
+
+/// The number that chooses the path of a flow's connection.
+pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
+    Rng::new(seed, PLACE_OF_PATHS + flow as u64).next_u64()
+}
+
+/// What hosts add to the way of a flow's packets.
+pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
+    let values = &delays.values;
+    if values.is_empty() {
+        return Span::ZERO;
+    }
+    let draw = Rng::new(seed, PLACE_OF_DELAYS + flow as u64).next_u32();
+    let index = (u64::from(draw) * values.len() as u64) >> 32;
+    values[index as usize]
+}
