@@ -34,7 +34,10 @@ pub(crate) mod inlined {
 
 /// The same work, called.
 pub(crate) mod called {
-    use super::*;
+    use super::{
+        Cx, Marker, Pkt, QueueId, Scheduler, Span, Switch, Time, black_box, decide, decision_loop,
+        pair, pair_loop,
+    };
 
     type Decide<M> = fn(&mut M, &Cx, Span) -> u32;
     type Pair<P> = fn(&mut P, &Pkt, QueueId, Time) -> u32;

@@ -5,6 +5,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
 use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 
+use crate::network::HostId;
 use crate::packet::Side;
 use crate::setup::{Opening, Transport};
 
@@ -22,8 +23,11 @@ pub(crate) struct Connection {
     pub(crate) flow: u32,
     /// What was counted before the flow began.
     pub(crate) before: Counts,
+    /// How far each end is in the stream when the flow's phase changes: at its end while that is
+    /// waited for, never after that, and always once the flow is over.
+    pub(crate) marks: [u64; 2],
     pub(crate) service: u8,
-    pub(crate) phase: Phase,
+    phase: Phase,
     /// An application that writes little by little.
     pub(crate) writer: Option<Box<Writer>>,
     pub(crate) tagging: Option<Box<Pias>>,
@@ -39,11 +43,28 @@ impl Connection {
             in_flight: 0,
             flow: 0,
             before: Counts::default(),
+            marks: [u64::MAX; 2],
             service,
-            phase: Phase::Sending,
+            phase: Phase::Idle,
             writer: None,
             tagging: None,
         }
+    }
+
+    /// How far the flow is.
+    pub(crate) const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The flow goes into another phase.
+    pub(crate) const fn enter(&mut self, phase: Phase) {
+        self.phase = phase;
+        self.marks = match phase {
+            Phase::Sending => [self.goal; 2],
+            Phase::Received => [self.goal, u64::MAX],
+            Phase::Idle => [u64::MAX; 2],
+            Phase::Over => [0; 2],
+        };
     }
 }
 
@@ -76,6 +97,8 @@ pub(crate) enum Ends {
 /// A series of probes.
 #[derive(Debug)]
 pub(crate) struct Prober {
+    /// Who asks, and who answers.
+    pub(crate) hosts: (HostId, HostId),
     pub(crate) every: Span,
     /// When the next one leaves.
     pub(crate) next: Time,
@@ -170,23 +193,13 @@ impl Ends {
         })
     }
 
-    /// Bytes that the receiver has, in order.
-    #[inline]
-    pub(crate) fn received(&self) -> u64 {
-        match self {
-            Self::Dcqcn(ends) => ends.1.delivered(),
-            Self::Prober(_) => 0,
-            Self::Tcp(ends) => ends[1].received(),
-        }
-    }
-
-    /// Bytes that the sender knows to have arrived.
-    #[inline]
-    pub(crate) fn acked(&self) -> u64 {
-        match self {
-            Self::Dcqcn(ends) => ends.0.acked(),
-            Self::Prober(_) => 0,
-            Self::Tcp(ends) => ends[0].acked(),
+    /// Bytes that an end knows to have arrived, in order.
+    pub(crate) fn arrived(&self, side: Side) -> u64 {
+        match (self, side) {
+            (Self::Dcqcn(ends), Side::Source) => ends.0.acked(),
+            (Self::Dcqcn(ends), Side::Sink) => ends.1.delivered(),
+            (Self::Prober(_), _) => 0,
+            (Self::Tcp(ends), side) => arrived(&ends[side as usize], side),
         }
     }
 
@@ -247,5 +260,14 @@ impl Ends {
                 marks: ends[1].stats().marks_received as u32,
             },
         }
+    }
+}
+
+/// Bytes of the flow that an endpoint knows to have arrived, in order.
+#[inline]
+pub(crate) fn arrived(endpoint: &Endpoint, side: Side) -> u64 {
+    match side {
+        Side::Source => endpoint.acked(),
+        Side::Sink => endpoint.received(),
     }
 }

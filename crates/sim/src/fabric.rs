@@ -15,6 +15,8 @@ use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 use crate::calendar::sort::ByPlace;
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
+use crate::observe::link::{PAUSE_FRAME, PauseClock};
+use crate::observe::port::Watched;
 use crate::packet::{EndId, Packet};
 use crate::setup::{Ports, Setup};
 use crate::slab::Slab;
@@ -29,6 +31,8 @@ pub(crate) struct Fabric<C> {
     wires: Vec<Wire>,
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
+    /// How long each link was paused.
+    pauses: Vec<PauseClock>,
     nodes: Vec<Node>,
     /// Links of switches whose ports hold packets and are served bucket by bucket.
     busy: Vec<LinkId>,
@@ -38,9 +42,15 @@ pub(crate) struct Fabric<C> {
     /// Coupled nodes whose ports hold packets.
     busy_nodes: Vec<u32>,
     by_place: ByPlace,
+    /// Whether switches are served one arrival at a time, see [`Node::is_coupled`]. All of them have
+    /// the same kind of ports and buffer.
+    is_coupled: bool,
+    by_node: Vec<Arrival>,
     offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
+    /// What left on links that are captured: when, on which, and the packet.
+    pub(crate) seen: Vec<(Time, LinkId, u32)>,
     /// Packets that were dropped, each with the time, and that the hosts have not yet heard of.
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
@@ -60,12 +70,11 @@ struct Wire {
     number: u16,
     /// Classes that the node's ingress accounting tells apart.
     classes: u16,
-    /// What serves its packets in a bucket: the port, by the number of the link; or, after all
-    /// links, the node, if its ports depend on each other.
-    place: u32,
     leads_to_host: bool,
     /// Whether it leaves a host without a port.
     is_ideal: bool,
+    /// Whether what leaves on it is noted for a capture.
+    is_captured: bool,
     last_queue: u8,
     /// Whether it is listed in `busy_alone` or by its node.
     is_busy: bool,
@@ -91,7 +100,9 @@ pub(crate) struct LinkView<'a> {
     /// What it has carried.
     pub count: LinkCount,
     /// Its port, unless it leaves an ideal host.
-    pub port: Option<&'a dyn Egress>,
+    pub port: Option<&'a (dyn Egress + 'static)>,
+    /// How long it was paused.
+    pub pauses: PauseClock,
 }
 
 /// The ports of a node share a buffer.
@@ -109,9 +120,6 @@ struct Node {
     /// Classes that ingress accounting tells apart.
     classes: u16,
 }
-
-/// Bytes of a pause frame (IEEE 802.1Qbb).
-pub(crate) const PAUSE_FRAME: u32 = 64;
 
 impl<C: Calendar> Fabric<C> {
     pub(crate) fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
@@ -141,7 +149,14 @@ impl<C: Calendar> Fabric<C> {
                         non_ect: ports.non_ect,
                         ..config
                     };
-                    Some(egress::build(&config, &ports.marking, &ports.scheduling)?)
+                    let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
+                    let link_id = LinkId(index as u32);
+                    Some(if setup.observe.ports.has(link_id) {
+                        let window = setup.observe.window;
+                        Box::new(Watched::new(port, link_id, link.rate, window))
+                    } else {
+                        port
+                    })
                 }
             };
             ports.push(made);
@@ -151,21 +166,17 @@ impl<C: Calendar> Fabric<C> {
             Node::new(Self::ports_of(setup, is_host), links, &ports)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let all = network.links().iter().zip(&ports).zip(&numbers).enumerate();
-        let wires = all.map(|(index, ((link, port), id))| Wire {
+        let all = network.links().iter().zip(&ports).zip(&numbers);
+        let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
             byte_time: ByteTime::new(link.rate),
             free_at: Time::ZERO,
             packets: 0,
             bytes: 0,
             node: link.from.0,
-            place: if nodes[link.from.index()].is_coupled {
-                ports.len() as u32 + link.from.0
-            } else {
-                index as u32
-            },
             leads_to_host: network.is_host(link.to),
             is_ideal: port.is_none(),
+            is_captured: false,
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
@@ -178,16 +189,20 @@ impl<C: Calendar> Fabric<C> {
             packets: Slab::new(),
             ways: Vec::new(),
             wires: wires.collect(),
-            by_place: ByPlace::new(ports.len() + nodes.len()),
+            pauses: vec![PauseClock::default(); ports.len()],
+            by_place: ByPlace::new(ports.len().max(nodes.len())),
+            is_coupled: nodes.iter().any(|node| node.is_coupled),
             ports,
             nodes,
             busy: Vec::new(),
             was_busy: Vec::new(),
             busy_alone: Vec::new(),
             busy_nodes: Vec::new(),
+            by_node: Vec::new(),
             offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
+            seen: Vec::new(),
             dropped: Vec::new(),
         })
     }
@@ -208,40 +223,81 @@ impl<C: Calendar> Fabric<C> {
     #[inline(always)]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
         let link = LinkId(self.ways[packet.route as usize]);
+        let next = self.ways[packet.route as usize + 1];
         let size = u32::from(packet.size);
         let id = self.packets.insert(Packet {
-            route: packet.route + 1,
-            next: link,
+            route: packet.route + 2,
+            link,
+            next: LinkId(next),
             ..packet
         });
+        let wire = &mut self.wires[link.index()];
+        if !wire.is_ideal || wire.leads_to_host || wire.is_captured {
+            self.send_rarely(id, link, now);
+            return;
+        }
+        // The way of nearly all packets: what `launch` does, with everything at hand.
+        wire.packets += 1;
+        wire.bytes += u64::from(size);
+        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
+        let arrival = Arrival {
+            at: wire.free_at + wire.delay,
+            place: next,
+            packet: id,
+        };
+        self.calendar
+            .push(arrival, Goal::Switch, Rank::of_data(link));
+    }
+
+    /// Sends a packet from a host that has a port, or straight to another host.
+    #[inline(never)]
+    fn send_rarely(&mut self, id: u32, link: LinkId, now: Time) {
+        let packet = &mut self.packets[id];
+        packet.route -= 1;
+        packet.next = link;
+        let size = u32::from(packet.size);
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
             self.offer(id, now);
             return;
         }
-        wire.packets += 1;
-        wire.bytes += u64::from(size);
-        wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
-        let end = wire.free_at;
+        let start = now.max(wire.free_at);
+        let end = start + wire.byte_time.span(size);
+        wire.free_at = end;
+        self.count(link, id);
+        self.capture(id, link, start);
         self.launch(id, link, end);
+    }
+
+    /// Notes links to be captured.
+    pub(crate) fn capture_links(&mut self, links: &[LinkId]) {
+        for link in links {
+            self.wires[link.index()].is_captured = true;
+        }
+    }
+
+    /// Notes a packet that begins to leave at `start`, if its link is captured.
+    #[inline]
+    fn capture(&mut self, id: u32, link: LinkId, start: Time) {
+        if self.wires[link.index()].is_captured {
+            self.seen.push((start, link, id));
+        }
     }
 
     /// Does what happens at the switches before `stop`, given what arrives there until then.
     pub(crate) fn serve(&mut self, arrivals: &[Arrival], stop: Time) {
+        if self.is_coupled {
+            self.serve_nodes(arrivals);
+            return;
+        }
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
         by_place.sort(arrivals, &self.packets);
         std::mem::swap(&mut self.busy, &mut self.was_busy);
         self.busy.clear();
         for index in 0..by_place.places() {
-            let (place, arrivals) = by_place.place(index);
-            if (place as usize) < self.ports.len() {
-                self.serve_port(LinkId(place), arrivals, until);
-            } else {
-                for arrival in arrivals {
-                    self.arrive(arrival);
-                }
-            }
+            let (link, arrivals) = by_place.place(index);
+            self.serve_port(LinkId(link), arrivals, until);
         }
         for index in 0..self.was_busy.len() {
             let link = self.was_busy[index];
@@ -250,6 +306,24 @@ impl<C: Calendar> Fabric<C> {
             }
         }
         self.by_place = by_place;
+    }
+
+    /// Takes what arrives at coupled switches, one after the other.
+    fn serve_nodes(&mut self, arrivals: &[Arrival]) {
+        let mut by_node = std::mem::take(&mut self.by_node);
+        by_node.clear();
+        by_node.extend(arrivals.iter().map(|&arrival| Arrival {
+            place: self.wires[arrival.place as usize].node,
+            ..arrival
+        }));
+        let mut by_place = std::mem::take(&mut self.by_place);
+        by_place.sort(&by_node, &self.packets);
+        for index in 0..by_place.places() {
+            for arrival in by_place.place(index).1 {
+                self.arrive(arrival);
+            }
+        }
+        (self.by_node, self.by_place) = (by_node, by_place);
     }
 
     /// Does what happens at the port of a switch until then.
@@ -288,9 +362,17 @@ impl<C: Calendar> Fabric<C> {
             let packet = &mut packets[id.0];
             packet.ecn = ecn;
             bytes += u64::from(packet.size);
-            launch(calendar, packet, id.0, road, (&self.ways, wires), end);
+            launch(calendar, packet, id.0, road, &self.ways, end);
         }
-        wires[link.index()].bytes += bytes;
+        let wire = &mut wires[link.index()];
+        wire.bytes += bytes;
+        if wire.is_captured {
+            for sent in &served.sent {
+                let size = u32::from(packets[sent.id.0].size);
+                let start = sent.end - wire.byte_time.span(size);
+                self.seen.push((start, link, sent.id.0));
+            }
+        }
         served.sent.clear();
         if !served.dropped.is_empty() {
             self.dropped.append(&mut served.dropped);
@@ -305,16 +387,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Puts a packet on a link, whose last bit leaves at `end`.
-    #[expect(
-        clippy::inline_always,
-        reason = "a packet that is passed on in memory costs more than all else here"
-    )]
-    #[inline(always)]
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
         let road = Road::of(&self.wires[link.index()], link);
-        let ways = (&self.ways[..], &self.wires[..]);
-        launch(&mut self.calendar, packet, id, road, ways, end);
+        launch(&mut self.calendar, packet, id, road, &self.ways, end);
     }
 
     /// A packet reaches a switch, when everything before that has been done.
@@ -435,6 +511,7 @@ impl<C: Calendar> Fabric<C> {
                     .byte_time
                     .span(u32::from(packet.size));
                 self.count(link, id.0);
+                self.capture(id.0, link, at);
                 self.launch(id.0, link, at + span);
             } else {
                 self.dropped.push((id, at));
@@ -460,8 +537,7 @@ impl<C: Calendar> Fabric<C> {
             let (goal, place) = if wire.leads_to_host {
                 (Goal::Host, link.0)
             } else {
-                let back = &self.wires[Network::reverse(link).index()];
-                (Goal::Switch, back.place)
+                (Goal::Switch, Network::reverse(link).0)
             };
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, place, packet };
@@ -486,6 +562,11 @@ impl<C: Calendar> Fabric<C> {
         if was_paused == is_paused {
             return;
         }
+        if is_paused {
+            self.pauses[link.index()].stop(now);
+        } else {
+            self.pauses[link.index()].resume(now);
+        }
         let node_id = wire.node;
         if self.nodes[node_id as usize].is_coupled {
             self.settle(node_id, now);
@@ -508,6 +589,7 @@ impl<C: Calendar> Fabric<C> {
                 pauses: wire.pauses_heard,
             },
             port: self.ports[link.index()].as_deref(),
+            pauses: self.pauses[link.index()],
         }
     }
 
@@ -563,7 +645,7 @@ fn launch<C: Calendar>(
     packet: &mut Packet,
     id: u32,
     road: Road,
-    (ways, wires): (&[u32], &[Wire]),
+    ways: &[u32],
     end: Time,
 ) {
     packet.link = road.link;
@@ -581,7 +663,7 @@ fn launch<C: Calendar>(
     } else {
         packet.next = LinkId(word);
         packet.route += 1;
-        arrival.place = wires[word as usize].place;
+        arrival.place = word;
         calendar.push(arrival, Goal::Switch, rank);
     }
 }

@@ -10,7 +10,8 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_units::{ByteTime, ConfigError, Ecn, Rate, Rng, Span, Time};
 
 use crate::calendar::{Arrival, Calendar};
-use crate::connection::{Connection, Ends, Phase, Prober, Writer};
+use crate::capture::{Content, Shown};
+use crate::connection::{Connection, Ends, Phase, Prober, Writer, arrived};
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::network::{HostId, LinkId};
@@ -23,7 +24,7 @@ use crate::workload::Probe;
 
 /// All hosts.
 pub(crate) struct Hosts {
-    connections: Vec<Connection>,
+    pub(crate) connections: Vec<Connection>,
     /// Places of connections that are over, by the time since when. A place is taken again only a
     /// while later, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(Time, u32)>>,
@@ -34,7 +35,7 @@ pub(crate) struct Hosts {
     next_at: Time,
     pub(crate) flows: Vec<Flow>,
     /// Flows that have started.
-    started: usize,
+    pub(crate) started: usize,
     pub(crate) results: Vec<FlowResult>,
     /// Segments that do not fit into their packets.
     wholes: Slab<Segment>,
@@ -126,7 +127,7 @@ const PLACE_OF_PATHS: u64 = 1 << 40;
 const PLACE_OF_DELAYS: u64 = 2 << 40;
 
 /// A size that no run reaches, and that can be added to.
-const ENDLESS: u64 = 1 << 62;
+pub(crate) const ENDLESS: u64 = 1 << 62;
 
 impl Hosts {
     pub(crate) fn new(setup: &Setup, routes: Routes) -> Result<Self, ConfigError> {
@@ -242,30 +243,40 @@ impl Hosts {
         self.tally.delivered += 1;
         let connection = &mut self.connections[end.slot()];
         connection.in_flight -= 1;
-        match &mut connection.ends {
-            Ends::Tcp(ends) => {
-                let endpoint = &mut ends[end.side() as usize];
-                if packet.whole == 0 {
-                    endpoint.on_segment(&packet.segment(), now);
-                } else {
-                    let whole = self.wholes.take(packet.whole - 1);
-                    let ecn = packet.ecn;
-                    endpoint.on_segment(&Segment { ecn, ..whole }, now);
-                }
-            }
-            Ends::Dcqcn(ends) => match end.side() {
-                Side::Source => ends.0.on_packet(&packet.dcqcn(), now),
-                Side::Sink => ends.1.on_packet(&packet.dcqcn(), now),
-            },
-            Ends::Prober(prober) => prober.on_packet(end.side(), packet.sent(), now),
+        let Ends::Tcp(ends) = &mut connection.ends else {
+            self.deliver_other(fabric, arrival);
+            return;
+        };
+        let side = end.side();
+        let endpoint = &mut ends[side as usize];
+        if packet.whole == 0 {
+            endpoint.on_segment(&packet.segment(), now);
+        } else {
+            let whole = self.wholes.take(packet.whole - 1);
+            let ecn = packet.ecn;
+            endpoint.on_segment(&Segment { ecn, ..whole }, now);
         }
         fabric.packets.free(arrival.packet);
-        let (phase, goal) = (connection.phase, connection.goal);
-        let goes_on = match end.side() {
-            Side::Sink => phase != Phase::Sending || connection.ends.received() < goal,
-            Side::Source => phase >= Phase::Idle || connection.ends.acked() < goal,
-        };
-        if goes_on && phase != Phase::Over {
+        if arrived(endpoint, side) < connection.marks[side as usize] {
+            self.pump_tcp(fabric, end, now);
+        } else {
+            self.turn_page(fabric, end, now);
+        }
+    }
+
+    /// A packet arrives that is not TCP.
+    #[inline(never)]
+    fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+        let packet = fabric.packets.take(arrival.packet);
+        let (end, now) = (packet.end, arrival.at);
+        let connection = &mut self.connections[end.slot()];
+        match (&mut connection.ends, end.side()) {
+            (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
+            (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.dcqcn(), now),
+            (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
+            (Ends::Tcp(_), _) => {}
+        }
+        if connection.ends.arrived(end.side()) < connection.marks[end.side() as usize] {
             self.pump(fabric, end, now);
         } else {
             self.turn_page(fabric, end, now);
@@ -275,11 +286,10 @@ impl Hosts {
     /// A packet arrives after which the flow is further than before, or over.
     #[inline(never)]
     fn turn_page<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        let connection = &self.connections[end.slot()];
-        if connection.phase != Phase::Over {
+        if self.connections[end.slot()].phase() != Phase::Over {
             self.advance(end, now);
         }
-        self.pump_rarely(fabric, end, now);
+        self.pump(fabric, end, now);
         self.release_if_over(end, now);
     }
 
@@ -308,7 +318,7 @@ impl Hosts {
         let connection = &mut self.connections[end.slot()];
         let result = &mut self.results[connection.flow as usize];
         if end.side() == Side::Sink {
-            connection.phase = Phase::Received;
+            connection.enter(Phase::Received);
             result.received_at = now;
             return;
         }
@@ -317,7 +327,7 @@ impl Hosts {
         self.end_flow(end, now);
         if self.rules.opening == Opening::Persistent {
             let connection = &mut self.connections[end.slot()];
-            connection.phase = Phase::Idle;
+            connection.enter(Phase::Idle);
             let flow = &self.flows[connection.flow as usize];
             let idle = self.idle.entry((flow.src, flow.dst)).or_default();
             idle.push(Reverse(end.slot() as u32));
@@ -329,7 +339,7 @@ impl Hosts {
         self.last_over = self.last_over.max(now);
         let connection = &mut self.connections[end.slot()];
         self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
-        connection.phase = Phase::Over;
+        connection.enter(Phase::Over);
         connection.writer = None;
         let counts = connection.ends.counts().since(connection.before);
         let result = &mut self.results[connection.flow as usize];
@@ -357,6 +367,38 @@ impl Hosts {
         *finishes.select_nth_unstable(last).1
     }
 
+    /// A packet as a capture shows it, which it is only while on its way.
+    pub(crate) fn show(&self, packet: &Packet) -> Shown {
+        let connection = &self.connections[packet.end.slot()];
+        let slot = packet.end.slot() as u32;
+        let flow = &self.flows.get(connection.flow as usize);
+        let (source, sink) = match (&connection.ends, flow) {
+            (Ends::Prober(prober), _) => prober.hosts,
+            (_, Some(flow)) => (flow.src, flow.dst),
+            (_, None) => Default::default(),
+        };
+        let (src, dst) = match packet.end.side() {
+            Side::Source => (sink, source),
+            Side::Sink => (source, sink),
+        };
+        let body = match &connection.ends {
+            Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
+            Ends::Prober(_) => Content::Echo(packet.end.side()),
+            Ends::Tcp(_) if packet.whole == 0 => Content::Tcp(packet.segment()),
+            Ends::Tcp(_) => Content::Tcp(Segment {
+                ecn: packet.ecn,
+                ..self.wholes[packet.whole - 1]
+            }),
+        };
+        Shown {
+            src,
+            dst,
+            slot,
+            packet: *packet,
+            body,
+        }
+    }
+
     /// The round trips of the probes.
     pub(crate) fn take_probes(&mut self) -> Vec<Vec<(Time, Span)>> {
         let series = self.connections.iter_mut().filter_map(|connection| {
@@ -382,7 +424,7 @@ impl Hosts {
             }
         }
         for connection in &self.connections {
-            if connection.phase < Phase::Idle {
+            if connection.phase() < Phase::Idle {
                 let counts = connection.ends.counts().since(connection.before);
                 let result = &mut self.results[connection.flow as usize];
                 result.retransmissions = counts.retransmissions;
@@ -395,7 +437,7 @@ impl Hosts {
     /// What the flows that are not finished wait for.
     #[cold]
     pub(crate) fn diagnosis(&self) -> String {
-        let waiting = self.connections.iter().filter(|c| c.phase < Phase::Idle);
+        let waiting = self.connections.iter().filter(|c| c.phase() < Phase::Idle);
         let mut lines = vec![format!("{} flows wait and nothing moves", self.tally.live)];
         for connection in waiting.take(5) {
             let flow = &self.flows[connection.flow as usize];
@@ -404,7 +446,7 @@ impl Hosts {
                 connection.flow,
                 flow.src,
                 flow.dst,
-                flow.bytes - (connection.goal - connection.ends.received()).min(flow.bytes),
+                flow.bytes - (connection.goal - connection.ends.arrived(Side::Sink)).min(flow.bytes),
                 flow.bytes,
                 connection.in_flight,
                 connection.ends.counts().since(connection.before).timeouts,
@@ -417,113 +459,123 @@ impl Hosts {
     fn release_if_over(&mut self, end: EndId, now: Time) {
         let slot = end.slot();
         let connection = &mut self.connections[slot];
-        if connection.phase == Phase::Over && connection.in_flight == 0 {
+        if connection.phase() == Phase::Over && connection.in_flight == 0 {
             connection.armed = [Time::MAX; 2];
             self.free.push(Reverse((now, slot as u32)));
         }
     }
 
-    /// The same as `pump`, once more in the program: the other is for arrivals.
-    #[inline(never)]
-    fn pump_rarely<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        self.pump(fabric, end, now);
-    }
-
     /// Sends what an end has to send, and sets its timer.
-    #[expect(
-        clippy::inline_always,
-        reason = "an arrival and its answers share what they have in registers"
-    )]
-    #[inline(always)]
+    #[inline(never)]
     fn pump<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let side = end.side();
         let connection = &mut self.connections[end.slot()];
-        let (side, rules) = (end.side(), &self.rules);
-        // Packets are written in one go, each field from where it is: what is put together first
-        // and copied then makes the processor wait.
-        match &mut connection.ends {
-            Ends::Tcp(ends) => {
-                let endpoint = &mut ends[side as usize];
-                while let Some(segment) = endpoint.poll_segment(now) {
-                    let (mut class, mut ecn, mut urgency, mut whole) =
-                        (connection.service, segment.ecn, 0, 0);
-                    if rules.reads_position {
-                        let position = endpoint.position(&segment);
-                        if let Some(tagging) = &mut connection.tagging {
-                            (class, ecn) = tag(tagging, &segment, position, class, now);
-                        }
-                        let left = connection.goal - position.unwrap_or(connection.goal);
-                        urgency = u32::try_from(left).unwrap_or(u32::MAX);
-                    }
-                    if Packet::is_too_small_for(&segment) {
-                        whole = self.wholes.insert(segment) + 1;
-                    }
-                    let packet = Packet {
-                        end: end.peer(),
-                        route: end.peer().0 * rules.stride,
-                        link: LinkId(0),
-                        next: LinkId(0),
-                        urgency,
-                        seq: segment.seq.0,
-                        ack: segment.ack.0,
-                        window: segment.window,
-                        whole,
-                        // Both fit: the set-up was checked for it.
-                        size: rules.accounting.size(segment.len) as u16,
-                        len: segment.len as u16,
-                        flags: segment.flags.bits(),
-                        ecn,
-                        class,
-                        is_retransmission: segment.is_retransmission,
+        loop {
+            let mut packet = Packet {
+                end: end.peer(),
+                route: end.peer().0 * self.rules.stride,
+                serial: self.tally.sent as u16,
+                class: connection.service,
+                ..Packet::default()
+            };
+            let next = match (&mut connection.ends, side) {
+                (Ends::Dcqcn(ends), Side::Source) => ends.0.poll_packet(now),
+                (Ends::Dcqcn(ends), Side::Sink) => ends.1.poll_packet(),
+                (Ends::Prober(prober), side) => {
+                    let Some(sent) = prober.poll(side, now) else {
+                        break;
                     };
-                    connection.in_flight += 1;
-                    self.tally.sent += 1;
-                    fabric.send(packet, now);
-                }
-            }
-            Ends::Dcqcn(ends) => loop {
-                let next = match side {
-                    Side::Source => ends.0.poll_packet(now),
-                    Side::Sink => ends.1.poll_packet(),
-                };
-                let Some(next) = next else { break };
-                let mut packet = Packet {
-                    end: end.peer(),
-                    route: end.peer().0 * rules.stride,
-                    size: rules.accounting.size(next.len) as u16,
-                    len: next.len as u16,
-                    // Feedback has the first class to itself, which is never paused.
-                    class: if next.kind == dcqcn::Kind::Data {
-                        connection.service
-                    } else {
-                        0
-                    },
-                    ..Packet::default()
-                };
-                packet.set_dcqcn(&next);
-                connection.in_flight += 1;
-                self.tally.sent += 1;
-                fabric.send(packet, now);
-            },
-            Ends::Prober(prober) => {
-                while let Some(sent) = prober.poll(side, now) {
-                    let mut packet = Packet {
-                        end: end.peer(),
-                        route: end.peer().0 * rules.stride,
-                        size: prober.size,
-                        class: connection.service,
-                        ..Packet::default()
-                    };
+                    packet.size = prober.size;
                     packet.set_sent(sent);
                     connection.in_flight += 1;
                     self.tally.sent += 1;
                     fabric.send(packet, now);
+                    continue;
                 }
+                (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
+            };
+            let Some(next) = next else { break };
+            // Both fit: the set-up was checked for it.
+            packet.len = next.len as u16;
+            packet.size = self.rules.accounting.size(next.len) as u16;
+            if next.kind != dcqcn::Kind::Data {
+                // Feedback has the first class to itself, which is never paused.
+                packet.class = 0;
             }
+            packet.set_dcqcn(&next);
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            fabric.send(packet, now);
         }
-        let armed = &mut connection.armed[side as usize];
-        if let Some(at) = connection.ends.deadline(side)
-            && at < *armed
+        if let Some(at) = connection.ends.deadline(side) {
+            self.set_timer(end, at, now);
+        }
+    }
+
+    /// Sends what a TCP end has to send, and sets its timer.
+    #[inline]
+    fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let (side, rules) = (end.side(), &self.rules);
+        let Ends::Tcp(ends) = &mut connection.ends else {
+            return;
+        };
+        let endpoint = &mut ends[side as usize];
+        loop {
+            // By reference: as a value it would be copied, in pieces that its parts do not fit.
+            let polled = endpoint.poll_segment(now);
+            let Some(segment) = &polled else { break };
+            let (mut class, mut ecn, mut urgency, mut whole) =
+                (connection.service, segment.ecn, 0, 0);
+            if rules.reads_position {
+                let position = endpoint.position(segment);
+                if let Some(tagging) = &mut connection.tagging {
+                    (class, ecn) = tag(tagging, segment, position, class, now);
+                }
+                let left = connection.goal - position.unwrap_or(connection.goal);
+                urgency = u32::try_from(left).unwrap_or(u32::MAX);
+            }
+            if Packet::is_too_small_for(segment) {
+                whole = self.wholes.insert(*segment) + 1;
+            }
+            // Written in one go, each field from where it is: what is put together first and copied
+            // then makes the processor wait.
+            let packet = Packet {
+                end: end.peer(),
+                route: end.peer().0 * rules.stride,
+                link: LinkId(0),
+                next: LinkId(0),
+                urgency,
+                seq: segment.seq.0,
+                ack: segment.ack.0,
+                window: segment.window,
+                whole,
+                serial: self.tally.sent as u16,
+                // Both fit: the set-up was checked for it.
+                size: rules.accounting.size(segment.len) as u16,
+                len: segment.len as u16,
+                flags: segment.flags.bits(),
+                ecn,
+                class,
+                is_retransmission: segment.is_retransmission,
+            };
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            fabric.send(packet, now);
+        }
+        // No timer that was set just now runs out before the one that is known, if that is near.
+        if connection.armed[side as usize] > now + self.least_timer
+            && let Some(at) = endpoint.poll_timeout()
         {
+            self.set_timer(end, at, now);
+        }
+    }
+
+    /// Has an end woken at `at`, if that is sooner than it would be anyway.
+    #[inline]
+    fn set_timer(&mut self, end: EndId, at: Time, now: Time) {
+        let armed = &mut self.connections[end.slot()].armed[end.side() as usize];
+        if at < *armed {
             // A time that has passed means at once.
             let at = at.max(now);
             *armed = at;
@@ -548,12 +600,12 @@ impl Hosts {
         let deadline = connection.ends.deadline(side);
         if deadline.is_some_and(|at| at <= now) {
             connection.ends.on_timeout(side, now);
-            if connection.ends.is_broken() && connection.phase < Phase::Idle {
+            if connection.ends.is_broken() && connection.phase() < Phase::Idle {
                 self.tally.broken += 1;
                 self.end_flow(end, now);
             }
         }
-        self.pump_rarely(fabric, end, now);
+        self.pump(fabric, end, now);
         self.release_if_over(end, now);
     }
 
@@ -575,7 +627,7 @@ impl Hosts {
         if has_more {
             self.arm(next, Wake::application(end));
         }
-        self.pump_rarely(fabric, end, now);
+        self.pump(fabric, end, now);
     }
 
     /// Starts the next flow of the list.
@@ -598,16 +650,16 @@ impl Hosts {
         connection.goal = before.saturating_add(bytes);
         connection.flow = number as u32;
         connection.service = flow.service;
-        connection.phase = Phase::Sending;
+        connection.enter(Phase::Sending);
         connection.before = connection.ends.counts();
         if let Some(tagging) = &mut connection.tagging {
-            let unacked = before - connection.ends.acked();
+            let unacked = before - connection.ends.arrived(Side::Source);
             tagging.on_write(before, unacked, now);
         }
         match flow.rate {
             None => {
                 connection.ends.write(bytes, now);
-                self.pump_rarely(fabric, end, now);
+                self.pump(fabric, end, now);
             }
             Some(rate) => {
                 connection.writer = Some(Box::new(Writer {
@@ -624,7 +676,7 @@ impl Hosts {
     /// Makes a connection for a flow and returns its place.
     fn open<C: Calendar>(&mut self, fabric: &mut Fabric<C>, number: usize) -> u32 {
         let flow = self.flows[number];
-        let numbers = Rng::new(self.rules.seed, PLACE_OF_PATHS + number as u64).next_u64();
+        let numbers = path_hash(self.rules.seed, number);
         let transports = &self.rules.transports;
         let transport = transports
             .get(usize::from(flow.group))
@@ -636,11 +688,8 @@ impl Hosts {
         let tagging = self.rules.tagging.as_ref().map(|config| {
             Box::new(Pias::new(config).expect("the settings were tried before the run"))
         });
-        let connection = Connection {
-            flow: number as u32,
-            tagging,
-            ..Connection::new(ends, flow.service)
-        };
+        let mut connection = Connection::new(ends, flow.service);
+        connection.tagging = tagging;
         let free = self
             .free
             .peek()
@@ -653,7 +702,7 @@ impl Hosts {
             self.connections.push(connection);
             self.connections.len() as u32 - 1
         };
-        let delay = self.host_delay(number);
+        let delay = host_delay(&self.rules.host_delay, self.rules.seed, number);
         let delays = match self.rules.host_delay.packets {
             Delayed::Both => [delay; 2],
             Delayed::Data => [delay, Span::ZERO],
@@ -675,16 +724,15 @@ impl Hosts {
                 left: probe.count,
                 // Fits: the set-up was checked for it.
                 size: probe.bytes as u16,
+                hosts: (probe.src, probe.dst),
                 to_answer: None,
                 round_trips: Vec::new(),
             };
             let ends = Ends::Prober(Box::new(prober));
             let slot = number as u32;
-            self.connections.push(Connection {
-                phase: Phase::Idle,
-                armed: [probe.start, Time::MAX],
-                ..Connection::new(ends, probe.class)
-            });
+            let mut connection = Connection::new(ends, probe.class);
+            connection.armed[Side::Source as usize] = probe.start;
+            self.connections.push(connection);
             let choice = Choice::Hash(u64::from(slot));
             self.lay(
                 fabric,
@@ -730,17 +778,22 @@ impl Hosts {
             }
         }
     }
+}
 
-    /// What hosts add to the way of a flow's packets.
-    fn host_delay(&self, number: usize) -> Span {
-        let values = &self.rules.host_delay.values;
-        if values.is_empty() {
-            return Span::ZERO;
-        }
-        let draw = Rng::new(self.rules.seed, PLACE_OF_DELAYS + number as u64).next_u32();
-        let index = (u64::from(draw) * values.len() as u64) >> 32;
-        values[index as usize]
+/// The number that chooses the path of a flow's connection.
+pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
+    Rng::new(seed, PLACE_OF_PATHS + flow as u64).next_u64()
+}
+
+/// What hosts add to the way of a flow's packets.
+pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
+    let values = &delays.values;
+    if values.is_empty() {
+        return Span::ZERO;
     }
+    let draw = Rng::new(seed, PLACE_OF_DELAYS + flow as u64).next_u32();
+    let index = (u64::from(draw) * values.len() as u64) >> 32;
+    values[index as usize]
 }
 
 /// Whether a flow ends by itself.

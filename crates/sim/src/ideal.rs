@@ -14,6 +14,7 @@ use crate::network::{LinkId, Network};
 pub struct Framing {
     mss: u32,
     header: u32,
+    least: u32,
 }
 
 impl Framing {
@@ -26,7 +27,22 @@ impl Framing {
             let allowed = format!("at most {}", u32::MAX - mss);
             return Err(ConfigError::out_of_range("header", header, allowed));
         }
-        Ok(Self { mss, header })
+        Ok(Self {
+            mss,
+            header,
+            least: 0,
+        })
+    }
+
+    /// The same, with packets that count as at least `least` bytes long.
+    #[must_use]
+    pub const fn padded_to(self, least: u32) -> Self {
+        Self { least, ..self }
+    }
+
+    /// The most payload bytes of a packet.
+    pub const fn payload(self) -> u64 {
+        self.mss as u64
     }
 
     /// How many packets `bytes` make.
@@ -36,7 +52,7 @@ impl Framing {
 
     /// The bytes of a full packet.
     const fn full(self) -> u32 {
-        self.mss + self.header
+        self.size(self.mss)
     }
 
     /// The bytes of the last packet of a flow that is not empty.
@@ -45,7 +61,13 @@ impl Framing {
             0 => self.mss,
             rest => rest as u32, // below `mss`
         };
-        payload + self.header
+        self.size(payload)
+    }
+
+    /// The bytes of a packet with so much payload.
+    const fn size(self, payload: u32) -> u32 {
+        let size = payload + self.header;
+        if size < self.least { self.least } else { size }
     }
 }
 
@@ -178,6 +200,17 @@ mod tests {
             transit(&network, &path, 41)
         );
         assert_eq!(transit(&network, &path, 1500), Span::from_ns(24_800));
+    }
+
+    #[test]
+    fn short_packets_are_padded() {
+        let (network, path) = chain(&[(Rate::from_gbps(10), Span::from_us(5)); 2]);
+        let framing = Framing::new(1460, 78).unwrap().padded_to(84);
+        let took = |bytes| completion(&network, &path, bytes, framing);
+        // One byte counts as 84, seven as 85; the last of two packets follows the first.
+        assert_eq!(took(1), transit(&network, &path, 84));
+        assert_eq!(took(7), transit(&network, &path, 85));
+        assert_eq!(took(1461) - took(1460), Rate::from_gbps(10).time_for(84));
     }
 
     #[test]

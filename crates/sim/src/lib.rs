@@ -5,12 +5,14 @@
 //! by bit, on any machine.
 
 mod calendar;
+pub mod capture;
 mod connection;
 mod fabric;
 pub mod flow;
 mod hosts;
 pub mod ideal;
 pub mod network;
+pub mod observe;
 mod packet;
 pub mod result;
 pub mod routes;

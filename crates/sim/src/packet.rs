@@ -71,6 +71,8 @@ pub(crate) struct Packet {
     pub(crate) window: u32,
     /// Where the whole segment is, if it does not fit here: its number plus one, else zero.
     pub(crate) whole: u32,
+    /// The lower bits of how many packets all hosts had sent before it.
+    pub(crate) serial: u16,
     /// Bytes that count in queues and on wires.
     pub(crate) size: u16,
     /// Bytes of payload.
@@ -111,7 +113,7 @@ impl Packet {
             ack: Seq(self.ack),
             len: u32::from(self.len),
             window: self.window,
-            sack: SackBlocks::default(),
+            sack: SackBlocks::EMPTY,
             flags: Flags::from_bits(self.flags),
             ecn: self.ecn,
             class: self.class,

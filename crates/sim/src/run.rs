@@ -8,6 +8,8 @@ use tidegate_units::{ConfigError, Span, Time};
 use crate::fabric::LinkCount;
 use crate::hosts::Tally;
 use crate::network::LinkId;
+use crate::observe::Observations;
+use crate::observe::watch::Watch;
 use crate::result::FlowResult;
 use crate::setup::Setup;
 use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
@@ -29,6 +31,8 @@ pub struct Outcome {
     pub ended_at: Time,
     /// Why it ended.
     pub end: End,
+    /// What was observed: nothing, unless the set-up asks for it.
+    pub observed: Observations,
 }
 
 /// Why a run ended.
@@ -58,7 +62,15 @@ pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, Con
 fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
+    let mut watch = Watch::new(setup, &engine)?;
     let end = loop {
+        // Looks at every moment that the next step would pass.
+        while let Some(now) = watch.next_until(setup.stop.at)
+            && now < engine.horizon()
+        {
+            engine.reach(now);
+            watch.look(&engine, now);
+        }
         let progress = engine.advance(setup.stop.at);
         let hosts = engine.hosts();
         if hosts.has_finished(setup.stop.finished) {
@@ -75,6 +87,11 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
             break End::Interrupted;
         }
     };
+    while end == End::TimeUp
+        && let Some(now) = watch.next_until(setup.stop.at)
+    {
+        watch.look(&engine, now);
+    }
     let ended_at = match end {
         End::Finished => {
             // The run ends with this flow. What else happens in the same bucket of time is counted
@@ -88,6 +105,7 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
         End::Interrupted | End::Stalled(_) => engine.now(),
     };
     engine.hosts_mut().end_run(ended_at);
+    let observed = watch.finish(&engine, &end, ended_at);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
@@ -101,6 +119,7 @@ fn run_on<E: Engine>(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, C
         tally: hosts.tally,
         ended_at,
         end,
+        observed,
     })
 }
 

@@ -5,9 +5,10 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{ConfigError, Span, Time, choices};
 
-use crate::fabric::PAUSE_FRAME;
 use crate::flow::Flow;
 use crate::network::Network;
+use crate::observe::Observe;
+use crate::observe::link::PAUSE_FRAME;
 use crate::routes::Ecmp;
 use crate::workload::Probe;
 
@@ -39,6 +40,8 @@ pub struct Setup {
     pub host_delay: HostDelay,
     /// How switches choose between ways of equal length.
     pub ecmp: Ecmp,
+    /// What is observed besides the results.
+    pub observe: Observe,
     /// When the run ends.
     pub stop: Stop,
     /// The seed of everything random.
@@ -252,6 +255,7 @@ impl Setup {
             let allowed = "flows in the order of their start";
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
         }
+        self.observe.check(self)?;
         self.transports.iter().try_for_each(|transport| {
             let payload = match transport {
                 Transport::Dcqcn(config) => config.payload,
@@ -268,10 +272,10 @@ impl Setup {
     /// The shortest time from the start of a packet on a link to its arrival. What a node does has
     /// no effect on another one sooner.
     pub fn lookahead(&self) -> Span {
-        let least = match self.sends_pauses() {
-            true => self.accounting.size(0).min(PAUSE_FRAME),
-            false => self.accounting.size(0),
-        };
+        let mut least = self.accounting.size(0);
+        if self.sends_pauses() {
+            least = least.min(PAUSE_FRAME);
+        }
         let links = self.network.links().iter();
         let spans = links.map(|link| link.delay + link.rate.time_for(least));
         spans.min().unwrap_or(Span::ZERO)

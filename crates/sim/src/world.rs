@@ -20,6 +20,14 @@ pub(crate) trait Engine: Sized {
     /// once in a while.
     fn advance(&mut self, until: Time) -> Progress;
 
+    /// The next step of [`advance`](Self::advance) does nothing at this time or later. The engine can
+    /// [`reach`](Self::reach) any time before it.
+    fn horizon(&self) -> Time;
+
+    /// Does everything that happens before `at`, which lies before the horizon, and nothing else: the
+    /// next [`advance`](Self::advance) ends where it would have ended.
+    fn reach(&mut self, at: Time);
+
     /// The time up to which everything has happened.
     fn now(&self) -> Time;
 
@@ -103,6 +111,17 @@ impl Engine for BucketEngine {
         }
     }
 
+    fn horizon(&self) -> Time {
+        self.fabric.calendar.end()
+    }
+
+    fn reach(&mut self, at: Time) {
+        if at > self.now {
+            self.work(at);
+            self.now = at;
+        }
+    }
+
     fn now(&self) -> Time {
         self.now
     }
@@ -181,9 +200,7 @@ impl Engine for HeapEngine {
     }
 
     fn advance(&mut self, until: Time) -> Progress {
-        let departure = self.fabric.next_start().unwrap_or(Time::MAX);
-        let arrival = self.fabric.calendar.next_at().unwrap_or(Time::MAX);
-        let own = self.hosts.next_at();
+        let [departure, own, arrival] = self.dates();
         let next = departure.min(own).min(arrival);
         if next == Time::MAX {
             return Progress::Silent;
@@ -217,6 +234,19 @@ impl Engine for HeapEngine {
         Progress::Going
     }
 
+    fn horizon(&self) -> Time {
+        let next = self.dates().into_iter().min();
+        match next.filter(|&next| next != Time::MAX) {
+            None => self.now,
+            Some(next) => next + Span::from_ps(1),
+        }
+    }
+
+    /// There is nothing to do: the next event does not come before.
+    fn reach(&mut self, at: Time) {
+        self.now = self.now.max(at);
+    }
+
     fn now(&self) -> Time {
         self.now
     }
@@ -231,5 +261,16 @@ impl Engine for HeapEngine {
 
     fn link(&self, link: LinkId) -> LinkView<'_> {
         self.fabric.view(link)
+    }
+}
+
+impl HeapEngine {
+    /// When the next packet leaves a port, the next host acts, and the next packet arrives.
+    fn dates(&self) -> [Time; 3] {
+        [
+            self.fabric.next_start().unwrap_or(Time::MAX),
+            self.hosts.next_at(),
+            self.fabric.calendar.next_at().unwrap_or(Time::MAX),
+        ]
     }
 }

@@ -62,6 +62,9 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     if fast.probes != slow.probes {
         return Some("probes".to_owned());
     }
+    if fast.observed != slow.observed {
+        return Some("what was observed".to_owned());
+    }
     if fast.end != slow.end {
         return Some(format!("end: {:?} against {:?}", fast.end, slow.end));
     }

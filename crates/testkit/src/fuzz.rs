@@ -1,6 +1,8 @@
 //! What the fuzz targets call. They live here so that tests on a stable toolchain call them too.
 
 use tidegate_dataplane::NonEct;
+use tidegate_sim::workload::{Distribution, Entry, Hosts, List, Rounding, Sizes, Source, Traffic};
+use tidegate_units::Setting;
 
 use crate::connection;
 use crate::ops::{Drive, Order, Setup, check, decode};
@@ -65,6 +67,75 @@ pub fn run(
 pub fn transport(bytes: &[u8]) -> Result<(), String> {
     let (ends, ops) = connection::decode(bytes);
     connection::check(&ends, &ops).map_err(|problem| format!("{problem}\n{ends:?}"))
+}
+
+/// Reads `bytes` as flow sizes, as a list of flows and as settings. What can be read must work and read
+/// back; the error names what did not.
+pub fn workload(bytes: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(distribution) = Distribution::parse(&text) {
+        check_sizes(&distribution)?;
+    }
+    if let Ok(list) = List::parse(&text) {
+        check_list(&list)?;
+    }
+    if let Ok(written) = Sizes::read(&text) {
+        reads_back(&written)?;
+        check_sizes(&written.distribution())?;
+    }
+    Hosts::read(&text).map_or(Ok(()), |hosts| reads_back(&hosts))
+}
+
+fn check_sizes(distribution: &Distribution) -> Result<(), String> {
+    reads_back(&Sizes::Own(distribution.clone()))?;
+    for rounding in [
+        Rounding::CeilBytes,
+        Rounding::CeilPackets,
+        Rounding::TruncBytes,
+    ] {
+        let sampler = distribution.sampler(Some(rounding), 1460);
+        let sampler = sampler.map_err(|error| error.to_string())?;
+        let quantiles: Vec<u64> = (0..=20).map(|part| sampler.quantile(part, 20)).collect();
+        let largest = u128::from(sampler.quantile(1, 1)) * 1_000;
+        if !quantiles.is_sorted() || sampler.mean().millibytes() > largest {
+            return Err(format!("{rounding:?}: {quantiles:?} {:?}", sampler.mean()));
+        }
+    }
+    Ok(())
+}
+
+fn check_list(list: &List) -> Result<(), String> {
+    let most = |entry: &Entry| entry.flow.src.0.max(entry.flow.dst.0);
+    let highest = list.entries.iter().map(most).max().unwrap_or(0);
+    if list.check(highest).is_ok() {
+        return Err(format!("host {highest} passes for one of {highest} hosts"));
+    }
+    let Some(hosts) = highest.checked_add(1) else {
+        return Ok(());
+    };
+    let all = Traffic {
+        sources: vec![Source::List(list.clone())],
+        probes: Vec::new(),
+    };
+    let plan = all.plan(hosts, &|_| 0, 1);
+    let plan = plan.map_err(|error| error.to_string())?;
+    let same = |index: usize| list.entries.get(index).map(|entry| entry.flow);
+    let kept = plan
+        .iter()
+        .all(|one| same(one.index as usize) == Some(one.flow));
+    if kept && plan.len() == list.entries.len() && plan.is_sorted_by_key(|one| one.flow.start) {
+        Ok(())
+    } else {
+        Err(format!("{list:?} became {plan:?}"))
+    }
+}
+
+fn reads_back<T: Setting + PartialEq + std::fmt::Debug>(value: &T) -> Result<(), String> {
+    let text = value.write();
+    match T::read(&text) {
+        Ok(copy) if copy == *value => Ok(()),
+        other => Err(format!("{value:?} is written {text} and read as {other:?}")),
+    }
 }
 
 fn pick(choices: &[Choice], number: u8) -> Choice {

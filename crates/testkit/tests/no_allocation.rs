@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 const WARM_UP: u32 = 20_000;
-const PAIRS: u32 = 20_000;
+const PAIRS: u32 = 100_000;
 const HELD: u32 = 256;
 
 #[test]

@@ -55,6 +55,33 @@ fn the_vector_runners_answer_whatever_they_read() {
 }
 
 #[test]
+fn the_workload_readers_answer_whatever_they_read() {
+    let tables = [
+        "0 0\n10000 0.15\n20000 0.2\n30000000 1\n",
+        "# size, cdf\n500, 0.5\n500, 0.75\n1e6, 1.0\n",
+        "id,start_s,src,dst,bytes,service,path\n1,0.5,0,1,20,3,\n2,5e-05,1,0,1,2,7\n",
+        "1,0,0,1,1000\nquery,18446744.07,4294967295,2,18446744073709551614\n",
+        "0 0; 10000 0.15; 30000 1",
+        "3KB..60KB",
+        "0-7, 9",
+    ];
+    for seed in 0..3000 {
+        let mut rng = Rng::new(seed, 3);
+        let mut inputs = vec![bytes(&mut rng, 60)];
+        for table in tables {
+            let mut text = table.as_bytes().to_vec();
+            mutate(&mut rng, &mut text);
+            inputs.push(text);
+        }
+        for input in inputs {
+            if let Err(problem) = fuzz::workload(&input) {
+                panic!("seed {seed}: {problem}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_port_keeps_its_invariants_whatever_it_is_made_of() {
     for seed in 0..3000 {
         let mut rng = Rng::new(seed, 1);

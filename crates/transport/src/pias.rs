@@ -211,8 +211,9 @@ impl Pias {
     pub fn last_class(&self) -> u8 {
         match &self.state {
             // Fewer than 256.
-            State::Cumulative(Cumulative { thresholds, .. })
-            | State::Offset { thresholds, .. } => thresholds.len() as u8,
+            State::Cumulative(Cumulative { thresholds, .. }) | State::Offset { thresholds, .. } => {
+                thresholds.len() as u8
+            }
             State::Demotion(demotion) => demotion.lower,
         }
     }

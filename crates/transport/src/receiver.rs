@@ -23,6 +23,10 @@ pub(crate) struct Ack {
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, one bit each"
+)]
 pub(crate) struct Receiver {
     reassembly: Reassembly,
     /// Payload bytes received in order, and those of them that were not read.

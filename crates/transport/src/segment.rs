@@ -108,6 +108,15 @@ impl SackBlocks {
     /// The most blocks that fit.
     pub const MAX: usize = 4;
 
+    /// No block.
+    pub const EMPTY: Self = Self {
+        blocks: [Range {
+            start: Seq(0),
+            end: Seq(0),
+        }; Self::MAX],
+        count: 0,
+    };
+
     /// Adds a block; one too many is left out.
     #[inline]
     pub fn push(&mut self, block: Range) {

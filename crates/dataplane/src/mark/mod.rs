@@ -174,6 +174,11 @@ pub trait Marker {
         None
     }
 
+    /// How many flows the scheme holds to be active at its port, if it counts them.
+    fn flows(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch up
     /// to date before it asks for one.
     #[inline]
@@ -307,6 +312,10 @@ impl Marker for AnyMarker {
         with_scheme!(self, scheme => scheme.capacity(queue))
     }
 
+    fn flows(&self) -> Option<u32> {
+        with_scheme!(self, scheme => scheme.flows())
+    }
+
     #[inline]
     fn reads_pool(&self) -> bool {
         with_scheme!(self, scheme => scheme.reads_pool())
@@ -346,6 +355,10 @@ impl<M: Marker> Marker for Box<M> {
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
         (**self).capacity(queue)
+    }
+
+    fn flows(&self) -> Option<u32> {
+        (**self).flows()
     }
 
     #[inline]

@@ -12,18 +12,21 @@
 //!
 //! Differs from the authors' code: the average is kept in fixed point (picoseconds, weights in units
 //! of 2^−32) instead of floating point. Queues that are served without rounds, such as those of
-//! strict priority in front of DWRR, have the port's threshold.
+//! strict priority in front of DWRR, have the port's threshold unless they are given their own.
 
 mod average;
+mod service;
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use tidegate_units::{
     ByteTime, ConfigError, QueueId, Rate, Ratio, Size, Span, Time, choices, settings,
 };
 
 use self::average::{Average, ONE_SLOT, slots, whole_slots};
+use self::service::Service;
 use super::{Cx, Marker, Site, Verdict};
 use crate::Rule;
 use crate::sched::{Turn, TurnEvent};
@@ -96,6 +99,10 @@ settings! {
         /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
         /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.
         pub threshold: Size = Size::Packets(65),
+        /// The thresholds of queues that are served without rounds: one value for all of them, or
+        /// one per queue of the port, of which those of queues with rounds are not used (TCN's
+        /// simulator); empty for `threshold`.
+        pub strict_threshold: Vec<Size> = Vec::new(),
         /// The weight of the old round time in the average (`β`; TCN, section 6).
         pub old_weight: Ratio = THREE_QUARTERS,
         /// The time after which an idle port has forgotten one sample (`T_idle`), or `none` for
@@ -132,9 +139,7 @@ struct Queue {
     /// When the turn began that is being measured; of an inactive queue, when its last packet was
     /// off the wire.
     start: Time,
-    quantum: u32,
-    /// The queues that it takes turns with, or `None` if it is served without rounds.
-    group: Option<u8>,
+    service: Service,
 }
 
 /// Queues that take turns with each other.
@@ -190,16 +195,17 @@ impl MqEcn {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
         let average = Average::new(config.arithmetic, config.old_weight);
-        let queue = |id| {
-            let round = (site.round)(QueueId(id));
-            Queue {
-                start: Time::ZERO,
-                quantum: round.map_or(0, |round| round.quantum),
-                group: round.map(|round| round.group),
-            }
+        let queue = |service| Queue {
+            start: Time::ZERO,
+            service,
         };
-        let queues: Box<[Queue]> = (0..site.queues).map(queue).collect();
-        let Some(last_group) = queues.iter().filter_map(|queue| queue.group).max() else {
+        let services = Service::of_queues(config, site)?;
+        let queues: Box<[Queue]> = services.into_iter().map(queue).collect();
+        let Some(last_group) = queues
+            .iter()
+            .filter_map(|queue| queue.service.group())
+            .max()
+        else {
             let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
             return Err(ConfigError::out_of_range(
                 "scheduler",
@@ -215,7 +221,7 @@ impl MqEcn {
         };
         Ok(Self {
             queues,
-            groups: vec![group; usize::from(last_group) + 1].into(),
+            groups: vec![group; last_group + 1].into(),
             rules: Box::new(Rules {
                 idle_since: Time::ZERO,
                 threshold,
@@ -240,7 +246,7 @@ impl MqEcn {
         let own = self
             .queues
             .get(cx.queue.index())
-            .and_then(|queue| queue.group);
+            .and_then(|queue| queue.service.group());
         for (number, group) in self.groups.iter_mut().enumerate() {
             match self.rules.idle_decay {
                 IdleDecay::WholeSlots => {
@@ -253,7 +259,7 @@ impl MqEcn {
                         group.round = rules.average.decayed(group.round, slots);
                     }
                 }
-                IdleDecay::Steps if group.active == 0 && own.map(usize::from) == Some(number) => {
+                IdleDecay::Steps if group.active == 0 && own == Some(number) => {
                     let slots = whole_slots(cx.now - group.idle_since, rules.idle_slot);
                     if slots > 10 {
                         group.round = 0;
@@ -288,13 +294,17 @@ impl Marker for MqEcn {
             return Verdict::Pass;
         };
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
-        let above_share = queue.group.is_some_and(|group| {
-            let round = self.groups[usize::from(group)].round;
-            // `length > share / round`, and the share of no queue is more than the threshold.
-            self.rules.average.is_measured(round)
-                && u128::from(length) * u128::from(round) > self.rules.share(queue.quantum)
-        });
-        let hit = above_share || length > u64::from(self.rules.threshold);
+        let rules = &*self.rules;
+        let hit = match queue.service {
+            Service::Rounds { group, quantum } => {
+                let round = self.groups[usize::from(group)].round;
+                // `length > share / round`, and the share of no queue is more than the threshold.
+                let above_share = rules.average.is_measured(round)
+                    && u128::from(length) * u128::from(round) > rules.share(quantum);
+                above_share || length > u64::from(rules.threshold)
+            }
+            Service::Strict { threshold } => length > u64::from(threshold),
+        };
         Verdict::mark_if(hit, Rule::QueueLength)
     }
 
@@ -305,9 +315,9 @@ impl Marker for MqEcn {
         }
         if self.rules.turn_end == TurnEnd::LastPacket
             && let Some(queue) = self.queues.get(cx.queue.index())
-            && let Some(group) = queue.group
+            && let Some(group) = queue.service.group()
         {
-            self.groups[usize::from(group)].last_end = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.groups[group].last_end = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         Verdict::Pass
     }
@@ -317,10 +327,10 @@ impl Marker for MqEcn {
         let Some(queue) = self.queues.get_mut(turn.queue.index()) else {
             return;
         };
-        let Some(group) = queue.group else {
+        let Some(group) = queue.service.group() else {
             return;
         };
-        let group = &mut self.groups[usize::from(group)];
+        let group = &mut self.groups[group];
         let rules = &*self.rules;
         match turn.event {
             TurnEvent::Joined => {
@@ -359,13 +369,14 @@ impl Marker for MqEcn {
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {
         let queue = self.queues.get(queue.index())?;
-        let round = queue
-            .group
-            .map_or(0, |group| self.groups[usize::from(group)].round);
+        let (round, quantum) = match queue.service {
+            Service::Rounds { group, quantum } => (self.groups[usize::from(group)].round, quantum),
+            Service::Strict { threshold } => return Some(threshold),
+        };
         if !self.rules.average.is_measured(round) {
             return Some(self.rules.threshold);
         }
-        let share = self.rules.share(queue.quantum) / u128::from(round);
+        let share = self.rules.share(quantum) / u128::from(round);
         Some(u32::try_from(share).map_or(self.rules.threshold, |share| {
             share.min(self.rules.threshold)
         }))
@@ -373,12 +384,15 @@ impl Marker for MqEcn {
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
         let queue = self.queues.get(queue.index())?;
-        let round = self.groups[usize::from(queue.group?)].round;
+        let Service::Rounds { group, quantum } = queue.service else {
+            return None;
+        };
+        let round = self.groups[usize::from(group)].round;
         let (average, link) = (&self.rules.average, self.rules.wire.rate());
         if !average.is_measured(round) {
             return Some(link);
         }
-        let rate = u128::from(queue.quantum) * average.rate_scale() / u128::from(round);
+        let rate = u128::from(quantum) * average.rate_scale() / u128::from(round);
         u64::try_from(rate).map_or(Some(link), |bps| {
             Rate::from_bps(bps).map(|rate| rate.min(link))
         })

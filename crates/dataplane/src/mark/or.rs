@@ -57,6 +57,10 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
         self.first.capacity(queue).or(self.second.capacity(queue))
     }
 
+    fn flows(&self) -> Option<u32> {
+        self.first.flows().or(self.second.flows())
+    }
+
     #[inline]
     fn reads_pool(&self) -> bool {
         self.first.reads_pool() || self.second.reads_pool()

@@ -100,6 +100,10 @@ impl Marker for PerFlowTcn {
         self.map.on_departed(cx);
         Verdict::mark_if(sojourn > self.threshold, Rule::Sojourn)
     }
+
+    fn flows(&self) -> Option<u32> {
+        Some(self.map.active_flows())
+    }
 }
 
 #[cfg(test)]

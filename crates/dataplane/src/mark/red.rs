@@ -350,7 +350,12 @@ impl<S: Scope> Red<S> {
         if self.length(cx) < self.at_enqueue {
             return Verdict::Pass;
         }
-        Verdict::mark_if(self.is_hit_at_enqueue(cx), S::RULE)
+        let hit = S::slot(cx) < usize::from(self.slots)
+            && match &mut self.special {
+                None => true,
+                Some(special) => special.on_enqueue::<S>(cx, self.compare),
+            };
+        Verdict::mark_if(hit, S::RULE)
     }
 
     #[inline]
@@ -358,26 +363,12 @@ impl<S: Scope> Red<S> {
         if self.length(cx) < self.at_dequeue {
             return Verdict::Pass;
         }
-        Verdict::mark_if(self.is_hit_at_dequeue(cx), S::RULE)
-    }
-
-    /// The rest of the decision, kept apart so that a packet below the threshold costs a comparison.
-    #[cold]
-    fn is_hit_at_enqueue(&mut self, cx: &Cx) -> bool {
-        S::slot(cx) < usize::from(self.slots)
-            && match &mut self.special {
-                None => true,
-                Some(special) => special.on_enqueue::<S>(cx, self.compare),
-            }
-    }
-
-    #[cold]
-    fn is_hit_at_dequeue(&mut self, cx: &Cx) -> bool {
-        S::slot(cx) < usize::from(self.slots)
+        let hit = S::slot(cx) < usize::from(self.slots)
             && match &mut self.special {
                 None => true,
                 Some(special) => special.on_dequeue::<S>(cx, self.compare),
-            }
+            };
+        Verdict::mark_if(hit, S::RULE)
     }
 
     /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.
@@ -504,6 +495,7 @@ struct Special {
 }
 
 impl Special {
+    #[cold]
     fn on_enqueue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         let length = self.length::<S>(cx);
         if let Some(averages) = &mut self.averages {
@@ -515,6 +507,7 @@ impl Special {
         self.decide == Point::Enqueue && self.hit::<S>(cx, compare)
     }
 
+    #[cold]
     fn on_dequeue<S: Scope>(&mut self, cx: &Cx, compare: Compare) -> bool {
         if S::bytes(cx) == 0
             && let Some(averages) = &mut self.averages

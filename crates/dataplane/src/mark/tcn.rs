@@ -236,6 +236,22 @@ mod tests {
     }
 
     #[test]
+    fn a_draw_that_equals_the_probability_does_not_mark() {
+        // Over 2^32 ps the probability rises by 2^−32 with each.
+        let config = Config {
+            threshold: Span::from_ps(1 << 32),
+            min_threshold: Some(Span::ZERO),
+            max_probability: Ratio::ONE,
+            ..Config::default()
+        };
+        let site = site(1);
+        let drawn = u64::from(Rng::new(site.seed, site.place).next_u32());
+        let sojourns = [drawn, drawn + 1].map(Span::from_ps);
+        let marked = sojourns.map(|sojourn| marks(&config, Time::from_secs(1), sojourn));
+        assert_eq!(marked, [false, true]);
+    }
+
+    #[test]
     fn equal_thresholds_are_a_step() {
         let config = Config {
             min_threshold: Some(Span::from_us(78)),

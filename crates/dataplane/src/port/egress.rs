@@ -8,6 +8,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::fmt;
 
 use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
@@ -51,8 +52,8 @@ pub struct Served {
     pub dropped: Vec<(PktId, Time)>,
 }
 
-/// A port of any scheme and scheduler.
-pub trait Egress: Send {
+/// A port of any scheme and scheduler. A host that wraps ports finds its own again through [`Any`].
+pub trait Egress: Any + Send {
     /// Does all that happens at the port up to `until`: offers the packets, which come in order of
     /// time, and in between and after them takes every departure that starts no later. One call does
     /// for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each. Returns
@@ -109,6 +110,9 @@ pub trait Egress: Send {
     /// The scheme's estimate of the rate at which `queue` is served, if it makes one.
     fn capacity(&self, queue: QueueId) -> Option<Rate>;
 
+    /// How many flows the scheme holds to be active at the port, if it counts them.
+    fn active_flows(&self) -> Option<u32>;
+
     /// Whether the scheme reads how full the shared pool is, see [`Marker::reads_pool`].
     fn reads_pool(&self) -> bool;
 }
@@ -163,7 +167,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 }
 
-impl<M: Marker + Send, S: Scheduler + Send> Egress for Port<M, S> {
+impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<M, S> {
     fn serve(
         &mut self,
         offers: &[Offer],
@@ -230,6 +234,10 @@ impl<M: Marker + Send, S: Scheduler + Send> Egress for Port<M, S> {
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
         self.marker().capacity(queue)
+    }
+
+    fn active_flows(&self) -> Option<u32> {
+        self.marker().flows()
     }
 
     fn reads_pool(&self) -> bool {

@@ -163,9 +163,11 @@ impl Buckets {
         self.held += 1;
     }
 
+    /// Takes the arrival in parts: they stay in registers on the way of those that are not far.
     #[cold]
     #[inline(never)]
-    fn put_far(&mut self, bucket: u64, arrival: Arrival, goal: Goal) {
+    fn put_far(&mut self, bucket: u64, at: Time, place: u32, packet: u32, goal: Goal) {
+        let arrival = Arrival { at, place, packet };
         let pushed = self.far_pushed;
         self.far_pushed += 1;
         self.far.push(Reverse(Far {
@@ -204,7 +206,8 @@ impl Calendar for Buckets {
         if bucket - self.current < self.ring.len() as u64 {
             self.put(bucket, arrival, goal);
         } else {
-            self.put_far(bucket, arrival, goal);
+            let Arrival { at, place, packet } = arrival;
+            self.put_far(bucket, at, place, packet, goal);
         }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) use heap::Heap;
 
 use tidegate_units::Time;
 
+use crate::network::LinkId;
 use crate::packet::{EndId, Packet};
 
 /// A packet that will arrive.
@@ -26,8 +27,7 @@ use crate::packet::{EndId, Packet};
 pub(crate) struct Arrival {
     /// When its last bit is there.
     pub(crate) at: Time,
-    /// What serves it where it arrives: a host, by the number of its link; the port of a switch, by
-    /// the number of the port's link; or a whole switch, if its ports depend on each other.
+    /// The link that it takes next; at a host, the link that it came on.
     pub(crate) place: u32,
     /// Its number in the table of packets.
     pub(crate) packet: u32,
@@ -56,5 +56,11 @@ impl Rank {
     #[inline]
     pub(crate) fn of(packet: &Packet) -> Self {
         Self(packet.link.0 << 1 | u32::from(packet.end == EndId::NONE))
+    }
+
+    /// The rank of data on a link.
+    #[inline]
+    pub(crate) const fn of_data(link: LinkId) -> Self {
+        Self(link.0 << 1)
     }
 }

@@ -10,13 +10,19 @@ use crate::slab::Slab;
 #[inline]
 pub(crate) fn insertion(arrivals: &mut [Arrival], packets: &Slab<Packet>) {
     for end in 1..arrivals.len() {
-        let arrival = arrivals[end];
-        let mut place = end;
-        while place > 0 && is_later(&arrivals[place - 1], &arrival, packets) {
-            arrivals[place] = arrivals[place - 1];
-            place -= 1;
+        let sorted = &mut arrivals[..=end];
+        if !is_later(&sorted[end - 1], &sorted[end], packets) {
+            continue;
         }
-        arrivals[place] = arrival;
+        let arrival = sorted[end];
+        let mut place = end;
+        while let Some(before) = place.checked_sub(1)
+            && is_later(&sorted[before], &arrival, packets)
+        {
+            sorted[place] = sorted[before];
+            place = before;
+        }
+        sorted[place] = arrival;
     }
 }
 
@@ -80,51 +86,61 @@ impl ByTime {
 /// Sorts arrivals by the place that serves them, and for each place by time.
 #[derive(Debug, Default)]
 pub(crate) struct ByPlace {
-    /// How many arrivals each place has, and after the scatter where they end.
-    counts: Vec<u32>,
-    ends: Vec<u32>,
+    places: Vec<Place>,
+    /// Places with arrivals.
     touched: Vec<u32>,
     sorted: Vec<Arrival>,
+}
+
+/// Where the arrivals of one place are in `sorted`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    count: u32,
+    end: u32,
 }
 
 impl ByPlace {
     pub(crate) fn new(places: usize) -> Self {
         Self {
-            counts: vec![0; places],
-            ends: vec![0; places],
-            touched: Vec::new(),
-            sorted: Vec::new(),
+            places: vec![Place::default(); places],
+            ..Self::default()
         }
     }
 
     /// Sorts, and forgets what was sorted before.
     pub(crate) fn sort(&mut self, arrivals: &[Arrival], packets: &Slab<Packet>) {
-        for &place in &self.touched {
-            self.counts[place as usize] = 0;
+        let Self {
+            places,
+            touched,
+            sorted,
+        } = self;
+        for place in touched.drain(..) {
+            places[place as usize].count = 0;
         }
-        self.touched.clear();
         for arrival in arrivals {
-            let count = &mut self.counts[arrival.place as usize];
-            if *count == 0 {
-                self.touched.push(arrival.place);
+            let place = &mut places[arrival.place as usize];
+            if place.count == 0 {
+                touched.push(arrival.place);
             }
-            *count += 1;
+            place.count += 1;
         }
         let mut before = 0;
-        for &place in &self.touched {
-            self.ends[place as usize] = before;
-            before += self.counts[place as usize];
+        for &place in &*touched {
+            let place = &mut places[place as usize];
+            place.end = before;
+            before += place.count;
         }
-        self.sorted.resize(arrivals.len(), Arrival::default());
+        sorted.resize(arrivals.len(), Arrival::default());
         for arrival in arrivals {
-            let end = &mut self.ends[arrival.place as usize];
-            self.sorted[*end as usize] = *arrival;
-            *end += 1;
+            let place = &mut places[arrival.place as usize];
+            sorted[place.end as usize] = *arrival;
+            place.end += 1;
         }
-        for &place in &self.touched {
-            let end = self.ends[place as usize];
-            let begin = end - self.counts[place as usize];
-            insertion(&mut self.sorted[begin as usize..end as usize], packets);
+        for &place in &*touched {
+            let Place { count, end } = places[place as usize];
+            if count > 1 {
+                insertion(&mut sorted[(end - count) as usize..end as usize], packets);
+            }
         }
     }
 
@@ -137,14 +153,13 @@ impl ByPlace {
     #[inline]
     pub(crate) fn place(&self, index: usize) -> (u32, &[Arrival]) {
         let place = self.touched[index];
-        let end = self.ends[place as usize];
-        let begin = end - self.counts[place as usize];
-        (place, &self.sorted[begin as usize..end as usize])
+        let Place { count, end } = self.places[place as usize];
+        (place, &self.sorted[(end - count) as usize..end as usize])
     }
 
     /// Whether a place had arrivals.
     #[inline]
     pub(crate) fn has(&self, place: u32) -> bool {
-        self.counts[place as usize] > 0
+        self.places[place as usize].count > 0
     }
 }

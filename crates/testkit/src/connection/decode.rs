@@ -1,6 +1,8 @@
 //! Set-up and operations from bytes.
 
-use tidegate_transport::config::{Echo, Ect, Growth, IdleRestart, Reader, SlowStart, SynLoss};
+use tidegate_transport::config::{
+    Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart, SynLoss,
+};
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
 
@@ -98,6 +100,7 @@ impl Source<'_> {
             idle_restart: self.choice(IdleRestart::NAMES),
             nagle: self.flag(),
             ecn: !self.byte().is_multiple_of(8),
+            ecn_fallback: self.choice(EcnFallback::NAMES),
             echo: self.choice(Echo::NAMES),
             ect_syn: self.choice(Ect::NAMES),
             ect_ack: self.choice(Ect::NAMES),

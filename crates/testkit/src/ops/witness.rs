@@ -35,6 +35,11 @@ impl<M> Witness<M> {
 }
 
 impl<M: Marker> Marker for Witness<M> {
+    /// The witness reads it, whatever the scheme does.
+    fn reads_pool(&self) -> bool {
+        true
+    }
+
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
         self.marker.assign(pkt, proposed, queues, now)
     }

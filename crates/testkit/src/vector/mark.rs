@@ -38,7 +38,8 @@ struct Case {
 struct Place {
     rate: Option<String>,
     queues: Option<u8>,
-    /// One per queue of a round-based scheduler; without them there are no rounds.
+    /// One per queue of a round-based scheduler, 0 for a queue that is served without rounds;
+    /// without any there are no rounds.
     quanta: Option<Vec<u32>>,
     seed: Option<u64>,
 }
@@ -194,7 +195,7 @@ impl PortSite {
 
     fn round(&self, queue: QueueId) -> Option<Round> {
         let quantum = *self.quanta.as_ref()?.get(queue.index())?;
-        Some(Round { group: 0, quantum })
+        (quantum > 0).then_some(Round { group: 0, quantum })
     }
 }
 

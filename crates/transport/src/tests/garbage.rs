@@ -154,6 +154,29 @@ fn an_endpoint_that_waits_for_a_syn_refuses_everything_else() {
     assert_eq!((reset.seq, reset.flags), (Seq(77), Flags::RST));
 }
 
+#[test]
+fn a_reset_fits_what_it_answers() {
+    // RFC 9293, section 3.10.7.1: the number that the segment expects, or else an acknowledgement
+    // of all of it.
+    let mut closed = established();
+    closed.abort(T);
+    let reset = closed.poll_segment(T).unwrap();
+    assert_eq!((reset.seq, reset.ack), (Seq(1), Seq(1)));
+    assert_eq!(reset.flags, Flags::RST | Flags::ACK);
+    let answer = |closed: &mut Endpoint, flags| {
+        closed.on_segment(&segment(500, 77, 20, flags), T);
+        closed.poll_segment(T).unwrap()
+    };
+    let reset = answer(&mut closed, Flags::ACK);
+    assert_eq!(
+        (reset.seq, reset.ack, reset.flags),
+        (Seq(77), Seq(0), Flags::RST)
+    );
+    let reset = answer(&mut closed, Flags::SYN);
+    assert_eq!((reset.seq, reset.ack), (Seq(0), Seq(521)));
+    assert_eq!(reset.flags, Flags::RST | Flags::ACK);
+}
+
 /// A segment of anything, near the numbers that the connection uses.
 fn anything(rng: &mut Rng, near: &Segment) -> Segment {
     let mut draw = |n: u32| rng.next_u32() % n;

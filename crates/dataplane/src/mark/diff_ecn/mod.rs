@@ -162,6 +162,10 @@ impl Marker for DiffEcn {
         let queues = self.0.thresholds.len() - 1;
         (queue.index() < queues).then(|| self.0.threshold())
     }
+
+    fn flows(&self) -> Option<u32> {
+        Some(self.active_flows())
+    }
 }
 
 impl State {

@@ -176,7 +176,7 @@ impl QueueMap {
 
     /// The number of flows that have packets queued. The hardware map does not know: zero.
     #[inline]
-    pub(super) const fn active_flows(&self) -> u32 {
+    pub(in crate::mark) const fn active_flows(&self) -> u32 {
         match &self.memory {
             Memory::Exact(table) => table.flows(),
             Memory::Hardware(_) => 0,

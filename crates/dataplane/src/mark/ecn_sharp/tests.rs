@@ -50,6 +50,15 @@ fn the_instantaneous_part_marks_strictly_above_its_target() {
 }
 
 #[test]
+fn a_draw_that_equals_the_probability_does_not_mark() {
+    // Over 2^32 the probability rises by 2^−32 with each.
+    let ramp = Ramp::new(("low", 0), 1 << 32, ("probability", Ratio::ONE)).unwrap();
+    let drawn = u64::from(Rng::new(1, 1).next_u32());
+    let marked = [drawn, drawn + 1].map(|level| hit(&mut (ramp.clone(), Rng::new(1, 1)), level));
+    assert_eq!(marked, [false, true]);
+}
+
+#[test]
 fn a_queue_is_persistent_strictly_after_an_interval() {
     for (ps, verdict) in [
         (1_199_999_999, PASS),

@@ -43,13 +43,13 @@ fn round_ps(mq_ecn: &MqEcn) -> u64 {
 }
 
 /// A scheme whose round time is `ps`.
-fn with_round(config: &Config, ps: u64) -> MqEcn {
+pub(super) fn with_round(config: &Config, ps: u64) -> MqEcn {
     let mut mq_ecn = mq_ecn(config);
     mq_ecn.groups[0].round = ps;
     mq_ecn
 }
 
-fn arrival(ns: u64, queue: u8, queue_bytes: u32) -> Cx {
+pub(super) fn arrival(ns: u64, queue: u8, queue_bytes: u32) -> Cx {
     Cx {
         now: Time::from_ns(ns),
         queue: QueueId(queue),
@@ -462,6 +462,17 @@ fn kernel_decay_steps_at_most_ten_times() {
     mq_ecn.groups[0].round = 1_003;
     mq_ecn.on_enqueue(&arrival(90_000, 0, 0));
     assert_eq!(round_ps(&mq_ecn), 1_003, "queue 1 holds a packet");
+}
+
+#[test]
+fn kernel_arithmetic_decays_by_whole_slots_too() {
+    let config = Config {
+        arithmetic: Arithmetic::Kernel,
+        ..Config::default()
+    };
+    let mut mq_ecn = with_round(&config, 1_000);
+    mq_ecn.on_enqueue(&departure(2_400, 0, 1500));
+    assert_eq!(round_ps(&mq_ecn), 562, "1000 · 9/16, rounded down");
 }
 
 #[test]

@@ -139,6 +139,12 @@ mod tests {
         assert_eq!(average(1_000), 250 << 24);
         assert_eq!(average(2_000), 1_375 << 23);
         assert_eq!(average(0), 4_125 << 21);
+        let mut averages = self::averages(ratio(3, 4));
+        for sample in [1_000, 2_000] {
+            averages.sample(0, sample);
+        }
+        // 0.75 · 1000 = 750; 0.25 · 750 + 0.75 · 2000 = 1687.5.
+        assert_eq!(averages.length(0), 3_375 << 23);
     }
 
     #[test]

@@ -282,7 +282,7 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
         "not idle, and not a sample"
     );
     assert_eq!(red.on_dequeue(&later(1_200, 0)), mark);
-    red.on_enqueue(&later(2_400, 0));
+    red.on_enqueue(&later(3_600, 0));
     let slots = |red: &Red<Queue>| {
         red.special
             .as_ref()
@@ -292,8 +292,9 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
             .unwrap()
             .length(0)
     };
-    assert_eq!(slots(&red), 1_000 << 24, "one packet time idle");
-    assert_eq!(red.on_dequeue(&later(2_400, 0)), Verdict::Pass);
+    // An arrival at a length of 0 would halve the average once.
+    assert_eq!(slots(&red), 500 << 24, "two packet times idle");
+    assert_eq!(red.on_dequeue(&later(3_600, 0)), Verdict::Pass);
 }
 
 #[test]

@@ -216,6 +216,7 @@ fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
             assert_eq!(port.stats(), reference.stats());
             assert_eq!(port.threshold(Q0), reference.marker().threshold(Q0));
             assert_eq!(port.capacity(Q0), reference.marker().capacity(Q0));
+            assert_eq!(port.active_flows(), reference.marker().flows());
         }
     }
 }
@@ -235,6 +236,31 @@ fn schemes_that_read_the_pool_say_so() {
     assert!(reads_pool(&pair("tcn", "pool-red")));
     assert!(reads_pool(&pair("pool-red", "tcn")));
     assert!(!reads_pool(&pair("tcn", "codel")));
+}
+
+#[test]
+fn schemes_that_count_flows_show_how_many() {
+    let flows_of = |marking: &mark::Config| {
+        let mut host = Host::new(marking, &scheduler("dwrr"));
+        for flow in [7, 8, 7] {
+            let pkt = Pkt {
+                flow: tidegate_units::FlowId(flow),
+                ..PKT
+            };
+            let Host { port, buffer, out } = &mut host;
+            let taken = port.arrive(PktId(flow), pkt, Q0, Time::ZERO, buffer, out);
+            assert!(taken.is_ok());
+        }
+        // The first packet of flow 7 has left: it had been alone.
+        host.port.active_flows()
+    };
+    for name in mark::Config::NAMES {
+        let counts = ["diff-ecn", "per-flow-tcn"].contains(name);
+        assert_eq!(flows_of(&scheme(name)), counts.then_some(2), "{name}");
+    }
+    let pair = |first, second| mark::Config::Or(Box::new((scheme(first), scheme(second))));
+    assert_eq!(flows_of(&pair("tcn", "diff-ecn")), Some(2));
+    assert_eq!(flows_of(&pair("per-flow-tcn", "tcn")), Some(2));
 }
 
 #[test]

@@ -1,0 +1,135 @@
+//! How the queues of a port are served: in rounds, or without.
+
+use alloc::vec::Vec;
+
+use tidegate_units::{ConfigError, QueueId};
+
+use super::{Config, PACKET};
+use crate::mark::Site;
+use crate::mark::red::{bytes, per_queue};
+
+/// How a queue is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    /// In turns with the other queues of its group, with a quantum of bytes for each turn.
+    Rounds { group: u8, quantum: u32 },
+    /// Without rounds, so that its threshold never moves.
+    Strict { threshold: u32 },
+}
+
+impl Service {
+    /// How each queue of the port is served.
+    pub(super) fn of_queues(config: &Config, site: &Site) -> Result<Vec<Self>, ConfigError> {
+        let strict = match &config.strict_threshold[..] {
+            [] => &[config.threshold],
+            list => list,
+        };
+        let strict = per_queue("strict_threshold", strict, site.queues)?;
+        let queues = (0..site.queues).map(QueueId).zip(strict);
+        let service = |(queue, strict)| {
+            let threshold = bytes("strict_threshold", strict, PACKET)?;
+            Ok(
+                (site.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
+                    group: round.group,
+                    quantum: round.quantum,
+                }),
+            )
+        };
+        queues.map(service).collect()
+    }
+
+    /// The queues that it takes turns with.
+    #[inline]
+    pub(super) fn group(self) -> Option<usize> {
+        match self {
+            Self::Rounds { group, .. } => Some(usize::from(group)),
+            Self::Strict { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+    use alloc::vec;
+
+    use tidegate_units::{Bytes, Size};
+
+    use super::super::tests::{arrival, with_round};
+    use super::*;
+    use crate::Rule;
+    use crate::mark::testing::site;
+    use crate::mark::{Marker, Verdict};
+    use crate::sched::Round;
+
+    fn strict(list: &[Size]) -> Config {
+        Config {
+            strict_threshold: list.to_vec(),
+            ..Config::default()
+        }
+    }
+
+    /// How three queues are served of which the second has rounds.
+    fn services(config: &Config) -> Result<Vec<Service>, ConfigError> {
+        let round = Round {
+            group: 7,
+            quantum: 9_000,
+        };
+        let site = Site {
+            round: &|queue| (queue == QueueId(1)).then_some(round),
+            ..site(3)
+        };
+        Service::of_queues(config, &site)
+    }
+
+    #[test]
+    fn queues_without_rounds_have_thresholds_of_their_own() {
+        let rounds = Service::Rounds {
+            group: 7,
+            quantum: 9_000,
+        };
+        let expect = |first, last| {
+            let [first, last] = [first, last].map(|threshold| Service::Strict { threshold });
+            Ok(vec![first, rounds, last])
+        };
+        assert_eq!(services(&strict(&[])), expect(97_500, 97_500));
+        let [one, two, three] = [1, 2, 3].map(Size::Packets);
+        assert_eq!(services(&strict(&[two])), expect(3_000, 3_000));
+        assert_eq!(services(&strict(&[one, two, three])), expect(1_500, 4_500));
+    }
+
+    #[test]
+    fn a_list_of_another_length_is_refused() {
+        let error = services(&strict(&[Size::Packets(1); 2])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "strict_threshold = 2 values is out of range; allowed: 1 value, or 1 for each of the 3 \
+             queues"
+        );
+    }
+
+    #[test]
+    fn a_strict_threshold_has_32_bits() {
+        let most = Bytes(u64::from(u32::MAX));
+        assert!(services(&strict(&[Size::Bytes(most)])).is_ok());
+        let error = services(&strict(&[Size::Bytes(Bytes(1 << 32))])).unwrap_err();
+        assert!(error.to_string().starts_with("strict_threshold = 4GiB "));
+    }
+
+    #[test]
+    fn a_strict_queue_is_marked_above_its_own_threshold_whatever_the_round() {
+        let mark = Verdict::Mark(Rule::QueueLength);
+        // Below and above the 65 packets of the port. The round leaves a tenth to the others.
+        for packets in [4, 100] {
+            let mut mq_ecn = with_round(&strict(&[Size::Packets(packets)]), 144_000_000);
+            let threshold = packets * 1_500;
+            assert_eq!(mq_ecn.threshold(QueueId(2)), Some(threshold));
+            assert_eq!(mq_ecn.threshold(QueueId(0)), Some(9_750));
+            // The packet itself has 1500 bytes.
+            let verdicts = [1_501, 1_500, 1_499]
+                .map(|less| mq_ecn.on_enqueue(&arrival(0, 2, threshold - less)));
+            assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark]);
+            assert_eq!(mq_ecn.capacity(QueueId(2)), None);
+        }
+    }
+}

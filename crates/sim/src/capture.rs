@@ -1,0 +1,192 @@
+//! Captures: what leaves on chosen links, written as pcapng with real headers.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, Write};
+
+use tidegate_transport::Segment;
+use tidegate_transport::rate::dcqcn;
+use tidegate_units::Time;
+
+use crate::network::{HostId, LinkId, Network};
+use crate::packet::{Packet, Side};
+use crate::trace::pcapng::{Capture, Interface, Payload};
+use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
+
+/// A packet with everything that its headers say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
+    /// The connection's place in the table.
+    pub(crate) slot: u32,
+    pub(crate) packet: Packet,
+    pub(crate) body: Content,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Content {
+    /// A probe, on its way to this side.
+    Echo(Side),
+    Roce(dcqcn::Packet),
+    Tcp(Segment),
+}
+
+/// A capture of some links of a run, in the order in which packets begin to leave.
+pub struct LinkCapture<W: Write> {
+    file: Capture<W>,
+    links: Vec<(LinkId, Interface)>,
+    /// Payload of full packets, the unit in which RoCE counts.
+    payload: u32,
+    /// Packets that leave later than the run has come: an ideal host knows ahead.
+    ahead: BinaryHeap<Reverse<Ahead>>,
+    noted: u64,
+}
+
+/// Ordered by time, and then by when it was noted.
+struct Ahead {
+    at: Time,
+    noted: u64,
+    link: LinkId,
+    shown: Shown,
+}
+
+/// The first port of the sources of connections; their sinks all have the next below.
+const FIRST_PORT: u16 = 10_000;
+
+/// Bytes of an echo that are headers: IP and ICMP.
+const ECHO_HEADERS: u16 = 28;
+
+impl<W: Write> LinkCapture<W> {
+    /// Begins a file for these links of a network, with a comment such as the run's command.
+    pub fn new(out: W, comment: &str, network: &Network, links: &[LinkId]) -> io::Result<Self> {
+        let mut file = Capture::new(out, comment, Payload::Omitted)?;
+        let links = links.iter().map(|&id| {
+            let link = network.link(id);
+            let name = format!("{} -> {}", network.name(link.from), network.name(link.to));
+            Ok((id, file.add_link(&name)?))
+        });
+        let links = links.collect::<io::Result<Vec<_>>>()?;
+        Ok(Self {
+            file,
+            links,
+            payload: 1000,
+            ahead: BinaryHeap::new(),
+            noted: 0,
+        })
+    }
+
+    /// The captured links.
+    pub(crate) fn links(&self) -> Vec<LinkId> {
+        self.links.iter().map(|(link, _)| *link).collect()
+    }
+
+    /// The payload of DCQCN's full packets.
+    pub(crate) const fn set_payload(&mut self, payload: u32) {
+        self.payload = payload;
+    }
+
+    /// A packet begins to leave at `at`.
+    pub(crate) fn note(&mut self, at: Time, link: LinkId, shown: Shown) {
+        self.ahead.push(Reverse(Ahead {
+            at,
+            noted: self.noted,
+            link,
+            shown,
+        }));
+        self.noted += 1;
+    }
+
+    /// Writes what left before `now`.
+    pub(crate) fn write(&mut self, now: Time) -> io::Result<()> {
+        while let Some(Reverse(first)) = self.ahead.peek()
+            && first.at < now
+        {
+            let Some(Reverse(first)) = self.ahead.pop() else {
+                break;
+            };
+            self.write_one(&first)?;
+        }
+        Ok(())
+    }
+
+    fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
+        let place = self.links.iter().find(|(link, _)| *link == ahead.link);
+        let Some(&(_, interface)) = place else {
+            return Ok(());
+        };
+        let Shown {
+            src,
+            dst,
+            slot,
+            packet,
+            body,
+        } = &ahead.shown;
+        // Ports name connections; more than there are ports share them.
+        let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;
+        let (src_port, dst_port) = match packet.end.side() {
+            Side::Sink => (source, FIRST_PORT - 1),
+            Side::Source => (FIRST_PORT - 1, source),
+        };
+        let body = match body {
+            Content::Echo(to) => Body::Echo(Echo {
+                kind: match to {
+                    Side::Sink => EchoKind::Request,
+                    Side::Source => EchoKind::Reply,
+                },
+                id: *slot as u16,
+                sequence: packet.serial,
+                len: u32::from(packet.size.saturating_sub(ECHO_HEADERS)),
+                ecn: packet.ecn,
+            }),
+            Content::Roce(packet) => Body::Roce {
+                packet,
+                payload: self.payload,
+            },
+            Content::Tcp(segment) => Body::Tcp(segment),
+        };
+        let view = PacketView {
+            src_host: src.0,
+            dst_host: dst.0,
+            src_port,
+            dst_port,
+            dscp: packet.class,
+            ip_id: packet.serial,
+            body,
+        };
+        self.file.packet(interface, ahead.at, &view)
+    }
+
+    /// Writes the rest and gives the file back.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write(Time::MAX)?;
+        self.file.finish()
+    }
+}
+
+impl Ahead {
+    const fn key(&self) -> (Time, u64) {
+        (self.at, self.noted)
+    }
+}
+
+impl PartialEq for Ahead {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Ahead {}
+
+impl PartialOrd for Ahead {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ahead {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}

@@ -1,0 +1,324 @@
+//! Flow completion times by the definitions that papers and their scripts use, and against the ideal.
+
+use tidegate_units::{ConfigError, Ratio, Span, choices};
+
+use super::statistics::{self, Percentile};
+use crate::flow::Flow;
+use crate::hosts;
+use crate::ideal::{self, Framing};
+use crate::result::FlowResult;
+use crate::routes::Routes;
+use crate::run::Outcome;
+use crate::setup::{Setup, Transport};
+
+choices! {
+    /// What counts as small and large, when a flow is complete, and what its 99th percentile is. No two
+    /// published evaluations agree on all of them.
+    pub enum Convention {
+        /// BCC's script: below 100 KiB, from 10 MiB on; until the sender has the last ACK.
+        BccScript = "bcc-script",
+        /// The text of ECN♯ and DiffECN: below 100 KB, above 10 MB; until the last byte arrives.
+        EcnSharpPaper = "ecn-sharp-paper",
+        /// ECN♯'s script: below 100 KB, above 10 MB, counted in what was sent with headers of 52 bytes
+        /// and repetitions; until the last byte arrives. The script also counts flows that did not
+        /// finish; here they are left out.
+        EcnSharpScript = "ecn-sharp-script",
+        /// The text of TCN and BCC: up to 100 KB, above 10 MB; until the last byte arrives.
+        TcnPaper = "tcn-paper",
+        /// TCN's script: below 100 KiB, above 10 MiB; until the sender has the last ACK.
+        TcnScript = "tcn-script",
+        /// The traffic generator of the testbeds: below 100 KiB, from 10 MiB on; until the last byte
+        /// arrives.
+        TrafficGenerator = "traffic-generator",
+    }
+}
+
+/// A flow's size, as results are told apart by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SizeClass {
+    /// Those that latency decides.
+    Small,
+    /// Those between.
+    Medium,
+    /// Those that throughput decides.
+    Large,
+}
+
+/// Headers of a packet in ns-3 with TCP timestamps, which ECN♯'s script counts.
+const NS3_HEADERS: u64 = 52;
+
+impl Convention {
+    /// The class of a flow that is cut into packets in this way.
+    pub fn class(self, flow: &Flow, result: &FlowResult, framing: Framing) -> SizeClass {
+        const KIB: u64 = 1 << 10;
+        const MIB: u64 = 1 << 20;
+        const KB: u64 = 1_000;
+        const MB: u64 = 1_000_000;
+        // The largest small flow and the smallest large one.
+        let (bytes, small, large) = match self {
+            Self::BccScript | Self::TrafficGenerator => (flow.bytes, 100 * KIB - 1, 10 * MIB),
+            Self::EcnSharpPaper => (flow.bytes, 100 * KB - 1, 10 * MB + 1),
+            Self::EcnSharpScript => {
+                let again = u64::from(result.retransmissions);
+                let packets = framing.packets(flow.bytes).saturating_add(again);
+                let headers = packets.saturating_mul(NS3_HEADERS);
+                let payload = again.saturating_mul(framing.payload());
+                let sent = flow.bytes.saturating_add(payload).saturating_add(headers);
+                (sent, 100 * KB - 1, 10 * MB + 1)
+            }
+            Self::TcnPaper => (flow.bytes, 100 * KB, 10 * MB + 1),
+            Self::TcnScript => (flow.bytes, 100 * KIB - 1, 10 * MIB + 1),
+        };
+        if bytes <= small {
+            SizeClass::Small
+        } else if bytes < large {
+            SizeClass::Medium
+        } else {
+            SizeClass::Large
+        }
+    }
+
+    /// A flow's completion time; `None` if it did not finish.
+    pub fn time(self, flow: &Flow, result: &FlowResult) -> Option<Span> {
+        match self {
+            Self::BccScript | Self::TcnScript => result.acknowledged(flow),
+            Self::EcnSharpPaper
+            | Self::EcnSharpScript
+            | Self::TcnPaper
+            | Self::TrafficGenerator => result.completion(flow),
+        }
+    }
+
+    /// Which value is a percentile.
+    pub const fn percentile(self) -> Percentile {
+        match self {
+            Self::BccScript | Self::EcnSharpScript | Self::TrafficGenerator => {
+                Percentile::ScriptFloat
+            }
+            Self::EcnSharpPaper | Self::TcnPaper => Percentile::NearestRank,
+            Self::TcnScript => Percentile::ScriptInteger,
+        }
+    }
+}
+
+/// The completion times of some flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completions {
+    /// Those that finished, in rising order.
+    times: Vec<Span>,
+    unfinished: usize,
+    rule: Percentile,
+}
+
+impl Completions {
+    /// The completion times of the flows that `wanted` accepts, such as those of a group or a class.
+    pub fn new(
+        setup: &Setup,
+        outcome: &Outcome,
+        convention: Convention,
+        wanted: impl Fn(&Flow, SizeClass) -> bool,
+    ) -> Result<Self, ConfigError> {
+        let framings = framings(setup)?;
+        let (mut times, mut unfinished) = (Vec::new(), 0);
+        for (flow, result) in setup.flows.iter().zip(&outcome.flows) {
+            let framing = of_group(&framings, flow);
+            if !wanted(flow, convention.class(flow, result, framing)) {
+                continue;
+            }
+            match convention.time(flow, result) {
+                None => unfinished += 1,
+                Some(time) => times.push(time),
+            }
+        }
+        times.sort_unstable();
+        Ok(Self {
+            times,
+            unfinished,
+            rule: convention.percentile(),
+        })
+    }
+
+    /// The times in rising order.
+    pub fn times(&self) -> &[Span] {
+        &self.times
+    }
+
+    /// Flows that did not finish, which have no time.
+    pub const fn unfinished(&self) -> usize {
+        self.unfinished
+    }
+
+    /// The mean time in picoseconds; `None` if no flow finished.
+    pub fn mean(&self) -> Option<f64> {
+        statistics::mean(self.times.iter().map(|time| time.as_ps()))
+    }
+
+    /// A percentile by the rule of the convention; `None` if no flow finished.
+    pub fn percentile(&self, fraction: Ratio) -> Option<Span> {
+        self.rule.of(&self.times, fraction)
+    }
+}
+
+/// What flows would take if each were alone in the network and nothing made its sender wait.
+#[derive(Debug)]
+pub struct Ideals<'a> {
+    setup: &'a Setup,
+    routes: Routes,
+    framings: Vec<Framing>,
+}
+
+impl<'a> Ideals<'a> {
+    /// For the flows of a set-up.
+    pub fn new(setup: &'a Setup) -> Result<Self, ConfigError> {
+        Ok(Self {
+            routes: Routes::new(&setup.network)?.with_ecmp(setup.ecmp),
+            framings: framings(setup)?,
+            setup,
+        })
+    }
+
+    /// From the first bit of a flow leaving to its last bit arriving, with the delay of the
+    /// receiver's host. The handshake and the speed of the application are not in it, and the flow's
+    /// path is the one of a connection of its own. `None` if there is no such flow or it has no end.
+    pub fn time(&self, flow: u32) -> Option<Span> {
+        let number = flow as usize;
+        let flow = self.setup.flows.get(number)?;
+        if flow.bytes == Flow::ENDLESS {
+            return None;
+        }
+        let mut path = Vec::new();
+        match self.setup.paths.get(number) {
+            None => {
+                let hash = hosts::path_hash(self.setup.seed, number);
+                self.routes.path(flow.src, flow.dst, hash, &mut path);
+            }
+            Some(&choice) => {
+                let found = (self.routes).path_by_choice(flow.src, flow.dst, choice, 0, &mut path);
+                found.ok()?;
+            }
+        }
+        let framing = of_group(&self.framings, flow);
+        let sending = ideal::completion(&self.setup.network, &path, flow.bytes, framing);
+        Some(sending + hosts::host_delay(&self.setup.host_delay, self.setup.seed, number))
+    }
+
+    /// How many times as long as in an empty network a flow took until its last byte arrived; `None`
+    /// if it did not finish.
+    pub fn slowdown(&self, outcome: &Outcome, flow: u32) -> Option<f64> {
+        let result = outcome.flows.get(flow as usize)?;
+        let took = result.completion(&self.setup.flows[flow as usize])?;
+        let ideal = self.time(flow)?;
+        statistics::quotient(u128::from(took.as_ps()), u128::from(ideal.as_ps()))
+    }
+}
+
+/// How each transport cuts flows into packets.
+fn framings(setup: &Setup) -> Result<Vec<Framing>, ConfigError> {
+    let framing = |transport: &Transport| {
+        let payload = match transport {
+            Transport::Dcqcn(config) => config.payload,
+            Transport::Tcp(tcp) => u32::from(tcp.source.config.mss),
+        };
+        let accounting = setup.accounting;
+        let framing = Framing::new(payload, u32::from(accounting.per_packet))?;
+        Ok(framing.padded_to(u32::from(accounting.least)))
+    };
+    if setup.transports.is_empty() {
+        return Err(ConfigError::out_of_range("transports", 0, "at least one"));
+    }
+    setup.transports.iter().map(framing).collect()
+}
+
+/// The framing of a flow: that of its group, or the last.
+fn of_group(framings: &[Framing], flow: &Flow) -> Framing {
+    framings[usize::from(flow.group).min(framings.len() - 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Time;
+
+    use super::*;
+    use crate::network::HostId;
+
+    const ALL: [Convention; 6] = [
+        Convention::BccScript,
+        Convention::EcnSharpPaper,
+        Convention::EcnSharpScript,
+        Convention::TcnPaper,
+        Convention::TcnScript,
+        Convention::TrafficGenerator,
+    ];
+
+    fn flow(bytes: u64) -> Flow {
+        Flow {
+            start: Time::from_us(10),
+            bytes,
+            src: HostId(0),
+            dst: HostId(1),
+            rate: None,
+            service: 0,
+            group: 0,
+        }
+    }
+
+    #[test]
+    fn every_convention_draws_its_own_lines() {
+        use SizeClass::{Large, Medium, Small};
+        let framing = Framing::new(1_000, 40).unwrap();
+        let class = |convention: Convention, bytes| {
+            convention.class(&flow(bytes), &FlowResult::PENDING, framing)
+        };
+        // The last small flow and the first large one.
+        let lines = [
+            (Convention::BccScript, 102_399, 10_485_760),
+            (Convention::EcnSharpPaper, 99_999, 10_000_001),
+            // 95 packets and 52 · 95 = 4,940 bytes of headers make 99,940 of 95,000 bytes; a byte more
+            // takes another packet and stays small with 95,001 + 96 · 52 = 99,993, seven do not.
+            // 9,505 · 52 + 9,505,000 = 9,999,260; 9,505,689 + 9,506 · 52 = 10,000,001.
+            (Convention::EcnSharpScript, 95_007, 9_505_689),
+            (Convention::TcnPaper, 100_000, 10_000_001),
+            (Convention::TcnScript, 102_399, 10_485_761),
+            (Convention::TrafficGenerator, 102_399, 10_485_760),
+        ];
+        for (convention, small, large) in lines {
+            let found = [1, small, small + 1, large - 1, large].map(|b| class(convention, b));
+            assert_eq!(
+                found,
+                [Small, Small, Medium, Medium, Large],
+                "{convention:?}"
+            );
+        }
+        // Ten packets sent again are 10,520 bytes more.
+        let again = FlowResult {
+            retransmissions: 10,
+            ..FlowResult::PENDING
+        };
+        let script = Convention::EcnSharpScript;
+        assert_eq!(script.class(&flow(90_000), &again, framing), Medium);
+        assert_eq!(class(script, 90_000), Small);
+    }
+
+    #[test]
+    fn scripts_of_senders_wait_for_the_last_ack() {
+        let result = FlowResult {
+            received_at: Time::from_us(30),
+            acked_at: Time::from_us(50),
+            ..FlowResult::PENDING
+        };
+        let times = ALL.map(|convention| convention.time(&flow(1), &result).unwrap().as_ns());
+        assert_eq!(times, [40_000, 20_000, 20_000, 20_000, 40_000, 20_000]);
+        assert!(
+            ALL.iter()
+                .all(|c| c.time(&flow(1), &FlowResult::PENDING).is_none())
+        );
+    }
+
+    #[test]
+    fn tails_follow_the_scripts() {
+        let sorted = (1..=100).collect::<Vec<u32>>();
+        let p99 = Ratio::new(99, 100).unwrap();
+        let tails = ALL.map(|convention| convention.percentile().of(&sorted, p99).unwrap());
+        assert_eq!(tails, [100, 99, 100, 99, 100, 100]);
+    }
+}

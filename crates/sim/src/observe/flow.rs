@@ -1,0 +1,158 @@
+//! What a flow received in the window.
+
+use tidegate_units::{Rate, Span, Time};
+
+use super::Window;
+use super::series::{FlowSample, SenderSample};
+use crate::connection::{Connection, Ends, Phase};
+use crate::flow::Flow;
+use crate::hosts::{ENDLESS, Hosts};
+use crate::packet::Side;
+
+/// What was seen of a flow in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSeen {
+    /// The flow's number.
+    pub flow: u32,
+    /// Bytes that its receiver got in order.
+    pub received: u64,
+    /// How much of the window lay between the flow's start and its last byte.
+    pub span: Span,
+}
+
+impl FlowSeen {
+    /// The goodput while the flow was on its way; `None` if nothing arrived.
+    pub fn goodput(&self) -> Option<Rate> {
+        Rate::from_bytes_over(self.received, self.span)
+    }
+
+    pub(super) fn new(
+        number: u32,
+        flow: &Flow,
+        received_at: Time,
+        window: Window,
+        [before, after]: [u64; 2],
+    ) -> Self {
+        Self {
+            flow: number,
+            received: after.saturating_sub(before),
+            span: window.overlap(flow.start, received_at),
+        }
+    }
+}
+
+/// Finds the connection of a flow again and again without looking for it each time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Follower {
+    flow: u32,
+    place: Place,
+    /// Bytes that its receiver had when it was last looked at.
+    received: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The flow is over, one way or the other.
+    Over,
+    /// Its connection, by its place in the table.
+    Slot(usize),
+    Unknown,
+}
+
+impl Follower {
+    pub(crate) const fn new(flow: u32) -> Self {
+        Self {
+            flow,
+            place: Place::Unknown,
+            received: 0,
+        }
+    }
+
+    /// The flow as it stands at `now`.
+    pub(crate) fn look(&mut self, hosts: &Hosts, now: Time) -> FlowSample {
+        let has_started = (self.flow as usize) < hosts.started;
+        if has_started && let Place::Unknown = self.place {
+            let mut places = hosts.connections.iter();
+            // A flow that came and went between two looks may have left no connection behind.
+            let slot = places.position(|place| place.flow == self.flow && carries_flows(place));
+            self.place = slot.map_or(Place::Over, Place::Slot);
+        }
+        let mut sender = None;
+        if let Place::Slot(slot) = self.place {
+            let connection = &hosts.connections[slot];
+            let is_mine = connection.flow == self.flow;
+            if is_mine {
+                self.received = received(connection, hosts);
+            }
+            if is_mine && connection.phase() < Phase::Idle {
+                sender = sample(&connection.ends, now);
+            } else {
+                self.place = Place::Over;
+            }
+        }
+        if let Place::Over = self.place
+            && hosts.results[self.flow as usize].received_at != Time::MAX
+        {
+            self.received = hosts.flows[self.flow as usize].bytes;
+        }
+        FlowSample {
+            received: self.received,
+            sender,
+        }
+    }
+}
+
+/// Bytes that the receivers of `flows` have in order. Of a flow whose connection broke and has made
+/// place for another one, nothing is known any more.
+pub(crate) fn received_by(hosts: &Hosts, flows: &[u32]) -> Vec<u64> {
+    let connections = hosts.connections.iter().enumerate();
+    let mut slots = connections
+        .filter(|(_, connection)| carries_flows(connection))
+        .map(|(slot, connection)| (connection.flow, slot))
+        .collect::<Vec<_>>();
+    slots.sort_unstable();
+    let one = |&flow: &u32| {
+        if hosts.results[flow as usize].received_at != Time::MAX {
+            return hosts.flows[flow as usize].bytes;
+        }
+        let found = slots.binary_search_by_key(&flow, |&(flow, _)| flow);
+        found.map_or(0, |index| {
+            received(&hosts.connections[slots[index].1], hosts)
+        })
+    };
+    flows.iter().map(one).collect()
+}
+
+/// Probes have places in the table too, but no flows.
+const fn carries_flows(connection: &Connection) -> bool {
+    !matches!(connection.ends, Ends::Prober(_))
+}
+
+/// Bytes of the present flow of a connection that its receiver has in order.
+fn received(connection: &Connection, hosts: &Hosts) -> u64 {
+    let bytes = hosts.flows[connection.flow as usize].bytes.min(ENDLESS);
+    let missing = connection
+        .goal
+        .saturating_sub(connection.ends.arrived(Side::Sink));
+    bytes.saturating_sub(missing)
+}
+
+fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
+    Some(match ends {
+        Ends::Dcqcn(ends) => {
+            // Asking for the rate moves the sender's clocks: a copy answers.
+            let mut sender = ends.0.clone();
+            SenderSample::Dcqcn {
+                rate: sender.rate(now),
+                alpha: sender.alpha(now).as_q32(),
+            }
+        }
+        Ends::Prober(_) => return None,
+        Ends::Tcp(ends) => SenderSample::Tcp {
+            window: ends[0].window(),
+            threshold: ends[0].threshold(),
+            alpha: ends[0].alpha().map(|alpha| alpha.of(1 << 32)),
+            rtt: ends[0].smoothed_rtt(),
+        },
+    })
+}

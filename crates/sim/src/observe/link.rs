@@ -1,0 +1,198 @@
+//! What a link carried in the window, and for how long it was paused.
+
+use tidegate_units::{Rate, Span, Time};
+
+use super::{Window, statistics};
+use crate::fabric::LinkCount;
+use crate::network::LinkId;
+use crate::setup::Accounting;
+
+/// Bytes of a pause frame (IEEE 802.1Qbb).
+pub(crate) const PAUSE_FRAME: u32 = 64;
+
+/// What was seen of a link in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkSeen {
+    /// The link.
+    pub link: LinkId,
+    /// Its speed.
+    pub rate: Rate,
+    /// How long it was looked at.
+    pub span: Span,
+    /// Packets whose transmission began.
+    pub packets: u64,
+    /// Their bytes, as packets count.
+    pub bytes: u64,
+    /// Their bytes without headers and framing: payload, and what pads short packets. What was sent
+    /// again counts again: for what arrived once and in order, see the goodput of flows.
+    pub payload: u64,
+    /// Pause frames that reached its sender. Frames that end a pause are not counted.
+    pub pauses: u64,
+    /// How long its sender was paused.
+    pub paused: Span,
+}
+
+impl LinkSeen {
+    pub(super) fn new(
+        link: LinkId,
+        rate: Rate,
+        window: Window,
+        accounting: Accounting,
+        [before, after]: [LinkState; 2],
+    ) -> Self {
+        let packets = after.count.packets - before.count.packets;
+        let bytes = after.count.bytes - before.count.bytes;
+        Self {
+            link,
+            rate,
+            span: window.span(),
+            packets,
+            bytes,
+            payload: bytes.saturating_sub(packets * u64::from(accounting.per_packet)),
+            pauses: u64::from(after.count.pauses.wrapping_sub(before.count.pauses)),
+            paused: after.paused - before.paused,
+        }
+    }
+
+    /// The share of its capacity that it used.
+    pub fn utilisation(&self) -> Option<f64> {
+        self.share(self.bytes)
+    }
+
+    /// The share of its capacity that carried payload.
+    pub fn payload_utilisation(&self) -> Option<f64> {
+        self.share(self.payload)
+    }
+
+    /// Payload over time, or `None` if there was none.
+    pub fn goodput(&self) -> Option<Rate> {
+        Rate::from_bytes_over(self.payload, self.span)
+    }
+
+    /// The share of the time in which it was paused.
+    pub fn paused_share(&self) -> Option<f64> {
+        let (part, whole) = (self.paused.as_ps(), self.span.as_ps());
+        statistics::quotient(u128::from(part), u128::from(whole))
+    }
+
+    /// The rate of pause frames, at 64 bytes each; `None` if there were none. DiffECN, section VII
+    /// compares schemes by it.
+    pub fn pause_rate(&self) -> Option<Rate> {
+        pause_rate(self.pauses, self.span)
+    }
+
+    fn share(&self, bytes: u64) -> Option<f64> {
+        // bits · ps/s over bit/s · ps
+        let used = u128::from(bytes) * 8_000_000_000_000;
+        let whole = u128::from(self.rate.as_bps()) * u128::from(self.span.as_ps());
+        statistics::quotient(used, whole)
+    }
+}
+
+/// The rate of pause frames on all of these links together; `None` if there were none.
+pub fn total_pause_rate(links: &[LinkSeen]) -> Option<Rate> {
+    let pauses = links.iter().map(|link| link.pauses).sum();
+    pause_rate(pauses, links.first()?.span)
+}
+
+fn pause_rate(pauses: u64, span: Span) -> Option<Rate> {
+    Rate::from_bytes_over(pauses.saturating_mul(u64::from(PAUSE_FRAME)), span)
+}
+
+/// A link's counters at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LinkState {
+    pub(crate) count: LinkCount,
+    pub(crate) paused: Span,
+}
+
+/// For how long a link has been paused.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PauseClock {
+    /// All pauses that are over.
+    over: Span,
+    /// When the present one began.
+    since: Option<Time>,
+}
+
+impl PauseClock {
+    /// The sender of the link stops.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.since = self.since.or(Some(now));
+    }
+
+    /// The sender of the link may go on.
+    pub(crate) fn resume(&mut self, now: Time) {
+        self.over = self.paused(now);
+        self.since = None;
+    }
+
+    /// How long it was paused until `now`.
+    pub(crate) fn paused(&self, now: Time) -> Span {
+        self.over + self.since.map_or(Span::ZERO, |since| now - since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(packets: u64, bytes: u64, pauses: u32, paused_us: u64) -> LinkState {
+        LinkState {
+            count: LinkCount {
+                packets,
+                bytes,
+                pauses,
+            },
+            paused: Span::from_us(paused_us),
+        }
+    }
+
+    fn seen(before: LinkState, after: LinkState) -> LinkSeen {
+        let window = Window {
+            from: Time::from_ms(1),
+            to: Time::from_ms(2),
+        };
+        let rate = Rate::from_gbps(10);
+        let accounting = Accounting::default();
+        LinkSeen::new(LinkId(3), rate, window, accounting, [before, after])
+    }
+
+    #[test]
+    fn shares_are_those_of_the_window() {
+        // In a millisecond at 10 Gb/s 1,250,000 bytes could have passed. Half of that did, in 500
+        // packets of 40 bytes of headers.
+        let link = seen(state(7, 7_000, 2, 10), state(507, 632_000, 5, 135));
+        assert_eq!((link.packets, link.bytes, link.pauses), (500, 625_000, 3));
+        assert_eq!(link.utilisation(), Some(0.5));
+        assert_eq!(link.payload, 625_000 - 20_000);
+        assert_eq!(link.goodput(), Rate::from_bps(605_000 * 8 * 1_000));
+        assert_eq!(link.paused_share(), Some(0.125));
+        // 3 · 64 · 8 bits in a millisecond.
+        assert_eq!(link.pause_rate(), Rate::from_bps(1_536_000));
+        assert_eq!(total_pause_rate(&[link; 2]), Rate::from_bps(3_072_000));
+    }
+
+    #[test]
+    fn a_silent_link_has_no_rates() {
+        let link = seen(state(1, 1, 1, 1), state(1, 1, 1, 1));
+        assert_eq!((link.goodput(), link.pause_rate()), (None, None));
+        assert_eq!(link.utilisation(), Some(0.0));
+        assert_eq!(total_pause_rate(&[]), None);
+    }
+
+    #[test]
+    fn a_pause_counts_from_its_begin_and_not_twice() {
+        let us = Time::from_us;
+        let mut clock = PauseClock::default();
+        assert_eq!(clock.paused(us(5)), Span::ZERO);
+        clock.stop(us(10));
+        clock.stop(us(12));
+        assert_eq!(clock.paused(us(15)), Span::from_us(5));
+        clock.resume(us(20));
+        clock.resume(us(30));
+        assert_eq!(clock.paused(us(40)), Span::from_us(10));
+        clock.stop(us(50));
+        assert_eq!(clock.paused(us(51)), Span::from_us(11));
+    }
+}

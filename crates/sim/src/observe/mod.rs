@@ -1,0 +1,240 @@
+//! What a run is asked to observe, and what it saw.
+//!
+//! Everything here is off unless it is asked for, and what is off costs nothing. Observing changes
+//! no result: a run has the same fingerprint with it and without it.
+
+pub mod completion;
+pub mod flow;
+pub mod histogram;
+pub mod link;
+pub mod port;
+pub mod series;
+pub mod statistics;
+pub(crate) mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
+
+use crate::network::LinkId;
+use crate::setup::Setup;
+
+pub use completion::{Completions, Convention, Ideals};
+pub use flow::FlowSeen;
+pub use histogram::Histogram;
+pub use link::LinkSeen;
+pub use port::QueueSeen;
+pub use series::{Sampling, Series};
+
+/// What to observe. The default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observe {
+    /// When: all that follows is about this part of the run.
+    pub window: Window,
+    /// Links whose ports keep histograms of each queue's length and waiting times. A queue takes as
+    /// much memory as its numbers need: about 50 KiB, and never more than 180.
+    pub ports: Which<LinkId>,
+    /// Links whose load is measured.
+    pub links: Which<LinkId>,
+    /// Flows whose goodput is measured, by number.
+    pub flows: Which<u32>,
+    /// What is written down again and again.
+    pub series: Option<Sampling>,
+}
+
+/// Some of the things of a kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Which<T> {
+    /// Every one.
+    All,
+    /// Not one.
+    #[default]
+    None,
+    /// These. The report keeps their order.
+    Only(Vec<T>),
+}
+
+/// A part of the run: what happens at `from` belongs to it, what happens at `to` does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end, unless the run ends before.
+    pub to: Time,
+}
+
+impl Default for Window {
+    /// The whole run.
+    fn default() -> Self {
+        Self {
+            from: Time::ZERO,
+            to: Time::MAX,
+        }
+    }
+}
+
+/// What was observed. Empty where nothing was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observations {
+    /// What the window came to be: a run that ends before it is over cuts it short, with the ACK that
+    /// finished the last flow.
+    pub window: Window,
+    /// The queues of the ports, port by port in the order in which they were chosen.
+    pub queues: Vec<QueueSeen>,
+    /// The links, in the order in which they were chosen.
+    pub links: Vec<LinkSeen>,
+    /// The flows, in the order in which they were chosen.
+    pub flows: Vec<FlowSeen>,
+    /// What was written down again and again.
+    pub series: Option<Series>,
+}
+
+impl Observations {
+    /// What was seen of a queue, if its port was chosen.
+    pub fn queue(&self, link: LinkId, queue: QueueId) -> Option<&QueueSeen> {
+        let mut queues = self.queues.iter();
+        queues.find(|seen| (seen.link, seen.queue) == (link, queue))
+    }
+
+    /// What was seen of a link, if it was chosen.
+    pub fn link(&self, link: LinkId) -> Option<&LinkSeen> {
+        self.links.iter().find(|seen| seen.link == link)
+    }
+
+    /// Jain's index over the goodputs of the chosen flows, those included that received nothing;
+    /// `None` if no flow received anything.
+    pub fn fairness(&self) -> Option<f64> {
+        let goodputs = self.flows.iter();
+        statistics::jain(goodputs.map(|flow| flow.goodput().map_or(0, Rate::as_bps)))
+    }
+}
+
+impl Window {
+    /// Whether `at` belongs to it.
+    #[inline]
+    pub fn contains(&self, at: Time) -> bool {
+        self.from <= at && at < self.to
+    }
+
+    /// How much of the time from `begin` to `end` belongs to it.
+    #[inline]
+    pub fn overlap(&self, begin: Time, end: Time) -> Span {
+        end.min(self.to) - begin.max(self.from)
+    }
+
+    /// How long it is.
+    pub fn span(&self) -> Span {
+        self.to - self.from
+    }
+}
+
+impl<T: Copy + PartialEq> Which<T> {
+    /// Whether `item` is among them.
+    pub fn has(&self, item: T) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Only(items) => items.contains(&item),
+        }
+    }
+
+    /// The things themselves, `make` giving each of `count` by its number.
+    fn list(&self, count: usize, make: impl Fn(u32) -> T) -> Vec<T> {
+        match self {
+            Self::All => (0..count as u32).map(make).collect(),
+            Self::None => Vec::new(),
+            Self::Only(items) => items.clone(),
+        }
+    }
+
+    /// Those that were named one by one.
+    fn named(&self) -> &[T] {
+        match self {
+            Self::All | Self::None => &[],
+            Self::Only(items) => items,
+        }
+    }
+}
+
+impl Observe {
+    /// Checks what can be told before anything is built.
+    pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
+        if self.window.from >= self.window.to {
+            let found = format!(
+                "{} ps to {} ps",
+                self.window.from.as_ps(),
+                self.window.to.as_ps()
+            );
+            let allowed = "an end after the beginning";
+            return Err(ConfigError::out_of_range("observe.window", found, allowed));
+        }
+        for &link in self.ports.named() {
+            check_port("observe.ports", link, setup)?;
+        }
+        for &link in self.links.named() {
+            check_link("observe.links", link, setup)?;
+        }
+        for &flow in self.flows.named() {
+            check_flow("observe.flows", flow, setup)?;
+        }
+        let Some(series) = &self.series else {
+            return Ok(());
+        };
+        series.check()?;
+        for &(link, _) in &series.queues {
+            check_port("observe.series.queues", link, setup)?;
+        }
+        for &link in &series.links {
+            check_link("observe.series.links", link, setup)?;
+        }
+        for &flow in &series.flows {
+            check_flow("observe.series.flows", flow, setup)?;
+        }
+        Ok(())
+    }
+
+    /// Links whose ports keep histograms. Ideal hosts have no port: of all links, theirs are left
+    /// out.
+    pub(crate) fn watched_ports(&self, setup: &Setup) -> Vec<LinkId> {
+        let mut ports = self.ports.list(setup.network.links().len(), LinkId);
+        ports.retain(|&link| has_port(link, setup));
+        ports
+    }
+}
+
+fn has_port(link: LinkId, setup: &Setup) -> bool {
+    let network = &setup.network;
+    setup.nic.is_some() || !network.is_host(network.link(link).from)
+}
+
+fn check_link(field: &'static str, link: LinkId, setup: &Setup) -> Result<(), ConfigError> {
+    let links = setup.network.links().len();
+    if link.index() < links {
+        return Ok(());
+    }
+    let allowed = format!("links 0 to {}", links.saturating_sub(1));
+    Err(ConfigError::out_of_range(field, link.0, allowed))
+}
+
+fn check_port(field: &'static str, link: LinkId, setup: &Setup) -> Result<(), ConfigError> {
+    check_link(field, link, setup)?;
+    if has_port(link, setup) {
+        return Ok(());
+    }
+    let found = format!("{} of an ideal host", link.0);
+    let allowed = "links of switches, or of hosts with a NIC";
+    Err(ConfigError::out_of_range(field, found, allowed))
+}
+
+fn check_flow(field: &'static str, flow: u32, setup: &Setup) -> Result<(), ConfigError> {
+    let flows = setup.flows.len();
+    if (flow as usize) < flows {
+        return Ok(());
+    }
+    let allowed = match flows.checked_sub(1) {
+        None => "none: the run has no flows".to_owned(),
+        Some(last) => format!("flows 0 to {last}"),
+    };
+    Err(ConfigError::out_of_range(field, flow, allowed))
+}

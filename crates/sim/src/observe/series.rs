@@ -1,0 +1,274 @@
+//! What is written down again and again: queue lengths, thresholds, rates, windows.
+//!
+//! A sample of the moment `t` shows everything that happened before `t` and nothing that happens
+//! at it.
+
+use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
+
+use super::statistics;
+use crate::network::LinkId;
+
+/// What to write down, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// The time between two samples, the first of which is at the beginning of the window.
+    pub interval: Span,
+    /// The most samples. When there would be one more, every second one is forgotten and the interval
+    /// doubles: a longer run has no more samples, but wider ones.
+    pub limit: u32,
+    /// Queues, by the link of their port.
+    pub queues: Vec<(LinkId, QueueId)>,
+    /// Links.
+    pub links: Vec<LinkId>,
+    /// Flows, by number.
+    pub flows: Vec<u32>,
+}
+
+impl Default for Sampling {
+    /// Every ten microseconds, at most 100,000 times; of the whole network only.
+    fn default() -> Self {
+        Self {
+            interval: Span::from_us(10),
+            limit: 100_000,
+            queues: Vec::new(),
+            links: Vec::new(),
+            flows: Vec::new(),
+        }
+    }
+}
+
+impl Sampling {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let (field, found, allowed) = if self.interval == Span::ZERO {
+            ("observe.series.interval", "0s".to_owned(), "more than zero")
+        } else if self.limit < 2 {
+            ("observe.series.limit", self.limit.to_string(), "at least 2")
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::out_of_range(field, found, allowed))
+    }
+}
+
+/// Samples in order of time. Every list below has one for each of [`times`](Self::times).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// When the first sample was due.
+    pub from: Time,
+    /// The time between two samples: the one that was asked for, times a power of two if the run was
+    /// too long for it.
+    pub interval: Span,
+    /// Flows that have started and are not finished, in the whole network.
+    pub active_flows: Vec<u32>,
+    /// The queues, in the order in which they were chosen.
+    pub queues: Vec<QueueSeries>,
+    /// The links, in the order in which they were chosen.
+    pub links: Vec<LinkSeries>,
+    /// The flows, in the order in which they were chosen.
+    pub flows: Vec<FlowSeries>,
+}
+
+/// The samples of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueSeries {
+    /// The link of its port.
+    pub link: LinkId,
+    /// Its number at the port.
+    pub queue: QueueId,
+    /// The samples.
+    pub samples: Vec<QueueSample>,
+}
+
+/// A queue at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSample {
+    /// Bytes that wait in it.
+    pub bytes: u32,
+    /// Packets that wait in it.
+    pub packets: u32,
+    /// Its marking threshold in bytes, if the scheme has one.
+    pub threshold: Option<u32>,
+    /// The rate at which the scheme thinks it is served, if it makes such an estimate.
+    pub capacity: Option<Rate>,
+    /// Flows that the scheme holds to be active at the port, if it counts them.
+    pub flows: Option<u32>,
+}
+
+/// The samples of a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkSeries {
+    /// The link.
+    pub link: LinkId,
+    /// Bytes since the beginning of the run, as packets count. A packet counts when its transmission
+    /// begins.
+    pub bytes: Vec<u64>,
+}
+
+/// The samples of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowSeries {
+    /// The flow's number.
+    pub flow: u32,
+    /// The samples.
+    pub samples: Vec<FlowSample>,
+}
+
+/// A flow at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSample {
+    /// Bytes that the receiver has in order.
+    pub received: u64,
+    /// What the sender does; `None` before the flow starts and after it is finished.
+    pub sender: Option<SenderSample>,
+}
+
+/// A sender at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SenderSample {
+    /// One that has a rate.
+    Dcqcn {
+        /// Its rate.
+        rate: Rate,
+        /// Its estimate of congestion, in units of 2^−32.
+        alpha: u64,
+    },
+    /// One that has a window.
+    Tcp {
+        /// The congestion window in bytes.
+        window: u32,
+        /// The slow start threshold in bytes.
+        threshold: u32,
+        /// The estimate of the marked fraction in units of 2^−32, if the window's rule keeps one.
+        alpha: Option<u64>,
+        /// The smoothed round-trip time, once there is one.
+        rtt: Option<Span>,
+    },
+}
+
+impl SenderSample {
+    /// The estimate of congestion, in units of 2^−32.
+    pub const fn alpha(&self) -> Option<u64> {
+        match *self {
+            Self::Dcqcn { alpha, .. } => Some(alpha),
+            Self::Tcp { alpha, .. } => alpha,
+        }
+    }
+}
+
+impl LinkSeries {
+    /// The rate in each of the intervals between two samples; `None` where nothing was sent.
+    pub fn rates(&self, interval: Span) -> impl Iterator<Item = Option<Rate>> {
+        let pairs = self.bytes.windows(2);
+        pairs.map(move |pair| Rate::from_bytes_over(pair[1] - pair[0], interval))
+    }
+}
+
+impl FlowSeries {
+    /// The goodput in each of the intervals between two samples; `None` where nothing arrived.
+    pub fn goodputs(&self, interval: Span) -> impl Iterator<Item = Option<Rate>> {
+        let pairs = self.samples.windows(2);
+        pairs.map(move |pair| Rate::from_bytes_over(pair[1].received - pair[0].received, interval))
+    }
+}
+
+impl Series {
+    pub(super) fn new(sampling: &Sampling, from: Time) -> Self {
+        let queue = |&(link, queue): &(LinkId, QueueId)| QueueSeries {
+            link,
+            queue,
+            samples: Vec::new(),
+        };
+        let link = |&link: &LinkId| LinkSeries {
+            link,
+            bytes: Vec::new(),
+        };
+        let flow = |&flow: &u32| FlowSeries {
+            flow,
+            samples: Vec::new(),
+        };
+        Self {
+            from,
+            interval: sampling.interval,
+            active_flows: Vec::new(),
+            queues: sampling.queues.iter().map(queue).collect(),
+            links: sampling.links.iter().map(link).collect(),
+            flows: sampling.flows.iter().map(flow).collect(),
+        }
+    }
+
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.active_flows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.active_flows.is_empty()
+    }
+
+    /// When each sample was taken.
+    pub fn times(&self) -> impl Iterator<Item = Time> {
+        (0..self.len() as u64).map(|number| self.time(number))
+    }
+
+    /// Jain's index over the goodputs of the chosen flows in each interval between two samples. Only
+    /// flows count that are on their way at both ends of it; `None` where there is none or nothing
+    /// arrived.
+    pub fn fairness(&self) -> Vec<Option<f64>> {
+        let gained = |flow: &FlowSeries, number: usize| {
+            let (before, after) = (flow.samples[number], flow.samples[number + 1]);
+            let lives = before.sender.is_some() && after.sender.is_some();
+            lives.then(|| after.received - before.received)
+        };
+        let intervals = 0..self.len().saturating_sub(1);
+        let index = |number| {
+            let flows = self.flows.iter();
+            statistics::jain(flows.filter_map(|flow| gained(flow, number)))
+        };
+        intervals.map(index).collect()
+    }
+
+    /// When the sample with this number is due.
+    pub(super) fn time(&self, number: u64) -> Time {
+        self.from + self.interval * number
+    }
+
+    /// Forgets every second sample: those that remain are twice as far apart.
+    pub(super) fn thin_out(&mut self) {
+        self.interval = self.interval * 2;
+        every_second(&mut self.active_flows);
+        for queue in &mut self.queues {
+            every_second(&mut queue.samples);
+        }
+        for link in &mut self.links {
+            every_second(&mut link.bytes);
+        }
+        for flow in &mut self.flows {
+            every_second(&mut flow.samples);
+        }
+    }
+
+    /// Forgets the samples after `last`.
+    pub(super) fn cut(&mut self, last: Time) {
+        let count = self.times().take_while(|&at| at <= last).count();
+        self.active_flows.truncate(count);
+        for queue in &mut self.queues {
+            queue.samples.truncate(count);
+        }
+        for link in &mut self.links {
+            link.bytes.truncate(count);
+        }
+        for flow in &mut self.flows {
+            flow.samples.truncate(count);
+        }
+    }
+}
+
+/// Keeps the first, the third, and so on.
+fn every_second<T>(samples: &mut Vec<T>) {
+    let mut is_odd = true;
+    samples.retain(|_| {
+        is_odd = !is_odd;
+        !is_odd
+    });
+}

@@ -1,0 +1,217 @@
+//! The eye on a run: it knows when to look, and writes down what it sees.
+
+use std::any::Any;
+
+use tidegate_dataplane::egress::Egress;
+use tidegate_units::{ConfigError, Time};
+
+use super::flow::{Follower, received_by};
+use super::link::LinkState;
+use super::port::Watched;
+use super::series::{QueueSample, Series};
+use super::{FlowSeen, LinkSeen, Observations, Window};
+use crate::network::LinkId;
+use crate::run::End;
+use crate::setup::Setup;
+use crate::world::Engine;
+
+/// What is observed while a run goes on.
+pub(crate) struct Watch<'a> {
+    setup: &'a Setup,
+    /// When to look next; [`Time::MAX`] if there is nothing more to see.
+    next_at: Time,
+    links: Vec<LinkId>,
+    flows: Vec<u32>,
+    /// The state at the window's two ends.
+    ends: [Option<Snapshot>; 2],
+    sampler: Option<Sampler>,
+}
+
+/// The counters of the chosen links and flows at one moment.
+struct Snapshot {
+    links: Vec<LinkState>,
+    received: Vec<u64>,
+}
+
+/// Takes samples.
+struct Sampler {
+    series: Series,
+    limit: usize,
+    followers: Vec<Follower>,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches a run that begins, or says which queue does not exist.
+    pub(crate) fn new(setup: &'a Setup, engine: &impl Engine) -> Result<Self, ConfigError> {
+        let observe = &setup.observe;
+        let sampler = match &observe.series {
+            None => None,
+            Some(sampling) => {
+                for &(link, queue) in &sampling.queues {
+                    let queues = engine.link(link).port.map_or(0, Egress::queues);
+                    if queue.0 >= queues {
+                        let found = format!("{queue} of link {}", link.0);
+                        let allowed = format!("queues 0 to {}", queues.saturating_sub(1));
+                        let field = "observe.series.queues";
+                        return Err(ConfigError::out_of_range(field, found, allowed));
+                    }
+                }
+                Some(Sampler {
+                    series: Series::new(sampling, observe.window.from),
+                    limit: sampling.limit as usize,
+                    followers: sampling.flows.iter().copied().map(Follower::new).collect(),
+                })
+            }
+        };
+        let mut watch = Self {
+            setup,
+            next_at: Time::MAX,
+            links: observe.links.list(setup.network.links().len(), LinkId),
+            flows: observe.flows.list(setup.flows.len(), |flow| flow),
+            ends: [None, None],
+            sampler,
+        };
+        watch.look_ahead();
+        Ok(watch)
+    }
+
+    /// When to look next, if there is something to see up to `last`.
+    #[inline]
+    pub(crate) fn next_until(&self, last: Time) -> Option<Time> {
+        (self.next_at != Time::MAX && self.next_at <= last).then_some(self.next_at)
+    }
+
+    /// Writes down what is due at `now`, before anything happens that happens then.
+    #[cold]
+    pub(crate) fn look(&mut self, engine: &impl Engine, now: Time) {
+        let window = self.setup.observe.window;
+        for (index, end) in [window.from, window.to].into_iter().enumerate() {
+            if end == now && self.ends[index].is_none() {
+                self.ends[index] = Some(self.snapshot(engine, now));
+            }
+        }
+        if let Some(sampler) = &mut self.sampler
+            && sampler.next_at(window) == now
+        {
+            sampler.sample(engine, now);
+        }
+        self.look_ahead();
+    }
+
+    /// What was seen, when the run has ended.
+    pub(crate) fn finish(
+        mut self,
+        engine: &impl Engine,
+        end: &End,
+        ended_at: Time,
+    ) -> Observations {
+        let asked = self.setup.observe.window;
+        // How long a run waits for something to happen depends on the engine.
+        let closed = match end {
+            End::Finished | End::Interrupted | End::TimeUp => ended_at,
+            End::Stalled(_) => engine.hosts().progress_at,
+        };
+        let window = Window {
+            from: asked.from.min(closed),
+            to: asked.to.min(closed).max(asked.from.min(closed)),
+        };
+        // The engines have gone on to the end of a bucket, and only one of them has looked there. A
+        // run that ended before the window has shown nothing.
+        let [before, after] = std::mem::take(&mut self.ends);
+        let last = || self.snapshot(engine, closed);
+        let before = before.filter(|_| asked.from <= closed).unwrap_or_else(last);
+        let after = after.filter(|_| asked.to <= closed).unwrap_or_else(last);
+        let links = self.links.iter().enumerate().map(|(index, &link)| {
+            let states = [before.links[index], after.links[index]];
+            let rate = self.setup.network.link(link).rate;
+            LinkSeen::new(link, rate, window, self.setup.accounting, states)
+        });
+        let results = &engine.hosts().results;
+        let flows = self.flows.iter().enumerate().map(|(index, &number)| {
+            let received = [before.received[index], after.received[index]];
+            let flow = &self.setup.flows[number as usize];
+            let received_at = results[number as usize].received_at;
+            FlowSeen::new(number, flow, received_at, window, received)
+        });
+        let ports = self.setup.observe.watched_ports(self.setup);
+        let queues = ports.into_iter().filter_map(|link| {
+            let port: &dyn Any = engine.link(link).port?;
+            Some(port.downcast_ref::<Watched>()?.seen(closed))
+        });
+        Observations {
+            window,
+            queues: queues.flatten().collect(),
+            links: links.collect(),
+            flows: flows.collect(),
+            series: self.sampler.map(|sampler| {
+                let mut series = sampler.series;
+                series.cut(closed);
+                series
+            }),
+        }
+    }
+
+    fn look_ahead(&mut self) {
+        let window = self.setup.observe.window;
+        let mut next_at = Time::MAX;
+        if !self.links.is_empty() || !self.flows.is_empty() {
+            next_at = match &self.ends {
+                [None, _] => window.from,
+                [Some(_), None] => window.to,
+                [Some(_), Some(_)] => Time::MAX,
+            };
+        }
+        if let Some(sampler) = &self.sampler {
+            next_at = next_at.min(sampler.next_at(window));
+        }
+        self.next_at = next_at;
+    }
+
+    fn snapshot(&self, engine: &impl Engine, now: Time) -> Snapshot {
+        let state = |&link: &LinkId| {
+            let view = engine.link(link);
+            LinkState {
+                count: view.count,
+                paused: view.pauses.paused(now),
+            }
+        };
+        Snapshot {
+            links: self.links.iter().map(state).collect(),
+            received: received_by(engine.hosts(), &self.flows),
+        }
+    }
+}
+
+impl Sampler {
+    /// When the next sample is due.
+    fn next_at(&self, window: Window) -> Time {
+        let next = self.series.time(self.series.len() as u64);
+        if next <= window.to { next } else { Time::MAX }
+    }
+
+    fn sample(&mut self, engine: &impl Engine, now: Time) {
+        let series = &mut self.series;
+        series.active_flows.push(engine.hosts().tally.live);
+        for queue in &mut series.queues {
+            let port = engine.link(queue.link).port;
+            let port = port.expect("the set-up was checked for ports");
+            let stats = port.queue_stats(queue.queue).unwrap_or_default();
+            queue.samples.push(QueueSample {
+                bytes: stats.held_bytes,
+                packets: stats.held_packets,
+                threshold: port.threshold(queue.queue),
+                capacity: port.capacity(queue.queue),
+                flows: port.active_flows(),
+            });
+        }
+        for link in &mut series.links {
+            link.bytes.push(engine.link(link.link).count.bytes);
+        }
+        for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
+            flow.samples.push(follower.look(engine.hosts(), now));
+        }
+        if series.len() > self.limit {
+            series.thin_out();
+        }
+    }
+}

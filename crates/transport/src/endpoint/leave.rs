@@ -1,0 +1,205 @@
+//! Segments that leave: the decision, and the headers.
+//!
+//! While nothing is missing, nothing is special and the end is not in sight, the decision takes a
+//! few comparisons, and leads to a full segment of new data, to a bare ACK or to nothing. Everything
+//! else goes the long way, which would decide the same.
+
+use tidegate_units::{Ecn, Time};
+
+use super::{Endpoint, State};
+use crate::config::{EcnFallback, Ect};
+use crate::receiver::Ack;
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::sender::{Outgoing, Outlook, Reason};
+use crate::seq::Seq;
+use crate::timer::Timer;
+use crate::window::{EctUse, WindowRule};
+
+impl Endpoint {
+    /// The next segment, unless it is known that there is none.
+    pub(super) fn poll_awake(&mut self, now: Time) -> Option<Segment> {
+        if self.reset_due.is_some() || !self.is_synchronised() {
+            return self.next_control(now);
+        }
+        if !self.receiver.orderly() {
+            return self.next_by_choice(now);
+        }
+        match self.sender.outlook() {
+            Outlook::FullSegment => self.full_segment(now),
+            Outlook::Nothing if self.receiver.owes() => self.bare_ack(),
+            Outlook::Nothing => {
+                self.quiet = true;
+                None
+            }
+            Outlook::Unclear => self.next_by_choice(now),
+        }
+    }
+
+    /// The next segment when it takes more than a few steps to tell. Kept apart, so that the few
+    /// steps need few registers.
+    #[inline(never)]
+    fn next_by_choice(&mut self, now: Time) -> Option<Segment> {
+        if self.receiver.owes_earlier() {
+            return self.next_ack();
+        }
+        let sender = &mut self.sender;
+        let rto_max = self.rules.rto_max;
+        match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
+            Some(outgoing) => Some(self.data(&outgoing)),
+            None => self.next_ack(),
+        }
+    }
+
+    /// What leaves outside of a connection, or instead of it.
+    #[cold]
+    fn next_control(&mut self, now: Time) -> Option<Segment> {
+        let segment = match self.reset_due.take() {
+            Some(reset) => Some(Segment {
+                seq: reset.seq,
+                ack: reset.ack,
+                flags: reset.flags,
+                ..Segment::default()
+            }),
+            None if matches!(self.state, State::SynSent | State::SynReceived) => self.next_syn(now),
+            None => None,
+        };
+        self.stats.segments_sent += u64::from(segment.is_some());
+        segment
+    }
+
+    /// A full segment of new data, when all is in order: what a transfer consists of. Kept apart
+    /// from the decision to send it, as is the ACK, so that either needs few registers.
+    #[inline(never)]
+    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
+    fn full_segment(&mut self, now: Time) -> Option<Segment> {
+        let (seq, cwr) = self.sender.send_full(now);
+        self.quiet = self.sender.is_full();
+        let len = self.sender.mss();
+        self.stats.bytes_sent += u64::from(len);
+        let ack = self.receiver.piggyback(&mut self.timers);
+        Some(Segment {
+            seq,
+            len,
+            ecn: self.codepoints.data,
+            ..self.compose(ack, Flags::CWR.when(cwr))
+        })
+    }
+
+    /// The ACK that is owed, when all is in order and nothing else may leave.
+    #[inline(never)]
+    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
+    fn bare_ack(&mut self) -> Option<Segment> {
+        self.quiet = true;
+        self.stats.pure_acks_sent += 1;
+        let ack = self.receiver.piggyback(&mut self.timers);
+        Some(Segment {
+            seq: self.sender.max(),
+            ecn: self.codepoints.ack,
+            ..self.compose(ack, Flags::NONE)
+        })
+    }
+
+    /// A segment with payload or FIN.
+    fn data(&mut self, outgoing: &Outgoing) -> Segment {
+        let ack = self.receiver.piggyback(&mut self.timers);
+        let flags = Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
+        let ecn = match outgoing.reason {
+            // A FIN alone is a control packet, like an ACK.
+            _ if outgoing.len == 0 => self.codepoints.ack,
+            Reason::New => self.codepoints.data,
+            // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
+            Reason::Probe => Ecn::NotEct,
+            Reason::Retransmission => self.codepoints.retransmission,
+        };
+        Segment {
+            seq: outgoing.seq,
+            len: outgoing.len,
+            ecn,
+            is_retransmission: matches!(outgoing.reason, Reason::Retransmission),
+            sack: self.blocks(),
+            ..self.compose(ack, flags)
+        }
+    }
+
+    /// The ACK that leaves by itself, if one must.
+    fn next_ack(&mut self) -> Option<Segment> {
+        let ack = self.receiver.poll_ack(&mut self.timers)?;
+        self.stats.pure_acks_sent += 1;
+        Some(Segment {
+            seq: self.sender.max(),
+            ecn: self.codepoints.ack,
+            sack: self.blocks(),
+            ..self.compose(ack, Flags::NONE)
+        })
+    }
+
+    /// The SACK blocks of the next segment.
+    fn blocks(&mut self) -> SackBlocks {
+        let blocks = self.receiver.blocks();
+        if self.sack {
+            blocks
+        } else {
+            SackBlocks::default()
+        }
+    }
+
+    /// What all segments of an established connection have in common.
+    #[inline]
+    fn compose(&mut self, ack: Ack, flags: Flags) -> Segment {
+        self.stats.segments_sent += 1;
+        Segment {
+            ack: ack.number,
+            window: self.receiver.edge().since(ack.number),
+            flags: Flags::ACK | flags | Flags::ECE.when(ack.echo),
+            ..Segment::default()
+        }
+    }
+
+    /// The SYN or SYN-ACK, if one is due.
+    #[cold]
+    fn next_syn(&mut self, now: Time) -> Option<Segment> {
+        if !core::mem::take(&mut self.syn_due) {
+            return None;
+        }
+        let answers = self.state == State::SynReceived;
+        let rtt = self.sender.rtt_mut();
+        if self.syns_sent == 0 {
+            rtt.on_sent(self.iss + 1, now);
+        } else {
+            rtt.on_retransmission();
+            self.stats.retransmissions += 1;
+            if !answers && self.rules.ecn_fallback == EcnFallback::AfterSynLoss {
+                // For good: a late answer to the first SYN does not bring it back.
+                self.rules.ecn = false;
+            }
+        }
+        self.timers.set(Timer::Retransmit, now, rtt.timeout());
+        self.syns_sent = self.syns_sent.saturating_add(1);
+        // RFC 3168, section 6.1.1: ECE and CWR ask, ECE alone agrees.
+        let flags = if answers {
+            Flags::SYN | Flags::ACK | Flags::ECE.when(self.rules.ecn && self.offer.ecn)
+        } else {
+            Flags::SYN | (Flags::ECE | Flags::CWR).when(self.rules.ecn)
+        };
+        let ect = match self.rules.ect_syn {
+            Ect::Always => self.rules.ecn,
+            Ect::ByRule => self.rules.ecn && self.sender.rule().ect() == EctUse::All,
+            Ect::Never => false,
+        };
+        Some(Segment {
+            seq: self.iss,
+            ack: if answers {
+                self.receiver.next()
+            } else {
+                Seq(0)
+            },
+            window: self.receiver.edge().since(self.receiver.next()),
+            flags,
+            ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct },
+            sack_permitted: self.rules.sack && (!answers || self.offer.sack),
+            mss: self.rules.mss,
+            is_retransmission: self.syns_sent > 1,
+            ..Segment::default()
+        })
+    }
+}
