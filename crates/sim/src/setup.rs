@@ -323,10 +323,10 @@ impl Setup {
     /// The shortest time from the start of a packet on a link to its arrival. What a node does has
     /// no effect on another one sooner.
     pub fn lookahead(&self) -> Span {
-        let least = match self.sends_pauses() {
-            true => self.accounting.size(0).min(PAUSE_FRAME),
-            false => self.accounting.size(0),
-        };
+        let mut least = self.accounting.size(0);
+        if self.sends_pauses() {
+            least = least.min(PAUSE_FRAME);
+        }
         let links = self.network.links().iter();
         let spans = links.map(|link| link.delay + link.rate.time_for(least));
         spans.min().unwrap_or(Span::ZERO)

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use common::cases::case;
 use common::{Dice, flow, link_to, marking, ports, run, setup, stack, star, tcp};
-use tidegate_dataplane::{DropReason, NonEct, mark};
+use tidegate_dataplane::{DropReason, NonEct, PortStats, mark};
 use tidegate_sim::setup::Stop;
 use tidegate_sim::{End, Flow, Network, NodeId, Outcome, Setup, run};
 use tidegate_units::{Span, Time};
@@ -22,7 +22,7 @@ fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
         }
         if link.from == node {
             let port = outcome.ports[index].as_ref();
-            went += packets + port.map_or(0, |port| port.total_drops());
+            went += packets + port.map_or(0, PortStats::total_drops);
         }
     }
     (came, went)
@@ -41,7 +41,7 @@ fn with_silence_at_the_end(mut setup: Setup) -> Setup {
 
 #[test]
 fn every_packet_is_delivered_or_dropped_once() {
-    let (mut finished, mut dropped, mut again) = (0, 0, 0);
+    let (mut cases, mut dropped, mut again) = (0, 0, 0);
     for seed in 10_000..10_200 {
         let setup = with_silence_at_the_end(case(seed));
         let Ok(outcome) = run::run(&setup, &AtomicBool::new(false)) else {
@@ -52,7 +52,7 @@ fn every_packet_is_delivered_or_dropped_once() {
             continue;
         }
         assert_eq!(outcome.end, End::TimeUp);
-        finished += 1;
+        cases += 1;
         let (network, tally) = (&setup.network, &outcome.tally);
         let nodes = (0..network.nodes()).map(NodeId);
         let (mut sent, mut delivered, mut finishes) = (0, 0, 0);
@@ -68,11 +68,7 @@ fn every_packet_is_delivered_or_dropped_once() {
         assert_eq!(tally.sent, sent, "case {seed}");
         assert_eq!(tally.delivered, delivered, "case {seed}");
         assert_eq!(tally.sent, tally.delivered + tally.dropped, "case {seed}");
-        let drops = outcome
-            .ports
-            .iter()
-            .flatten()
-            .map(|port| port.total_drops());
+        let drops = outcome.ports.iter().flatten().map(PortStats::total_drops);
         assert_eq!(tally.dropped, drops.sum::<u64>(), "case {seed}");
         assert_eq!(tally.live, 0, "case {seed}");
         for result in &outcome.flows {
@@ -84,7 +80,7 @@ fn every_packet_is_delivered_or_dropped_once() {
         dropped += u32::from(tally.dropped > 0);
         again += u32::from(outcome.flows.iter().any(|flow| flow.retransmissions > 0));
     }
-    assert!(finished > 120, "only {finished} cases finished");
+    assert!(cases > 120, "only {cases} cases came to their end");
     assert!(dropped > 20 && again > 20, "{dropped} {again}");
 }
 
@@ -122,11 +118,7 @@ fn links_carry_each_byte_once() {
         assert_eq!((to.packets, to.bytes), (packets, bytes), "host {host}");
     }
     // Each mark of a data packet was made by a port, and reached the receiver.
-    let marked = outcome
-        .ports
-        .iter()
-        .flatten()
-        .map(|port| port.total_marks());
+    let marked = outcome.ports.iter().flatten().map(PortStats::total_marks);
     let seen = outcome.flows.iter().map(|flow| u64::from(flow.marks));
     let (marked, seen) = (marked.sum::<u64>(), seen.sum::<u64>());
     assert!(marked == seen && marked > 100, "{marked} {seen}");
@@ -148,7 +140,7 @@ fn packets_that_cannot_be_marked_never_are() {
             let outcome = run(&setup);
             assert_eq!(outcome.end, End::Finished, "{scheme}");
             let ports = outcome.ports.iter().flatten();
-            let marks = ports.clone().map(|port| port.total_marks()).sum::<u64>();
+            let marks = ports.clone().map(PortStats::total_marks).sum::<u64>();
             assert_eq!(marks, 0, "{scheme}");
             let drops = ports.map(|port| port.drops(DropReason::NotCapable));
             let drops = drops.sum::<u64>();

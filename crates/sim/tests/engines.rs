@@ -62,6 +62,9 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     if fast.probes != slow.probes {
         return Some("probes".to_owned());
     }
+    if fast.observed != slow.observed {
+        return Some("what was observed".to_owned());
+    }
     if fast.end != slow.end {
         return Some(format!("end: {:?} against {:?}", fast.end, slow.end));
     }
@@ -71,8 +74,11 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
 /// Random set-ups, each with its own number: more of them with `ENGINE_CASES=5000`.
 #[test]
 fn both_engines_leave_the_same_whatever_the_set_up() {
-    let more = std::env::var("ENGINE_CASES").ok();
-    let count = more.map_or(400, |text| text.parse().expect("a number of cases"));
+    let more = std::env::var_os("ENGINE_CASES");
+    let count = more.map_or(400, |text| {
+        let number = text.to_str().and_then(|text| text.parse().ok());
+        number.expect("a number of cases")
+    });
     let mut seen = BTreeMap::new();
     let mut see = |what: &'static str| *seen.entry(what).or_insert(0) += 1;
     for seed in 0..count {

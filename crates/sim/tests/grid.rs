@@ -10,7 +10,7 @@ use std::path::Path;
 use std::{fs, thread};
 
 use common::{Dice, flow, ports, run, setup, stack, tcp};
-use tidegate_dataplane::{NonEct, mark};
+use tidegate_dataplane::{NonEct, PortStats, mark};
 use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Transport};
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot};
 use tidegate_sim::{Flow, Network, Outcome, Setup};
@@ -76,13 +76,19 @@ fn with_transport(transport: Transport) -> Setup {
 fn grid() -> Vec<(String, Setup)> {
     let mut grid: Vec<(String, Setup)> = Vec::new();
     for scheme in mark::Config::NAMES {
-        // DiffECN needs a strict queue, and MQ-ECN rounds: all run on both.
-        let scheduler = "sp-dwrr strict=1 quanta=1500,1500,1500";
+        // MQ-ECN needs rounds for all queues; the others run below a strict one, as DiffECN must.
         let scheduler = match *scheme {
             "mq-ecn" => "dwrr quanta=1500,1500,1500,1500",
-            _ => scheduler,
+            _ => "sp-dwrr strict=1 quanta=1500,1500,1500",
         };
-        let switch = ports(scheme, scheduler, "dynamic-threshold pool_size=300KB");
+        // What would never mark at these speeds is set to.
+        let marks = match *scheme {
+            "codel" => "codel target=10us interval=100us",
+            "pool-red" => "pool-red threshold=40KB",
+            other => other,
+        };
+        let buffer = "dynamic-threshold pool_size=300KB reserve_size=3KB";
+        let switch = ports(marks, scheduler, buffer);
         grid.push((format!("scheme-{scheme}"), with_ports(switch)));
     }
     for scheduler in [
@@ -176,8 +182,8 @@ fn row(name: &str, setup: &Setup, outcome: &Outcome) -> String {
     }
     let mean = sum / u64::max(finished, 1);
     let ports = outcome.ports.iter().flatten();
-    let marks: u64 = ports.clone().map(|port| port.total_marks()).sum();
-    let drops: u64 = ports.map(|port| port.total_drops()).sum();
+    let marks: u64 = ports.clone().map(PortStats::total_marks).sum();
+    let drops: u64 = ports.map(PortStats::total_drops).sum();
     let print = outcome.fingerprint();
     format!("{name:<32} {print:016x} {finished:>8} {mean:>14} {marks:>6} {drops:>6}\n")
 }

@@ -1,6 +1,7 @@
 //! Random set-ups: small, and as different as can be.
 
 use tidegate_dataplane::{NonEct, mark};
+use tidegate_sim::observe::{Observe, Which};
 use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Stop, Tcp, Transport};
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, Network, Setup};
@@ -286,6 +287,16 @@ pub(crate) fn case(seed: u64) -> Setup {
         }),
         host_delay,
         ecmp: *dice.pick(&[Ecmp::FlowOnly, Ecmp::PerNode, Ecmp::ShiftByTtl]),
+        observe: if dice.once_in(4) {
+            Observe {
+                ports: Which::All,
+                links: Which::All,
+                flows: Which::All,
+                ..Observe::default()
+            }
+        } else {
+            Observe::default()
+        },
         stop,
         seed,
         ..setup(network, flows)

@@ -7,6 +7,7 @@ pub(crate) mod cases;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_sim::observe::Observe;
 use tidegate_sim::setup::{Accounting, HostDelay, Opening, Ports, Stack, Stop, Tcp, Transport};
 use tidegate_sim::topology::{dumbbell, star};
 use tidegate_sim::{Ecmp, Flow, HostId, LinkId, Network, Outcome, Setup, run};
@@ -126,7 +127,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         ecmp: Ecmp::PerNode,
-        observe: tidegate_sim::observe::Observe::default(),
+        observe: Observe::default(),
         stop: Stop::default(),
         seed: 1,
     }
