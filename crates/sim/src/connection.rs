@@ -17,6 +17,8 @@ pub(crate) struct Connection {
     pub(crate) goal: u64,
     /// When the timer of each end runs out next, as far as the table of timers knows.
     pub(crate) armed: [Time; 2],
+    /// When the last packet of a flow that is over arrived or was dropped, as far as is known.
+    pub(crate) over_at: Time,
     /// Packets on their way, both ways.
     pub(crate) in_flight: u32,
     /// The flow's number.
@@ -40,6 +42,7 @@ impl Connection {
             ends,
             goal: 0,
             armed: [Time::MAX; 2],
+            over_at: Time::ZERO,
             in_flight: 0,
             flow: 0,
             before: Counts::default(),

@@ -138,9 +138,14 @@ impl Hosts {
     pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
         let slot = end.slot();
         let connection = &mut self.connections[slot];
-        if connection.phase() == Phase::Over && connection.in_flight == 0 {
+        if connection.phase() != Phase::Over {
+            return;
+        }
+        // Within a bucket of time an engine may hear of a drop before it hears of an earlier arrival.
+        connection.over_at = connection.over_at.max(now);
+        if connection.in_flight == 0 {
             connection.armed = [Time::MAX; 2];
-            self.free.push(Reverse((now, slot as u32)));
+            self.free.push(Reverse((connection.over_at, slot as u32)));
         }
     }
 
@@ -178,7 +183,7 @@ impl Hosts {
             packet.len = next.len as u16;
             packet.size = self.rules.accounting.size(next.len) as u16;
             if next.kind != dcqcn::Kind::Data {
-                // Feedback has the first class to itself, which is never paused.
+                // Feedback has the first class to itself, which ingress accounting leaves out.
                 packet.class = 0;
             }
             packet.set_dcqcn(&next);
