@@ -1,8 +1,8 @@
 //! A port whose scheme and scheduler are chosen once, when it is made.
 //!
 //! [`Port<AnyMarker, AnyScheduler>`](Port) asks at every hook which scheme and which scheduler it has.
-//! Here the question is asked once: [`build`] makes the port of exactly these two types, and a host
-//! reaches it through one virtual call per packet.
+//! Here the question is asked once: [`build`] makes the port of the scheme's own type, under a common
+//! scheduler of that type too, and a host reaches it through one virtual call for one packet or many.
 //!
 //! The port is driven lazily, and only so: see [`Port::depart`].
 
@@ -15,8 +15,8 @@ use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
 
 use super::{Accepted, Departure, Fate, Port, PortConfig};
 use crate::buffer::{AnyBuffer, Buffer};
-use crate::mark::{self, Marker, with_scheme};
-use crate::sched::{self, Scheduler, with_scheduler};
+use crate::mark::{self, AnyMarker, Marker, with_scheme};
+use crate::sched::{self, AnyScheduler, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 /// A packet that is offered to a port.
@@ -117,7 +117,7 @@ pub trait Egress: Any + Send {
     fn reads_pool(&self) -> bool;
 }
 
-/// Makes a port of the types that the parameters name, or says which of them cannot be used.
+/// Makes a port by its parameters, or says which of them cannot be used.
 // The code of all pairs belongs to the crates that call this, not to all that know the trait.
 #[inline]
 pub fn build(
@@ -126,36 +126,40 @@ pub fn build(
     scheduling: &sched::Config,
 ) -> Result<Box<dyn Egress>, ConfigError> {
     let (marker, scheduler) = super::parts(config, marking, scheduling)?;
-    Ok(with_scheduler!(scheduler, scheduler => {
-        with_scheme!(marker, marker => Box::new(Port::new(config, marker, scheduler)))
-    }))
+    // Every pair is a port of its own to compile. The schedulers of most runs are worth that; the
+    // others are asked for at every hook.
+    Ok(match scheduler {
+        AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
+        AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
+        AnyScheduler::SpDwrr(sp_dwrr) => under(config, marker, sp_dwrr),
+        AnyScheduler::Wfq(wfq) => under(config, marker, wfq),
+        other => under(config, marker, other),
+    })
+}
+
+/// A port of the scheme's own type.
+#[inline]
+fn under<S: Scheduler + Send + 'static>(
+    config: &PortConfig,
+    marker: AnyMarker,
+    scheduler: S,
+) -> Box<dyn Egress> {
+    with_scheme!(marker, marker => Box::new(Port::new(config, marker, scheduler)))
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
+    /// Offers a packet.
     #[inline]
-    fn serve_with(
-        &mut self,
-        offers: &[Offer],
-        until: Time,
-        buffer: &mut impl Buffer,
-        served: &mut Served,
-    ) -> u32 {
-        for offer in offers {
-            self.send_until(offer.at, buffer, served);
-            let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
-            if taken.is_err() {
-                served.dropped.push((offer.id, offer.at));
-            }
+    fn take(&mut self, offer: &Offer, buffer: &mut impl Buffer, served: &mut Served) {
+        let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
+        if taken.is_err() {
+            served.dropped.push((offer.id, offer.at));
         }
-        if self.is_due(until) {
-            self.finish(until, buffer, served);
-        }
-        self.packets()
     }
 
-    /// Takes what departs after the last arrival.
+    /// As [`send_until`](Self::send_until), called where that would be one copy too many.
     #[inline(never)]
-    fn finish(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
+    fn send_rest(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
         self.send_until(until, buffer, served);
     }
 
@@ -198,9 +202,21 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         if let AnyBuffer::PerPort(all) = buffer
             && let Some(mut own) = all.account(self.id.index())
         {
-            return self.serve_with(offers, until, &mut own, served);
+            for offer in offers {
+                self.send_until(offer.at, &mut own, served);
+                self.take(offer, &mut own, served);
+            }
+            if self.is_due(until) {
+                self.send_rest(until, &mut own, served);
+            }
+        } else {
+            for offer in offers {
+                self.send_rest(offer.at, buffer, served);
+                self.take(offer, buffer, served);
+            }
+            self.send_rest(until, buffer, served);
         }
-        self.serve_with(offers, until, buffer, served)
+        self.packets()
     }
 
     fn arrive(

@@ -542,7 +542,6 @@ fn queue_counters_balance() {
         dequeued_bytes: 200,
         held_packets: 1,
         held_bytes: 300,
-        ..QueueStats::default()
     };
     assert_eq!(port.queue_stats(Q1), Some(expected));
     assert_eq!((port.packets(), port.bytes()), (1, 300));

@@ -188,7 +188,6 @@ macro_rules! schedulers {
                 }
             };
         }
-        pub(crate) use with_scheduler;
     };
 }
 
