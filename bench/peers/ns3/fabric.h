@@ -245,7 +245,7 @@ class Fabric
         Ptr<Queue<Packet>> queue = DynamicCast<PointToPointNetDevice>(device)->GetQueue();
         queue->SetMaxSize(QueueSize("10000000p"));
         queue->TraceConnectWithoutContext("Drop", MakeCallback(&OnDeviceDrop));
-        device->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&OnHop));
+        device->TraceConnectWithoutContext("PhyRxEnd", MakeCallback(&OnHopToHost));
     }
 
     Port* AddSwitchEnd(const Machine& hub, Ptr<NetDevice> device, void (*onHop)(Ptr<const Packet>))
@@ -256,7 +256,6 @@ class Fabric
         Ptr<QueueDisc> disc = m_marking.Install(device).Get(0);
         disc->TraceConnectWithoutContext("PacketsInQueue", MakeBoundCallback(&OnDiscLength, port));
         disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&OnEnqueue));
-        disc->TraceConnectWithoutContext("Mark", MakeCallback(&OnMark));
         disc->TraceConnectWithoutContext("Drop", MakeCallback(&OnDrop));
         Ptr<Queue<Packet>> queue = DynamicCast<PointToPointNetDevice>(device)->GetQueue();
         queue->TraceConnectWithoutContext("PacketsInQueue",

@@ -82,12 +82,6 @@ OnEnqueue(Ptr<const QueueDiscItem> item)
 }
 
 inline void
-OnMark(Ptr<const QueueDiscItem> item, const char*)
-{
-    g_seen.dataMarked += item->GetSize() > LONGEST_EMPTY_PACKET && IsObservedNow();
-}
-
-inline void
 OnDrop(Ptr<const QueueDiscItem>)
 {
     ++g_seen.drops;
@@ -103,6 +97,21 @@ inline void
 OnHop(Ptr<const Packet>)
 {
     ++g_seen.hops;
+}
+
+// The last hop, where marks are counted: RED's own count has a packet again at every port that
+// would have marked it. The header begins after the two bytes of the point-to-point header, and
+// its second byte ends with the ECN field.
+inline void
+OnHopToHost(Ptr<const Packet> packet)
+{
+    ++g_seen.hops;
+    if (packet->GetSize() > LONGEST_EMPTY_PACKET + 2 && IsObservedNow())
+    {
+        uint8_t begin[4];
+        packet->CopyData(begin, sizeof(begin));
+        g_seen.dataMarked += (begin[3] & 3) == 3;
+    }
 }
 
 // The first hop. The packet still has the two bytes of the point-to-point header.

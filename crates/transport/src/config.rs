@@ -92,6 +92,26 @@ choices! {
 }
 
 choices! {
+    /// What a cut does to the bytes that were counted towards the next segment of growth.
+    pub enum Credit {
+        /// It starts the count over (Linux).
+        Dropped = "dropped",
+        /// The count goes on (ns-3): with frequent small cuts the window grows sooner.
+        Kept = "kept",
+    }
+}
+
+choices! {
+    /// How much of the window has to be acknowledged for a segment of growth in congestion avoidance.
+    pub enum Avoidance {
+        /// All of it.
+        Bytes = "bytes",
+        /// Its whole segments (ns-3; in Linux the window has no others).
+        Segments = "segments",
+    }
+}
+
+choices! {
     /// Where slow start ends. RFC 5681, section 3.1 leaves open what holds at the threshold itself.
     pub enum SlowStart {
         /// Below the threshold (Linux, ns-2).
@@ -163,6 +183,10 @@ settings! {
         pub abc: Option<u8> = Some(1),
         /// Where slow start ends.
         pub slow_start: SlowStart = SlowStart::Below,
+        /// What makes a window in congestion avoidance.
+        pub avoidance: Avoidance = Avoidance::Bytes,
+        /// What a cut does to growth that is under way.
+        pub credit: Credit = Credit::Dropped,
         /// When the window may grow.
         pub growth: Growth = Growth::WhenLimited,
         /// The window after an idle time.

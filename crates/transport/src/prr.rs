@@ -18,6 +18,8 @@ pub(crate) struct Prr {
     out: u64,
     /// Bytes that may leave now (`sndcnt`).
     allowance: u32,
+    /// Bytes that may leave as long as none have.
+    at_once: u32,
 }
 
 impl Prr {
@@ -29,6 +31,17 @@ impl Prr {
             delivered: 0,
             out: 0,
             allowance: 0,
+            at_once: 0,
+        }
+    }
+
+    /// A reduction in which `delivered` bytes have arrived already and `at_once` may leave whatever
+    /// arrives.
+    pub(crate) fn begun(flight: u32, end: Seq, delivered: u32, at_once: u32) -> Self {
+        Self {
+            delivered: u64::from(delivered),
+            at_once,
+            ..Self::new(flight, end)
         }
     }
 
@@ -45,7 +58,8 @@ impl Prr {
             let limit = owed.max(u64::from(delivered)) + u64::from(mss);
             u128::from(limit.min(u64::from(target - pipe)))
         };
-        self.allowance = u32::try_from(allowance).unwrap_or(u32::MAX);
+        let allowance = u32::try_from(allowance).unwrap_or(u32::MAX);
+        self.allowance = allowance.max(if self.out == 0 { self.at_once } else { 0 });
     }
 
     /// `bytes` were sent.
@@ -89,6 +103,22 @@ mod tests {
         assert_eq!(prr.allowance(), 0);
         prr.on_delivered(100, 900, 1000, 100);
         assert_eq!(prr.allowance(), 100);
+    }
+
+    #[test]
+    fn a_reduction_that_has_begun_lets_a_segment_leave_and_counts_its_ack_twice() {
+        // 18 segments of 100 are left, the target is 16; 100 more arrive than the ACKs say.
+        let mut prr = Prr::begun(1800, Seq(1900), 100, 100);
+        prr.on_delivered(100, 1800, 1600, 100);
+        // ⌈200 · 1600 / 1800⌉ = 178, and one segment at least.
+        assert_eq!(prr.allowance(), 178);
+        let mut prr = Prr::begun(1800, Seq(1900), 0, 100);
+        prr.on_delivered(100, 1800, 900, 100);
+        assert_eq!(prr.allowance(), 100);
+        prr.on_sent(100);
+        prr.on_delivered(100, 1800, 900, 100);
+        // ⌈200 · 900 / 1800⌉ − 100: once something has left, only what is due.
+        assert_eq!(prr.allowance(), 0);
     }
 
     #[test]

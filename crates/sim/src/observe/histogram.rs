@@ -60,6 +60,20 @@ impl Histogram {
         statistics::quotient(self.sum, u128::from(self.total))
     }
 
+    /// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if
+    /// there is nothing.
+    pub fn deviation(&self) -> Option<f64> {
+        let real = |number: u64| statistics::real(u128::from(number));
+        let mean = self.mean()?;
+        let mut squares = 0.0;
+        for (index, &weight) in self.weights.iter().enumerate() {
+            let first = index.checked_sub(1).map_or(0, |before| largest(before) + 1);
+            let middle = f64::midpoint(real(first), real(largest(index)));
+            squares += (middle - mean).powi(2) * real(weight);
+        }
+        Some((squares / real(self.total)).sqrt())
+    }
+
     /// The smallest number that has at least the fraction `fraction` of all weight at or below it,
     /// rounded up to the end of its bucket but not above the maximum: never too low, and too high by
     /// less than 1/128 of itself. `None` if there is nothing.
@@ -104,6 +118,17 @@ const fn largest(index: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_deviation_is_weighted() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.deviation(), None);
+        histogram.add(10, 3);
+        assert_eq!(histogram.deviation(), Some(0.0));
+        histogram.add(50, 1);
+        // The mean is 20: 3 · 10² and 30², over 4.
+        assert_eq!(histogram.deviation(), Some(300_f64.sqrt()));
+    }
 
     #[test]
     fn buckets_join_without_gap_or_overlap() {

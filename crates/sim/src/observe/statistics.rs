@@ -78,7 +78,7 @@ pub fn quotient(above: u128, below: u128) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-const fn real(number: u128) -> f64 {
+pub(super) const fn real(number: u128) -> f64 {
     number as f64
 }
 

@@ -176,17 +176,21 @@ impl Sender {
         self.threshold = answer.threshold;
         if let Reaction::Reduced(pace) = answer.reaction {
             stats.mark_reductions += 1;
-            self.reduce(pace, acked.flight);
+            self.reduce(pace, acked);
         }
     }
 
     /// The rule has reduced the window.
     #[cold]
-    fn reduce(&mut self, pace: Pace, flight: u32) {
+    fn reduce(&mut self, pace: Pace, acked: &Acked) {
         self.announce_reduction();
         self.prr = match pace {
             Pace::AtOnce => None,
-            Pace::Prr => Some(Prr::new(flight, self.max)),
+            Pace::Prr => Some(Prr::new(acked.flight, self.max)),
+            Pace::PrrNs3 => {
+                let left = acked.flight.saturating_sub(acked.bytes);
+                Some(Prr::begun(left, self.max, acked.delivered, self.mss))
+            }
         };
     }
 

@@ -5,7 +5,7 @@
 
 use tidegate_units::choices;
 
-use crate::config::{self, Config, SlowStart};
+use crate::config::{self, Avoidance, Config, Credit, SlowStart};
 use crate::seq::Seq;
 
 use super::{Restart, Start, Timeout};
@@ -23,6 +23,10 @@ pub struct Basis {
     pub abc: Option<u8>,
     /// Where slow start ends.
     pub slow_start: SlowStart,
+    /// What makes a window in congestion avoidance.
+    pub avoidance: Avoidance,
+    /// What a cut does to growth that is under way.
+    pub credit: Credit,
 }
 
 impl Basis {
@@ -34,6 +38,8 @@ impl Basis {
             max: config::max_window_bytes(config.max_window, config.mss),
             abc: config.abc,
             slow_start: config.slow_start,
+            avoidance: config.avoidance,
+            credit: config.credit,
         }
     }
 
@@ -93,11 +99,25 @@ impl Cwnd {
             self.limit = self.basis.limit();
             let counted = if self.basis.abc.is_some() { bytes } else { mss };
             self.credit = self.credit.saturating_add(counted);
-            if self.credit >= self.window {
-                // One segment per window, whatever one ACK covers.
-                self.credit = (self.credit - self.window).min(self.window);
-                self.window = self.window.saturating_add(mss).min(self.basis.max);
+            // What counts of the window lacks less than a segment of it.
+            if self.credit > self.window.saturating_sub(mss) {
+                self.grow_if_due();
             }
+        }
+    }
+
+    /// Adds a segment to the window if one window has been acknowledged, and no more, whatever one ACK
+    /// covers.
+    #[inline(never)]
+    fn grow_if_due(&mut self) {
+        let mss = self.basis.mss;
+        let window = match self.basis.avoidance {
+            Avoidance::Bytes => self.window,
+            Avoidance::Segments => (self.window / mss * mss).max(mss),
+        };
+        if self.credit >= window {
+            self.credit = (self.credit - window).min(self.window);
+            self.window = self.window.saturating_add(mss).min(self.basis.max);
         }
     }
 
@@ -105,7 +125,9 @@ impl Cwnd {
     pub fn cut_to(&mut self, window: u32, threshold: u32) {
         self.window = window.min(self.basis.max);
         self.threshold = threshold;
-        self.credit = 0;
+        if self.basis.credit == Credit::Dropped {
+            self.credit = 0;
+        }
     }
 
     /// Half of what was on the way, at least two segments (RFC 5681, equation 4).
@@ -270,6 +292,8 @@ mod tests {
             max: 50 * MSS,
             abc,
             slow_start: SlowStart::Below,
+            avoidance: Avoidance::Bytes,
+            credit: Credit::Dropped,
         })
     }
 
@@ -348,6 +372,42 @@ mod tests {
         assert_eq!(cwnd.window(), 7000);
         cwnd.grow(6000);
         assert_eq!(cwnd.window(), 8000);
+    }
+
+    #[test]
+    fn a_window_in_avoidance_is_all_of_it_or_its_whole_segments() {
+        for (avoidance, due) in [(Avoidance::Bytes, 4_900), (Avoidance::Segments, 4_000)] {
+            let mut cwnd = cwnd(Some(1));
+            cwnd.basis.avoidance = avoidance;
+            cwnd.cut_to(4_900, 4_900);
+            cwnd.grow(due - 1);
+            assert_eq!(cwnd.window(), 4_900, "{avoidance:?}");
+            cwnd.grow(1);
+            assert_eq!(cwnd.window(), 5_900, "{avoidance:?}");
+        }
+        // A window below one segment counts as one.
+        let mut cwnd = cwnd(Some(1));
+        cwnd.basis.avoidance = Avoidance::Segments;
+        cwnd.cut_to(500, 500);
+        cwnd.grow(999);
+        assert_eq!(cwnd.window(), 500);
+        cwnd.grow(1);
+        assert_eq!(cwnd.window(), 1_500);
+    }
+
+    #[test]
+    fn a_cut_drops_or_keeps_the_growth_under_way() {
+        for (credit, grown) in [(Credit::Dropped, 4_000), (Credit::Kept, 5_000)] {
+            let mut cwnd = cwnd(Some(1));
+            cwnd.basis.credit = credit;
+            cwnd.cut_to(5_000, 5_000);
+            cwnd.grow(3_000);
+            cwnd.cut_to(4_000, 4_000);
+            cwnd.grow(999);
+            assert_eq!(cwnd.window(), 4_000, "{credit:?}");
+            cwnd.grow(1);
+            assert_eq!(cwnd.window(), grown, "{credit:?}");
+        }
     }
 
     #[test]

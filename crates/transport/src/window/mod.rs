@@ -126,6 +126,9 @@ choices! {
         AtOnce = "at-once",
         /// Proportional rate reduction: sending thins out over one round trip (RFC 6937).
         Prr = "prr",
+        /// The same as ns-3 does it, where it thins out less: the ACK that begins it counts twice and
+        /// is no longer part of what was outstanding, and a segment leaves at once.
+        PrrNs3 = "prr-ns3",
     }
 }
 
@@ -390,7 +393,7 @@ impl WindowRule for AnyWindow {
 #[cfg(test)]
 mod testing {
     use super::*;
-    use crate::config::SlowStart;
+    use crate::config::{Avoidance, Credit, SlowStart};
 
     /// Segments of 1000 bytes, an initial window of ten, byte counting with L = 1.
     pub(in crate::window) fn basis() -> Basis {
@@ -400,6 +403,8 @@ mod testing {
             max: 1 << 30,
             abc: Some(1),
             slow_start: SlowStart::Below,
+            avoidance: Avoidance::Bytes,
+            credit: Credit::Dropped,
         }
     }
 

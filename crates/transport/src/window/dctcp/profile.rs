@@ -74,9 +74,11 @@ impl Config {
             "ns3" => Self {
                 counting: Counting::Segments,
                 window_end: WindowEnd::At,
+                // The threshold is computed before the ACK is taken in.
+                cut_alpha: CutAlpha::Before,
                 min_window: 0,
                 min_threshold: 0,
-                pace: Pace::Prr,
+                pace: Pace::PrrNs3,
                 loss: LossCut::Alpha,
                 ..rfc
             },

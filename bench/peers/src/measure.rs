@@ -1,0 +1,178 @@
+//! A run, measured: what it cost, and what was seen in the part of it that averages are taken over.
+//!
+//! What is seen comes from further runs of the same set-up, so that looking costs no speed. A run
+//! has the same events every time.
+
+use std::sync::atomic::AtomicBool;
+
+use tidegate_sim::observe::{Observe, QueueSeen, Which, Window};
+use tidegate_sim::run::{self, Outcome};
+use tidegate_sim::{HostId, LinkId, Setup};
+use tidegate_units::Time;
+
+use crate::options::Scenario;
+use crate::process;
+use crate::report::float;
+use crate::scenario::mss;
+
+/// A run that was measured.
+pub(crate) struct Measured {
+    pub(crate) scenario: Scenario,
+    pub(crate) outcome: Outcome,
+    /// CPU seconds of one run, the mean of `runs`.
+    pub(crate) cpu_seconds: f64,
+    pub(crate) runs: u32,
+    /// After the first run.
+    pub(crate) peak_memory_kib: u64,
+    pub(crate) seen: Seen,
+}
+
+/// What happened between two moments.
+pub(crate) struct Seen {
+    pub(crate) window: Window,
+    /// Data packets that arrived with a mark.
+    pub(crate) data_marked: u64,
+    /// Data packets that left the ports of switches: payload over segment size.
+    pub(crate) data_forwarded: u64,
+    /// Payload that went from switches to hosts.
+    pub(crate) bytes_delivered: u64,
+    pub(crate) queue: Queue,
+}
+
+/// Packets that wait, over time.
+pub(crate) struct Queue {
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
+    pub(crate) most: Option<u64>,
+}
+
+/// Runs are repeated until they have taken this many seconds together, as one alone may be too
+/// short to be measured.
+const LEAST_SECONDS: f64 = 1.0;
+const MOST_RUNS: u32 = 100;
+
+/// Runs a set-up for its speed, and again for what is seen in the window.
+pub(crate) fn measure(
+    scenario: Scenario,
+    setup: &Setup,
+    window: Window,
+) -> Result<Measured, String> {
+    let before = process::cpu_seconds()?;
+    let outcome = run(setup)?;
+    let mut cpu_seconds = process::cpu_seconds()? - before;
+    let peak_memory_kib = process::peak_memory_kib()?;
+    let mut runs = 1;
+    while runs < MOST_RUNS && cpu_seconds < LEAST_SECONDS {
+        let before = process::cpu_seconds()?;
+        let again = run(setup)?;
+        cpu_seconds += process::cpu_seconds()? - before;
+        runs += 1;
+        assert_eq!(
+            outcome.fingerprint(),
+            again.fingerprint(),
+            "a run has the same results every time"
+        );
+    }
+    Ok(Measured {
+        scenario,
+        seen: Seen::new(setup, &outcome, scenario, window)?,
+        outcome,
+        cpu_seconds: cpu_seconds / f64::from(runs),
+        runs,
+        peak_memory_kib,
+    })
+}
+
+pub(crate) fn run(setup: &Setup) -> Result<Outcome, String> {
+    run::run(setup, &AtomicBool::new(false)).map_err(|error| error.to_string())
+}
+
+impl Seen {
+    fn new(
+        setup: &Setup,
+        whole: &Outcome,
+        scenario: Scenario,
+        window: Window,
+    ) -> Result<Self, String> {
+        let mut observed = setup.clone();
+        observed.observe = Observe {
+            window,
+            ports: match scenario {
+                Scenario::LeafSpine => Which::All,
+                Scenario::Star => Which::Only(vec![link_to(setup, setup.flows[0].dst)]),
+            },
+            links: Which::All,
+            ..Observe::default()
+        };
+        let outcome = run(&observed)?;
+        assert_eq!(
+            whole.fingerprint(),
+            outcome.fingerprint(),
+            "observing changes no result"
+        );
+        let observed = outcome.observed;
+        let marks_by = |at: Time| -> Result<u64, String> {
+            if at >= whole.ended_at {
+                return Ok(marks(whole));
+            }
+            let mut part = setup.clone();
+            part.stop.at = at;
+            Ok(marks(&run(&part)?))
+        };
+        let before = if window.from == Time::ZERO {
+            0
+        } else {
+            marks_by(window.from)?
+        };
+        let network = &setup.network;
+        let (mut forwarded, mut bytes_delivered) = (0, 0);
+        for seen in &observed.links {
+            let link = network.link(seen.link);
+            if !network.is_host(link.from) {
+                forwarded += seen.payload;
+            }
+            if network.is_host(link.to) {
+                bytes_delivered += seen.payload;
+            }
+        }
+        Ok(Self {
+            window: observed.window,
+            data_marked: marks_by(window.to)? - before,
+            data_forwarded: forwarded / u64::from(mss(setup)),
+            bytes_delivered,
+            queue: Queue::of(&observed.queues),
+        })
+    }
+}
+
+/// Data packets that have arrived with a mark.
+fn marks(outcome: &Outcome) -> u64 {
+    outcome.flows.iter().map(|flow| u64::from(flow.marks)).sum()
+}
+
+/// The link to a host.
+fn link_to(setup: &Setup, host: HostId) -> LinkId {
+    let mut links = setup.network.links().iter();
+    let number = links.position(|link| link.to == host.node());
+    LinkId(number.expect("every host has a link") as u32)
+}
+
+impl Queue {
+    /// Over the time of all these queues together.
+    fn of(queues: &[QueueSeen]) -> Self {
+        let mean_of = |each: &dyn Fn(&QueueSeen) -> f64| {
+            queues.iter().map(each).sum::<f64>() / float(queues.len() as u64)
+        };
+        let mean_of_one = |queue: &QueueSeen| queue.packets.mean().unwrap_or(0.0);
+        let mean = mean_of(&mean_of_one);
+        let square = mean_of(&|queue| {
+            let deviation = queue.packets.deviation().unwrap_or(0.0);
+            mean_of_one(queue).powi(2) + deviation.powi(2)
+        });
+        Self {
+            mean,
+            deviation: (square - mean.powi(2)).max(0.0).sqrt(),
+            most: queues.iter().map(|queue| queue.packets.max()).max(),
+        }
+    }
+}

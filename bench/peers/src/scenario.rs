@@ -1,0 +1,178 @@
+//! The scenarios as set-ups of the simulator, with the transport of ns-3.37's DCTCP.
+
+use tidegate_dataplane::mark::{self, queue_red};
+use tidegate_dataplane::{NonEct, buffer, sched};
+use tidegate_sim::observe::Observe;
+use tidegate_sim::setup::{
+    Accounting, HostDelay, Opening, Ports, Setup, Stack, Stop, Tcp, Transport,
+};
+use tidegate_sim::topology::{leaf_spine, star};
+use tidegate_sim::{Ecmp, Flow, Network};
+use tidegate_transport::config::{
+    Avoidance, Config, Credit, Echo, Ect, Growth, IdleRestart, SynLoss,
+};
+use tidegate_transport::window::{self, dctcp};
+use tidegate_units::{Bytes, ConfigError, Settings, Size};
+
+use crate::flows::Racks;
+use crate::options::{Options, Scenario};
+
+/// Bytes of the IP and TCP headers.
+pub(crate) const HEADERS: u16 = 40;
+
+/// The whole set-up for these flows, and the spine of each; empty for any.
+pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Result<Setup, String> {
+    let stack = Stack {
+        config: stack(options)?,
+        rule: window::Config::Dctcp(window_rule(options)?),
+    };
+    let mut stop = Stop::default();
+    if let Some(at) = options.time("time-limit-s")? {
+        stop.at = at;
+    }
+    Ok(Setup {
+        network: network(options)?,
+        flows,
+        paths,
+        probes: Vec::new(),
+        switch: ports(options)?,
+        // A host's queue is as long as its window needs.
+        nic: None,
+        transports: vec![Transport::Tcp(Box::new(Tcp {
+            source: stack.clone(),
+            sink: stack,
+        }))],
+        accounting: accounting(options)?,
+        opening: Opening::Handshake,
+        tagging: None,
+        host_delay: HostDelay::default(),
+        ecmp: Ecmp::FlowOnly,
+        observe: Observe::default(),
+        stop,
+        seed: 1,
+    })
+}
+
+fn network(options: &Options) -> Result<Network, String> {
+    let (rate, delay) = (options.rate()?, options.delay()?);
+    let network = match options.scenario()? {
+        Scenario::LeafSpine => {
+            let racks = Racks::of(options)?;
+            let config = leaf_spine::Config {
+                leaves: racks.leaves,
+                spines: racks.spines,
+                hosts_per_leaf: racks.hosts_per_leaf,
+                host_rate: rate,
+                fabric_rate: rate,
+                host_delay: delay,
+                fabric_delay: delay,
+            };
+            config.build()
+        }
+        Scenario::Star => {
+            let config = star::Config {
+                hosts: options.number("hosts", 2, 60_000)?,
+                host_rate: rate,
+                host_delay: delay,
+                ..star::Config::default()
+            };
+            config.build()
+        }
+    };
+    network.map_err(|error| error.to_string())
+}
+
+fn accounting(options: &Options) -> Result<Accounting, String> {
+    Ok(Accounting {
+        per_packet: HEADERS + options.number::<u16>("framing-bytes", 0, 1000)?,
+        least: 0,
+    })
+}
+
+/// One queue that marks like ns-3's RED with both thresholds equal: what finds the threshold reached
+/// is marked, itself not counted.
+fn ports(options: &Options) -> Result<Ports, String> {
+    let mss: u16 = options.number("mss", 1, 60_000)?;
+    let full = accounting(options)?.size(u32::from(mss));
+    let marking = queue_red::Config {
+        threshold: vec![Size::Packets(options.number(
+            "threshold-packets",
+            1,
+            1_000_000,
+        )?)],
+        reading: mark::red::Reading::Exclusive,
+        compare: mark::red::Compare::AtLeast,
+        packet_size: full,
+        ..queue_red::Config::default()
+    };
+    let packets: u64 = options.number("buffer-packets", 1, 1_000_000)?;
+    let limit = Bytes(packets * u64::from(full));
+    Ok(Ports {
+        marking: mark::Config::QueueRed(marking),
+        scheduling: sched::Config::named("fifo").expect("there is such a scheduler"),
+        buffer: buffer::Config::PerPort(buffer::per_port::Config { limit }),
+        non_ect: NonEct::Pass,
+    })
+}
+
+/// TCP as ns-3.37 has it, with the settings of ns-3's program.
+fn stack(options: &Options) -> Result<Config, String> {
+    let least = options.least_timeout()?;
+    let mut config = Config {
+        mss: options.number("mss", 1, 60_000)?,
+        initial_window: Size::Packets(options.number("initial-window", 1, 10_000)?),
+        rto_initial: least,
+        rto_min: least,
+        // A flow is never given up.
+        max_retries: None,
+        syn_loss: SynLoss::Ignored,
+        delayed_ack: 1,
+        prr: true,
+        // Every acknowledged segment counts; no ACK covers this many.
+        abc: Some(u8::MAX),
+        avoidance: Avoidance::Segments,
+        credit: Credit::Kept,
+        growth: Growth::Always,
+        idle_restart: IdleRestart::Off,
+        echo: Echo::Dctcp,
+        ect_syn: Ect::Always,
+        ect_ack: Ect::Always,
+        ect_retransmission: Ect::Always,
+        ..Config::default()
+    };
+    change(options, "stack", &mut config)?;
+    config
+        .check()
+        .map_err(|error| format!("--stack: {error}"))?;
+    Ok(config)
+}
+
+fn window_rule(options: &Options) -> Result<dctcp::Config, String> {
+    let mut config = dctcp::Config::profile("ns3").expect("there is such a profile");
+    change(options, "window", &mut config)?;
+    Ok(config)
+}
+
+/// Applies the `field=value` pairs of an option.
+fn change(options: &Options, name: &str, settings: &mut impl Settings) -> Result<(), String> {
+    let pairs = options
+        .text(name)?
+        .split(',')
+        .filter(|pair| !pair.is_empty());
+    for pair in pairs {
+        let (field, value) = pair
+            .split_once('=')
+            .ok_or_else(|| format!("--{name} is '{pair}', allowed is field=value"))?;
+        let set: Result<(), ConfigError> = settings.set(field, value);
+        set.map_err(|error| format!("--{name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The segment size of a set-up's first transport.
+pub(crate) fn mss(setup: &Setup) -> u16 {
+    match &setup.transports[0] {
+        Transport::Tcp(tcp) => tcp.source.config.mss,
+        Transport::Dcqcn(_) => unreachable!("the scenarios have TCP only"),
+    }
+}
