@@ -41,10 +41,16 @@ impl<T: Copy> Slab<T> {
     {
         let place =
             u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
+        if self.values.len() == self.values.capacity() {
+            // By a quarter: what is not used yet is memory too.
+            let more = (self.values.len() / 4).max(64);
+            self.values.reserve_exact(more);
+            // Room for the day when everything is free again: freeing never allocates.
+            let all = self.values.capacity() - self.free.len();
+            self.free.reserve_exact(all);
+        }
         self.values.push(T::default());
         self.free.push(place);
-        // Room for the day when everything is free again: freeing never allocates.
-        self.free.reserve(self.values.capacity());
     }
 
     /// Takes the value out; its number is free again.

@@ -1,7 +1,7 @@
 //! Set-up and operations from bytes.
 
 use tidegate_transport::config::{
-    Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart, SynLoss,
+    Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart, SynLoss,
 };
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
@@ -97,6 +97,8 @@ impl Source<'_> {
             abc: self.pick(&[None, Some(1), Some(2), Some(255)]),
             slow_start: self.choice(SlowStart::NAMES),
             growth: self.choice(Growth::NAMES),
+            avoidance: self.choice(Avoidance::NAMES),
+            credit: self.choice(Credit::NAMES),
             idle_restart: self.choice(IdleRestart::NAMES),
             nagle: self.flag(),
             ecn: !self.byte().is_multiple_of(8),
