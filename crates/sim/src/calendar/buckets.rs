@@ -18,6 +18,9 @@ pub(crate) struct Buckets {
     current: u64,
     /// The buckets from `current` on, by the lower bits of their number.
     ring: Box<[Bucket]>,
+    /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve the
+    /// whole ring.
+    spare: Vec<Vec<Arrival>>,
     /// Arrivals in the ring.
     held: usize,
     /// Arrivals after the buckets of the ring.
@@ -86,6 +89,7 @@ impl Buckets {
             width,
             current: 0,
             ring: ring.collect(),
+            spare: Vec::new(),
             held: 0,
             far: BinaryHeap::new(),
             far_pushed: 0,
@@ -156,10 +160,14 @@ impl Buckets {
     fn put(&mut self, bucket: u64, arrival: Arrival, goal: Goal) {
         let index = bucket as usize & (self.ring.len() - 1);
         let slot = &mut self.ring[index];
-        match goal {
-            Goal::Host => slot.hosts.push(arrival),
-            Goal::Switch => slot.switches.push(arrival),
+        let list = match goal {
+            Goal::Host => &mut slot.hosts,
+            Goal::Switch => &mut slot.switches,
+        };
+        if list.len() == list.capacity() {
+            make_room(list, &mut self.spare);
         }
+        list.push(arrival);
         self.held += 1;
     }
 
@@ -181,20 +189,39 @@ impl Buckets {
     /// Takes what arrives in the open bucket before `stop`. What `out` held is dropped; its memory
     /// is used again.
     pub(crate) fn take(&mut self, stop: Time, out: &mut Bucket) {
-        out.hosts.clear();
-        out.switches.clear();
         let end = self.end();
         let index = self.current as usize & (self.ring.len() - 1);
         let bucket = &mut self.ring[index];
         if stop >= end {
-            std::mem::swap(bucket, out);
+            let before = std::mem::replace(out, std::mem::take(bucket));
+            for mut list in [before.hosts, before.switches] {
+                if list.capacity() > 0 {
+                    list.clear();
+                    self.spare.push(list);
+                }
+            }
         } else {
+            out.hosts.clear();
+            out.switches.clear();
             let hosts = bucket.hosts.extract_if(.., |arrival| arrival.at < stop);
             out.hosts.extend(hosts);
             let switches = bucket.switches.extract_if(.., |arrival| arrival.at < stop);
             out.switches.extend(switches);
         }
         self.held -= out.hosts.len() + out.switches.len();
+    }
+}
+
+/// Gives a full list more room: at first a buffer that was used before.
+#[cold]
+#[inline(never)]
+fn make_room(list: &mut Vec<Arrival>, spare: &mut Vec<Vec<Arrival>>) {
+    if list.capacity() == 0
+        && let Some(used) = spare.pop()
+    {
+        *list = used;
+    } else {
+        list.reserve(1);
     }
 }
 
