@@ -22,7 +22,7 @@ use core::marker::PhantomData;
 
 use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, Time, choices};
 
-use self::average::Averages;
+use self::average::{Average, Averaging};
 use self::spread::Spread;
 use super::ramp::{Ramp, Zone};
 use super::{Cx, Site, Verdict};
@@ -270,8 +270,15 @@ pub(super) struct Red<S> {
     /// Which bits of a packet's length count: all or none.
     own: u32,
     slots: u8,
-    compare: Compare,
+    when: When,
     scope: PhantomData<S>,
+}
+
+/// When packets are marked.
+#[derive(Clone, Copy, Debug)]
+struct When {
+    decide: Point,
+    compare: Compare,
 }
 
 /// More than any length, which is below 2^33.
@@ -286,7 +293,7 @@ impl<S: Scope> Red<S> {
     ) -> Result<Self, ConfigError> {
         law.check::<S>()?;
         // Averages are kept in finer units than lengths.
-        let shift = law.average_weight.map_or(0, |_| Averages::SHIFT);
+        let shift = law.average_weight.map_or(0, |_| Averaging::SHIFT);
         let mut is_step = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
@@ -308,40 +315,30 @@ impl<S: Scope> Red<S> {
         }
         let slots = ramps.len();
         let lowest = ramps.iter().map(Ramp::high).min().unwrap_or(0);
-        if ramps.iter().all(|ramp| *ramp == ramps[0]) {
-            ramps.truncate(1);
-        }
-        let is_plain = is_step && ramps.len() == 1;
+        let ramps = Ramps::from(ramps);
+        let is_plain = is_step && matches!(ramps, Ramps::One(_));
         // A correction counts the packets of no mark too, and an average all of them.
         let from = if is_step {
             lowest + law.compare.beyond()
         } else {
             0
         };
-        let averages = Averages::new(law, site, slots);
+        let averaging = Averaging::new(law, site);
+        let remembers = averaging.is_some() || law.correction != Correction::None;
         let special = Special {
-            ramps: ramps.into(),
-            counts: match law.correction {
-                Correction::None => Box::default(),
-                Correction::Bytes | Correction::Packets => alloc::vec![0; slots].into(),
-            },
-            averages: averages.map(Box::new),
+            ramps,
+            memories: alloc::vec![Memory::default(); if remembers { slots } else { 0 }].into(),
+            averaging,
             rng: Rng::new(site.seed, site.place),
-            spread: match law.correction {
-                Correction::Bytes => Spread::Bytes {
-                    mean: law.mean_packet,
-                },
-                Correction::None => Spread::Alone,
-                Correction::Packets => Spread::Packets,
-            },
+            mean_packet: law.mean_packet,
+            correction: law.correction,
             unit: law.unit,
             reading: law.reading,
-            decide: law.decide,
             short_queue: law.short_queue,
         };
         // An average hears of arrivals and departures, whichever it decides on.
         let at = |point| {
-            if law.decide == point || special.averages.is_some() {
+            if law.decide == point || special.averaging.is_some() {
                 from
             } else {
                 NEVER
@@ -356,7 +353,10 @@ impl<S: Scope> Red<S> {
             },
             // A port has at most 128 queues.
             slots: slots as u8,
-            compare: law.compare,
+            when: When {
+                decide: law.decide,
+                compare: law.compare,
+            },
             special: (!is_plain).then(|| Box::new(special)),
             scope: PhantomData,
         })
@@ -373,7 +373,7 @@ impl<S: Scope> Red<S> {
                 None => true,
                 Some(special) => {
                     let (bytes, packets) = (S::bytes(cx), S::packets(cx));
-                    special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.compare)
+                    special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.when)
                 }
             };
         Verdict::mark_if(hit, S::RULE)
@@ -390,7 +390,7 @@ impl<S: Scope> Red<S> {
                 None => true,
                 Some(special) => {
                     let (bytes, packets) = (S::bytes(cx), S::packets(cx));
-                    special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.compare)
+                    special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.when)
                 }
             };
         Verdict::mark_if(hit, S::RULE)
@@ -402,11 +402,11 @@ impl<S: Scope> Red<S> {
             return None;
         }
         let threshold = match &self.special {
-            None => self.at_enqueue.min(self.at_dequeue) - self.compare.beyond(),
+            None => self.at_enqueue.min(self.at_dequeue) - self.when.compare.beyond(),
             Some(special) if special.unit == Unit::Packets => return None,
             Some(special) => {
-                let shift = special.averages.as_ref().map_or(0, |_| Averages::SHIFT);
-                special.ramp(slot)?.high() >> shift
+                let shift = special.averaging.as_ref().map_or(0, |_| Averaging::SHIFT);
+                special.ramps.of(slot)?.high() >> shift
             }
         };
         u32::try_from(threshold).ok()
@@ -503,20 +503,39 @@ pub(super) fn per_queue<T: Copy>(
     }
 }
 
+/// The fields are few and small enough for a port of eight queues to stay below 1 KiB: one list for
+/// all that is kept of a slot, no list of ramps that are equal, and what [`When`] holds left out.
 #[derive(Clone, Debug)]
 struct Special {
-    /// In units of the average if there is one; a step is a ramp of no width. One for each slot, or
-    /// one for all if they are equal.
-    ramps: Box<[Ramp]>,
-    /// What the correction counts, by slot; see [`Spread`]. Empty without a correction.
-    counts: Box<[u64]>,
-    averages: Option<Box<Averages>>,
+    /// In units of the average if there is one; a step is a ramp of no width.
+    ramps: Ramps,
+    /// By slot; empty with neither an average nor a correction.
+    memories: Box<[Memory]>,
+    averaging: Option<Averaging>,
     rng: Rng,
-    spread: Spread,
+    mean_packet: u32,
+    correction: Correction,
     unit: Unit,
     reading: Reading,
-    decide: Point,
     short_queue: ShortQueue,
+}
+
+/// The ramp of each slot.
+#[derive(Clone, Debug)]
+enum Ramps {
+    /// Not all are equal.
+    Each(Box<[Ramp]>),
+    /// The same for all.
+    One(Ramp),
+}
+
+/// What is kept of a slot from one packet to the next.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    /// Not used without [`Special::averaging`].
+    average: Average,
+    /// What the correction counts; see [`Spread`].
+    count: u64,
 }
 
 impl Special {
@@ -530,16 +549,16 @@ impl Special {
         packets: u32,
         len: u32,
         now: Time,
-        compare: Compare,
+        when: When,
     ) -> bool {
         let seen = self.seen(slot, bytes, packets, len);
-        if let Some(averages) = &mut self.averages {
+        if let (Some(averaging), Some(memory)) = (&self.averaging, self.memories.get_mut(slot)) {
             match bytes {
-                0 => averages.end_idling(slot, now),
-                _ => averages.sample(slot, seen.length),
+                0 => averaging.end_idling(&mut memory.average, now),
+                _ => averaging.sample(&mut memory.average, seen.length),
             }
         }
-        self.decide == Point::Enqueue && self.hit(&seen, compare)
+        when.decide == Point::Enqueue && self.hit(&seen, when.compare)
     }
 
     #[cold]
@@ -550,27 +569,28 @@ impl Special {
         packets: u32,
         len: u32,
         now: Time,
-        compare: Compare,
+        when: When,
     ) -> bool {
         if bytes == 0
-            && let Some(averages) = &mut self.averages
+            && let Some(memory) = self.memories.get_mut(slot)
         {
-            averages.start_idling(slot, now);
+            memory.average.start_idling(now);
         }
         let seen = self.seen(slot, bytes, packets, len);
-        self.decide == Point::Dequeue && self.hit(&seen, compare)
+        when.decide == Point::Dequeue && self.hit(&seen, when.compare)
     }
 
     fn hit(&mut self, seen: &Seen, compare: Compare) -> bool {
-        let index = seen.slot;
         if self.short_queue == ShortQueue::Pass && seen.packets <= 1 {
             return false;
         }
-        let length = match &self.averages {
+        let mut unused = Memory::default();
+        let memory = self.memories.get_mut(seen.slot).unwrap_or(&mut unused);
+        let length = match &self.averaging {
             None => seen.length,
-            Some(averages) => averages.length(index),
+            Some(_) => memory.average.length(),
         };
-        let Some(ramp) = self.ramp(index) else {
+        let Some(ramp) = self.ramps.of(seen.slot) else {
             return false;
         };
         let zone = if length >= ramp.high() + compare.beyond() {
@@ -578,25 +598,18 @@ impl Special {
         } else {
             ramp.zone(length)
         };
-        let mut unused = 0;
-        let count = self.counts.get_mut(index).unwrap_or(&mut unused);
+        let spread = Spread::new(self.correction, self.mean_packet);
+        let count = &mut memory.count;
         match zone {
             Zone::Below => {
                 *count = 0;
                 false
             }
-            Zone::Between(chance) => self.spread.draw(chance, count, seen.len, &mut self.rng),
+            Zone::Between(chance) => spread.draw(chance, count, seen.len, &mut self.rng),
             Zone::Above => {
-                *count = self.spread.after_a_mark();
+                *count = spread.after_a_mark();
                 true
             }
-        }
-    }
-
-    fn ramp(&self, slot: usize) -> Option<&Ramp> {
-        match &*self.ramps {
-            [all] => Some(all),
-            ramps => ramps.get(slot),
         }
     }
 
@@ -615,6 +628,26 @@ impl Special {
             },
             packets,
             len,
+        }
+    }
+}
+
+impl From<Vec<Ramp>> for Ramps {
+    fn from(ramps: Vec<Ramp>) -> Self {
+        match &*ramps {
+            [first, others @ ..] if others.iter().all(|other| other == first) => {
+                Self::One(first.clone())
+            }
+            _ => Self::Each(ramps.into()),
+        }
+    }
+}
+
+impl Ramps {
+    fn of(&self, slot: usize) -> Option<&Ramp> {
+        match self {
+            Self::Each(ramps) => ramps.get(slot),
+            Self::One(ramp) => Some(ramp),
         }
     }
 }

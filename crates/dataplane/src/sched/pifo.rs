@@ -83,10 +83,26 @@ pub struct Pifo {
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    /// What STFQ keeps, boxed to keep the enum of all schedulers small.
-    stfq: Option<Box<Stfq>>,
-    rank: Rank,
-    queues: u8,
+    /// Boxed to keep the enum of all schedulers small, and the groups of `sp-pifo`.
+    ranking: Box<Ranking>,
+}
+
+/// Where ranks come from.
+#[derive(Clone, Debug)]
+enum Ranking {
+    /// From what has come before: [`Rank::Stfq`].
+    Stfq(Stfq),
+    /// From the packet's urgency.
+    Urgency { kind: Urgency, queues: u8 },
+}
+
+/// How an urgency is read. Not two more forms of [`Ranking`], which would then need a tag.
+#[derive(Clone, Copy, Debug)]
+enum Urgency {
+    /// As slack: [`Rank::Lstf`].
+    Lstf,
+    /// As it is: [`Rank::Srpt`].
+    Srpt,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,25 +131,30 @@ impl Pifo {
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let inverses = inverses(&config.weights, MAX_WEIGHT)?;
         let class = |&inverse| Class { finish: 0, inverse };
+        // At most 128, checked with the weights.
+        let queues = inverses.len() as u8;
+        let by = |kind| Ranking::Urgency { kind, queues };
         Ok(Self {
             heap: Vec::new(),
             arrivals: 0,
-            // At most 128, checked with the weights.
-            queues: inverses.len() as u8,
-            stfq: (config.rank == Rank::Stfq).then(|| {
-                Box::new(Stfq {
+            ranking: Box::new(match config.rank {
+                Rank::Lstf => by(Urgency::Lstf),
+                Rank::Srpt => by(Urgency::Srpt),
+                Rank::Stfq => Ranking::Stfq(Stfq {
                     virtual_time: 0,
                     classes: inverses.iter().map(class).collect(),
-                })
+                }),
             }),
-            rank: config.rank,
         })
     }
 
     /// Where ranks are counted from.
     #[inline]
     fn base(&self) -> u64 {
-        self.stfq.as_ref().map_or(0, |stfq| stfq.virtual_time)
+        match &*self.ranking {
+            Ranking::Stfq(stfq) => stfq.virtual_time,
+            Ranking::Urgency { .. } => 0,
+        }
     }
 
     /// Puts an entry at the end of the heap and moves it up to its place.
@@ -223,7 +244,10 @@ impl Stfq {
 impl Scheduler for Pifo {
     #[inline]
     fn queues(&self) -> u8 {
-        self.queues
+        match &*self.ranking {
+            Ranking::Stfq(stfq) => stfq.classes.len() as u8,
+            Ranking::Urgency { queues, .. } => *queues,
+        }
     }
 
     #[inline]
@@ -233,10 +257,12 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let rank = match (&mut self.stfq, self.rank) {
-            (Some(stfq), _) => stfq.rank(queue, pkt.len),
-            (None, Rank::Lstf) => (now + Span::from_ps(pkt.urgency)).as_ps(),
-            (None, Rank::Srpt | Rank::Stfq) => pkt.urgency,
+        let rank = match &mut *self.ranking {
+            Ranking::Stfq(stfq) => stfq.rank(queue, pkt.len),
+            Ranking::Urgency { kind, .. } => match kind {
+                Urgency::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
+                Urgency::Srpt => pkt.urgency,
+            },
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
@@ -254,7 +280,7 @@ impl Scheduler for Pifo {
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let entry = self.pop();
-        if let Some(stfq) = &mut self.stfq {
+        if let Ranking::Stfq(stfq) = &mut *self.ranking {
             stfq.on_served(entry.rank);
         }
         Pick {

@@ -167,12 +167,13 @@ impl Watched {
         }
     }
 
-    /// Puts a drop on arrival down to the queue that the packet asked for. A scheme that chooses
-    /// queues may have chosen another, which it does not tell.
+    /// Puts a drop on arrival down to the queue that the packet was meant for: the one that it asked
+    /// for, or another that the scheme has chosen.
     #[cold]
-    fn note_drop(&mut self, queue: QueueId, reason: DropReason, at: Time) {
+    fn note_drop(&mut self, reason: DropReason, at: Time) {
         let belongs = self.window.contains(at);
-        if let Some(queue) = self.queues.get_mut(queue.index()) {
+        let queue = self.inner.stats().last_drop();
+        if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(queue.index())) {
             queue.seen.drops[reason as usize] += u64::from(belongs);
         }
     }
@@ -233,7 +234,7 @@ impl Egress for Watched {
                 queue.packets += 1;
                 self.note_marks(accepted.queue, now);
             }
-            Err(reason) => self.note_drop(queue, reason, now),
+            Err(reason) => self.note_drop(reason, now),
         }
         taken
     }

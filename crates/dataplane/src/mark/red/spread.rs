@@ -2,6 +2,7 @@
 
 use tidegate_units::Rng;
 
+use super::Correction;
 use crate::mark::ramp::{CERTAIN, Chance};
 
 /// How marks are spread out, with what that needs.
@@ -16,6 +17,15 @@ pub(super) enum Spread {
 }
 
 impl Spread {
+    /// The spread that a correction makes, with so many bytes in a mean packet.
+    pub(super) const fn new(correction: Correction, mean: u32) -> Self {
+        match correction {
+            Correction::Bytes => Self::Bytes { mean },
+            Correction::None => Self::Alone,
+            Correction::Packets => Self::Packets,
+        }
+    }
+
     /// Decides on a packet of `len` bytes between the thresholds, where the line gives `chance`.
     pub(super) fn draw(self, chance: Chance, count: &mut u64, len: u32, rng: &mut Rng) -> bool {
         let hit = match self {

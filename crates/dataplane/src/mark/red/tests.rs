@@ -216,7 +216,8 @@ fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
         for &length in lengths {
             red.on_enqueue(&at(length));
         }
-        red.special.unwrap().counts.first().copied()
+        let special = red.special.unwrap();
+        special.memories.first().map(|memory| memory.count)
     };
     let packets = |lengths| count_after(Correction::Packets, lengths);
     assert_eq!(
@@ -283,15 +284,7 @@ fn an_average_is_taken_at_arrivals_and_its_queue_idles_from_its_last_departure()
     );
     assert_eq!(red.on_dequeue(&later(1_200, 0)), mark);
     red.on_enqueue(&later(3_600, 0));
-    let slots = |red: &Red<Queue>| {
-        red.special
-            .as_ref()
-            .unwrap()
-            .averages
-            .as_ref()
-            .unwrap()
-            .length(0)
-    };
+    let slots = |red: &Red<Queue>| red.special.as_ref().unwrap().memories[0].average.length();
     // An arrival at a length of 0 would halve the average once.
     assert_eq!(slots(&red), 500 << 24, "two packet times idle");
     assert_eq!(red.on_dequeue(&later(3_600, 0)), Verdict::Pass);

@@ -11,6 +11,13 @@ fn pifo(rank: Rank, weights: &[u32]) -> Pifo {
     Config { rank, weights }.build().unwrap()
 }
 
+fn stfq(pifo: &mut Pifo) -> &mut Stfq {
+    match &mut *pifo.ranking {
+        Ranking::Stfq(stfq) => stfq,
+        other @ Ranking::Urgency { .. } => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn weights_are_checked() {
     let error = |weights| {
@@ -105,7 +112,7 @@ fn an_emptied_queue_does_not_start_before_its_last_finish() {
 
 fn served(start: u64, seed: u64) -> Vec<u32> {
     let mut pifo = pifo(Rank::Stfq, &[1, 2, 3, 7]);
-    let stfq = pifo.stfq.as_mut().unwrap();
+    let stfq = stfq(&mut pifo);
     stfq.virtual_time = start;
     stfq.catch_up();
     let mut bench = Bench::new(pifo);
@@ -198,7 +205,7 @@ fn the_heap_sorts_whatever_comes() {
 #[test]
 fn stfq_keeps_its_order_when_ranks_wrap() {
     let mut pifo = pifo(Rank::Stfq, &[1, 1]);
-    pifo.stfq.as_mut().unwrap().virtual_time = u64::MAX - 10;
+    stfq(&mut pifo).virtual_time = u64::MAX - 10;
     let pkt = Pkt {
         len: 1500,
         ..Pkt::default()

@@ -112,6 +112,30 @@ fn a_window_sees_only_what_happens_within() {
 }
 
 #[test]
+fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
+    let marking = mark::Config::named("diff-ecn").unwrap();
+    let mut scheduling = sched::Config::named("sp").unwrap();
+    scheduling.set("queues", "3").unwrap();
+    let mut port = port(&marking, &scheduling, Window::default());
+    let mut buffer = buffer("per-port", "3000B");
+    let asked = QueueId(2);
+    let mut out = Vec::new();
+    let mut arrive = |id| {
+        let pkt = packet(1500, 0);
+        port.arrive(PktId(id), pkt, asked, Time::ZERO, &mut buffer, &mut out)
+    };
+    // The first is on the wire at once, two wait, and the fourth finds no room.
+    let chosen = [0, 1, 2].map(|id| arrive(id).unwrap().queue);
+    assert_eq!(arrive(3), Err(DropReason::PortFull));
+    assert_ne!(chosen[2], asked);
+    let drops = port
+        .seen(Time::ZERO)
+        .map(|seen| (seen.queue, seen.drops(DropReason::PortFull)))
+        .filter(|&(_, drops)| drops > 0);
+    assert_eq!(drops.collect::<Vec<_>>(), [(chosen[2], 1)]);
+}
+
+#[test]
 fn a_watched_port_does_what_it_does_alone() {
     let mut scheduling = sched::Config::named("dwrr").unwrap();
     scheduling.set("quanta", "1500, 3000, 4500").unwrap();
