@@ -5,14 +5,16 @@
 
 #![expect(
     clippy::print_stdout,
-    reason = "an example program owns its standard output"
+    clippy::disallowed_methods,
+    reason = "a program at the edge: it prints, and it times itself"
 )]
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use tidegate_dataplane::mark;
+use tidegate_dataplane::{mark, sched};
 use tidegate_sim::observe::completion::{Completions, Convention, SizeClass};
 use tidegate_sim::workload::{Source, Traffic};
 use tidegate_sim::{Outcome, Setup, run, topology};
@@ -68,6 +70,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         setup.switch.marking = mark::Config::named(name).ok_or("no such scheme")?;
         for (field, value) in settings {
             setup.switch.marking.set(field, value)?;
+        }
+        if name == "diff-ecn" {
+            // It maps flows to queues, so it needs some; the paper has 32.
+            setup.switch.scheduling = sched::Config::named("dwrr").ok_or("no DWRR")?;
+            let quanta = vec!["1500B"; 32].join(", ");
+            setup.switch.scheduling.set("quanta", &quanta)?;
         }
         let begin = Instant::now();
         let outcome = run::run(&setup, &AtomicBool::new(false))?;
