@@ -8,6 +8,7 @@ use tidegate_transport::Segment;
 use tidegate_transport::rate::dcqcn;
 use tidegate_units::Time;
 
+use crate::by_key::ByKey;
 use crate::network::{HostId, LinkId, Network};
 use crate::packet::{Packet, Side};
 use crate::trace::pcapng::{Capture, Interface, Payload};
@@ -47,13 +48,8 @@ pub struct LinkCapture<W: Write> {
     noted: u64,
 }
 
-/// Ordered by time, then by link, and then by when it was noted.
-struct Ahead {
-    at: Time,
-    noted: u64,
-    link: LinkId,
-    shown: Shown,
-}
+/// A packet by the time it leaves, then by link, and then by when it was noted.
+type Ahead = ByKey<(Time, LinkId, u64), Shown>;
 
 /// The first port of the sources of connections; their sinks all have the next below.
 const FIRST_PORT: u16 = 10_000;
@@ -85,7 +81,8 @@ impl<W: Write> LinkCapture<W> {
     }
 
     fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
-        let place = self.links.iter().find(|(link, _)| *link == ahead.link);
+        let (at, left_on, _) = ahead.key;
+        let place = self.links.iter().find(|(link, _)| *link == left_on);
         let Some(&(_, interface)) = place else {
             return Ok(());
         };
@@ -95,7 +92,7 @@ impl<W: Write> LinkCapture<W> {
             slot,
             packet,
             body,
-        } = &ahead.shown;
+        } = &ahead.value;
         // Ports name connections; more than there are ports share them.
         let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;
         let (src_port, dst_port) = match packet.end.side() {
@@ -128,7 +125,7 @@ impl<W: Write> LinkCapture<W> {
             ip_id: packet.serial,
             body,
         };
-        self.file.packet(interface, ahead.at, &view)
+        self.file.packet(interface, at, &view)
     }
 
     /// Writes the rest and gives the file back, or tells what went wrong first.
@@ -166,18 +163,16 @@ impl<W: Write> Recorder for LinkCapture<W> {
     }
 
     fn note(&mut self, at: Time, link: LinkId, shown: Shown) {
-        self.ahead.push(Reverse(Ahead {
-            at,
-            noted: self.noted,
-            link,
-            shown,
+        self.ahead.push(Reverse(ByKey {
+            key: (at, link, self.noted),
+            value: shown,
         }));
         self.noted += 1;
     }
 
     fn write(&mut self, now: Time) {
         while let Some(Reverse(first)) = self.ahead.peek()
-            && first.at < now
+            && first.key.0 < now
         {
             let Some(Reverse(first)) = self.ahead.pop() else {
                 break;
@@ -186,31 +181,5 @@ impl<W: Write> Recorder for LinkCapture<W> {
                 self.failure = self.write_one(&first).err();
             }
         }
-    }
-}
-
-impl Ahead {
-    const fn key(&self) -> (Time, LinkId, u64) {
-        (self.at, self.link, self.noted)
-    }
-}
-
-impl PartialEq for Ahead {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Ahead {}
-
-impl PartialOrd for Ahead {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ahead {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
     }
 }

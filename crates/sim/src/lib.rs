@@ -4,6 +4,7 @@
 //! ([`tidegate_transport`]), on virtual time. The same set-up and seed give the same results, bit
 //! by bit, on any machine.
 
+mod by_key;
 mod calendar;
 pub mod capture;
 mod connection;

@@ -4,7 +4,7 @@ use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::buckets::Bucket;
 use crate::calendar::sort::ByTime;
-use crate::calendar::{Buckets, Goal, Heap};
+use crate::calendar::{Buckets, Calendar, Goal, Heap};
 use crate::capture::Recorder;
 use crate::fabric::{Fabric, LinkView};
 use crate::hosts::Hosts;
@@ -12,10 +12,39 @@ use crate::network::LinkId;
 use crate::routes::Routes;
 use crate::setup::{Setup, bucket_width};
 
+/// Network and hosts, and the time up to which everything has happened.
+pub(crate) struct World<C> {
+    fabric: Fabric<C>,
+    hosts: Hosts,
+    now: Time,
+}
+
+impl<C: Calendar> World<C> {
+    /// A world at time zero.
+    fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
+        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+        let mut fabric = Fabric::new(setup, calendar)?;
+        let mut hosts = Hosts::new(setup, routes)?;
+        hosts.start_probes(&mut fabric);
+        Ok(Self {
+            fabric,
+            hosts,
+            now: Time::ZERO,
+        })
+    }
+}
+
 /// What moves a world.
 pub(crate) trait Engine: Sized {
+    /// Where its packets are noted.
+    type Calendar: Calendar;
+
     /// A world at time zero.
     fn new(setup: &Setup) -> Result<Self, ConfigError>;
+
+    fn world(&self) -> &World<Self::Calendar>;
+
+    fn world_mut(&mut self) -> &mut World<Self::Calendar>;
 
     /// Does everything that happens before `until`, or a part of it: enough to look at the world
     /// once in a while.
@@ -30,20 +59,36 @@ pub(crate) trait Engine: Sized {
     fn reach(&mut self, at: Time);
 
     /// The time up to which everything has happened.
-    fn now(&self) -> Time;
+    fn now(&self) -> Time {
+        self.world().now
+    }
 
-    fn hosts(&self) -> &Hosts;
+    fn hosts(&self) -> &Hosts {
+        &self.world().hosts
+    }
 
-    fn hosts_mut(&mut self) -> &mut Hosts;
-
-    /// Tells a capture what has left since it last heard.
-    fn record(&mut self, recorder: &mut dyn Recorder);
+    fn hosts_mut(&mut self) -> &mut Hosts {
+        &mut self.world_mut().hosts
+    }
 
     /// Has these links captured.
-    fn capture(&mut self, links: &[LinkId]);
+    fn capture(&mut self, links: &[LinkId]) {
+        self.world_mut().fabric.capture_links(links);
+    }
+
+    /// Tells a capture what has left since it last heard, while all of it is still on its way.
+    fn record(&mut self, recorder: &mut dyn Recorder) {
+        let World { fabric, hosts, now } = self.world_mut();
+        for (at, link, packet) in fabric.seen.drain(..) {
+            recorder.note(at, link, hosts.show(&fabric.packets[packet]));
+        }
+        recorder.write(*now);
+    }
 
     /// Reads a link's port and counters.
-    fn link(&self, link: LinkId) -> LinkView<'_>;
+    fn link(&self, link: LinkId) -> LinkView<'_> {
+        self.world().fabric.view(link)
+    }
 }
 
 /// How far an engine came.
@@ -57,18 +102,9 @@ pub(crate) enum Progress {
     Silent,
 }
 
-/// Tells a capture what has left, while all of it is still on its way.
-fn record<C>(fabric: &mut Fabric<C>, hosts: &Hosts, recorder: &mut dyn Recorder) {
-    for (at, link, packet) in fabric.seen.drain(..) {
-        recorder.note(at, link, hosts.show(&fabric.packets[packet]));
-    }
-}
-
 /// The fast engine: buckets of time, see [`Buckets`].
 pub(crate) struct BucketEngine {
-    fabric: Fabric<Buckets>,
-    hosts: Hosts,
-    now: Time,
+    world: World<Buckets>,
     /// What arrives now.
     bucket: Bucket,
     by_time: ByTime,
@@ -77,16 +113,12 @@ pub(crate) struct BucketEngine {
 }
 
 impl Engine for BucketEngine {
+    type Calendar = Buckets;
+
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
-        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
         let calendar = Buckets::new(setup.lookahead(), setup.horizon());
-        let mut fabric = Fabric::new(setup, calendar)?;
-        let mut hosts = Hosts::new(setup, routes)?;
-        hosts.start_probes(&mut fabric);
         Ok(Self {
-            fabric,
-            hosts,
-            now: Time::ZERO,
+            world: World::new(setup, calendar)?,
             bucket: Bucket::default(),
             by_time: ByTime::default(),
             // A pause frame overtakes the packet that is being sent.
@@ -94,31 +126,39 @@ impl Engine for BucketEngine {
         })
     }
 
+    fn world(&self) -> &World<Buckets> {
+        &self.world
+    }
+
+    fn world_mut(&mut self) -> &mut World<Buckets> {
+        &mut self.world
+    }
+
     fn advance(&mut self, until: Time) -> Progress {
-        let end = self.fabric.calendar.end();
+        let end = self.world.fabric.calendar.end();
         let stop = end.min(until);
         self.work(stop);
-        self.now = stop;
+        self.world.now = stop;
         if stop < end {
             return Progress::Reached;
         }
-        self.fabric.calendar.turn();
+        self.world.fabric.calendar.turn();
         // A paused port may hold packets for a long time, with nothing on any link.
-        let is_still = self.fabric.may_be_paused() && self.fabric.calendar.is_empty();
-        if is_still || self.fabric.is_quiet() {
-            let arrival = self.fabric.calendar.earliest().unwrap_or(Time::MAX);
-            let departure = self.fabric.next_start().unwrap_or(Time::MAX);
-            let next = arrival.min(departure).min(self.hosts.next_at());
+        let is_still = self.world.fabric.may_be_paused() && self.world.fabric.calendar.is_empty();
+        if is_still || self.world.fabric.is_quiet() {
+            let arrival = self.world.fabric.calendar.earliest().unwrap_or(Time::MAX);
+            let departure = self.world.fabric.next_start().unwrap_or(Time::MAX);
+            let next = arrival.min(departure).min(self.world.hosts.next_at());
             if next == Time::MAX {
                 return Progress::Silent;
             }
-            if next >= self.fabric.calendar.end() {
+            if next >= self.world.fabric.calendar.end() {
                 let skipped = next.min(until);
-                self.fabric.calendar.skip_to(skipped);
-                self.now = self.fabric.calendar.begin();
+                self.world.fabric.calendar.skip_to(skipped);
+                self.world.now = self.world.fabric.calendar.begin();
             }
         }
-        if self.now >= until {
+        if self.world.now >= until {
             Progress::Reached
         } else {
             Progress::Going
@@ -126,46 +166,21 @@ impl Engine for BucketEngine {
     }
 
     fn horizon(&self) -> Time {
-        self.fabric.calendar.end()
+        self.world.fabric.calendar.end()
     }
 
     fn reach(&mut self, at: Time) {
-        if at > self.now {
+        if at > self.world.now {
             self.work(at);
-            self.now = at;
+            self.world.now = at;
         }
-    }
-
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn hosts(&self) -> &Hosts {
-        &self.hosts
-    }
-
-    fn hosts_mut(&mut self) -> &mut Hosts {
-        &mut self.hosts
-    }
-
-    fn record(&mut self, recorder: &mut dyn Recorder) {
-        record(&mut self.fabric, &self.hosts, recorder);
-        recorder.write(self.now);
-    }
-
-    fn capture(&mut self, links: &[LinkId]) {
-        self.fabric.capture_links(links);
-    }
-
-    fn link(&self, link: LinkId) -> LinkView<'_> {
-        self.fabric.view(link)
     }
 }
 
 impl BucketEngine {
     /// Does what happens in the open bucket before `stop`.
     fn work(&mut self, stop: Time) {
-        let Self { fabric, hosts, .. } = self;
+        let World { fabric, hosts, .. } = &mut self.world;
         let slot = (fabric.calendar.begin(), fabric.calendar.width());
         fabric.calendar.take(stop, &mut self.bucket);
         fabric.serve(&self.bucket.switches, stop);
@@ -200,26 +215,28 @@ impl BucketEngine {
 /// The reference engine: one event at a time. Every arrival is taken from a heap, and every start of
 /// a transmission happens when it is due, found by asking all ports.
 pub(crate) struct HeapEngine {
-    fabric: Fabric<Heap>,
-    hosts: Hosts,
-    now: Time,
+    world: World<Heap>,
     /// The width of a bucket as a power of two: the fast engine looks at the world between buckets,
     /// and so does this one.
     width: u32,
 }
 
 impl Engine for HeapEngine {
+    type Calendar = Heap;
+
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
-        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
-        let mut fabric = Fabric::new(setup, Heap::default())?;
-        let mut hosts = Hosts::new(setup, routes)?;
-        hosts.start_probes(&mut fabric);
         Ok(Self {
-            fabric,
-            hosts,
-            now: Time::ZERO,
+            world: World::new(setup, Heap::default())?,
             width: bucket_width(setup.lookahead()),
         })
+    }
+
+    fn world(&self) -> &World<Heap> {
+        &self.world
+    }
+
+    fn world_mut(&mut self) -> &mut World<Heap> {
+        &mut self.world
     }
 
     fn advance(&mut self, until: Time) -> Progress {
@@ -230,69 +247,44 @@ impl Engine for HeapEngine {
         }
         let begin = |time: Time| Time::from_ps(time.as_ps() >> self.width << self.width);
         let bucket = begin(next.min(until));
-        if bucket > self.now {
-            self.now = bucket;
+        if bucket > self.world.now {
+            self.world.now = bucket;
             return Progress::Going;
         }
         if next >= until {
-            self.now = until;
+            self.world.now = until;
             return Progress::Reached;
         }
         let end = Time::from_ps(bucket.as_ps().saturating_add(1 << self.width)).min(until);
-        self.now = next;
+        self.world.now = next;
         if departure <= next {
-            self.fabric.drain(next + Span::from_ps(1));
+            self.world.fabric.drain(next + Span::from_ps(1));
         } else if own <= next {
-            self.hosts.wake(&mut self.fabric);
-        } else if let Some((arrival, goal)) = self.fabric.calendar.pop() {
+            self.world.hosts.wake(&mut self.world.fabric);
+        } else if let Some((arrival, goal)) = self.world.fabric.calendar.pop() {
             match goal {
                 Goal::Host => {
-                    self.hosts.deliver(&mut self.fabric, &arrival);
-                    self.hosts.progress_at = end;
+                    self.world.hosts.deliver(&mut self.world.fabric, &arrival);
+                    self.world.hosts.progress_at = end;
                 }
-                Goal::Switch => self.fabric.arrive(&arrival),
+                Goal::Switch => self.world.fabric.arrive(&arrival),
             }
         }
-        self.hosts.take_dropped(&mut self.fabric);
+        self.world.hosts.take_dropped(&mut self.world.fabric);
         Progress::Going
     }
 
     fn horizon(&self) -> Time {
         let next = self.dates().into_iter().min();
         match next.filter(|&next| next != Time::MAX) {
-            None => self.now,
+            None => self.world.now,
             Some(next) => next + Span::from_ps(1),
         }
     }
 
     /// There is nothing to do: the next event does not come before.
     fn reach(&mut self, at: Time) {
-        self.now = self.now.max(at);
-    }
-
-    fn now(&self) -> Time {
-        self.now
-    }
-
-    fn hosts(&self) -> &Hosts {
-        &self.hosts
-    }
-
-    fn hosts_mut(&mut self) -> &mut Hosts {
-        &mut self.hosts
-    }
-
-    fn record(&mut self, recorder: &mut dyn Recorder) {
-        record(&mut self.fabric, &self.hosts, recorder);
-        recorder.write(self.now);
-    }
-
-    fn capture(&mut self, links: &[LinkId]) {
-        self.fabric.capture_links(links);
-    }
-
-    fn link(&self, link: LinkId) -> LinkView<'_> {
-        self.fabric.view(link)
+        self.world.now = self.world.now.max(at);
     }
 }
 
@@ -300,9 +292,9 @@ impl HeapEngine {
     /// When the next packet leaves a port, the next host acts, and the next packet arrives.
     fn dates(&self) -> [Time; 3] {
         [
-            self.fabric.next_start().unwrap_or(Time::MAX),
-            self.hosts.next_at(),
-            self.fabric.calendar.next_at().unwrap_or(Time::MAX),
+            self.world.fabric.next_start().unwrap_or(Time::MAX),
+            self.world.hosts.next_at(),
+            self.world.fabric.calendar.next_at().unwrap_or(Time::MAX),
         ]
     }
 }

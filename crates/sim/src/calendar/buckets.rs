@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use tidegate_units::{Span, Time};
 
 use super::{Arrival, Calendar, Goal, Rank};
+use crate::by_key::ByKey;
 use crate::setup::bucket_width;
 
 /// The calendar of the fast engine.
@@ -36,40 +37,8 @@ pub(crate) struct Bucket {
     pub(crate) switches: Vec<Arrival>,
 }
 
-/// Ordered by bucket, and then by when it was pushed.
-#[derive(Debug)]
-struct Far {
-    bucket: u64,
-    pushed: u64,
-    arrival: Arrival,
-    goal: Goal,
-}
-
-impl Far {
-    const fn key(&self) -> (u64, u64) {
-        (self.bucket, self.pushed)
-    }
-}
-
-impl PartialEq for Far {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Far {}
-
-impl PartialOrd for Far {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Far {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
+/// An arrival by its bucket, and then by when it was pushed.
+type Far = ByKey<(u64, u64), (Arrival, Goal)>;
 
 /// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one packet
 /// after the other.
@@ -134,7 +103,7 @@ impl Buckets {
             return Some(self.begin());
         }
         let first = self.far.peek();
-        first.map(|Reverse(far)| far.arrival.at)
+        first.map(|Reverse(far)| far.value.0.at)
     }
 
     /// Whether no packet is on its way.
@@ -147,12 +116,13 @@ impl Buckets {
         self.current = bucket;
         let beyond = bucket + self.ring.len() as u64;
         while let Some(Reverse(far)) = self.far.peek()
-            && far.bucket < beyond
+            && far.key.0 < beyond
         {
             let Some(Reverse(far)) = self.far.pop() else {
                 return;
             };
-            self.put(far.bucket, far.arrival, far.goal);
+            let (arrival, goal) = far.value;
+            self.put(far.key.0, arrival, goal);
         }
     }
 
@@ -175,15 +145,11 @@ impl Buckets {
     #[cold]
     #[inline(never)]
     fn put_far(&mut self, bucket: u64, at: Time, place: u32, packet: u32, goal: Goal) {
-        let arrival = Arrival { at, place, packet };
-        let pushed = self.far_pushed;
-        self.far_pushed += 1;
-        self.far.push(Reverse(Far {
-            bucket,
-            pushed,
-            arrival,
-            goal,
+        self.far.push(Reverse(ByKey {
+            key: (bucket, self.far_pushed),
+            value: (Arrival { at, place, packet }, goal),
         }));
+        self.far_pushed += 1;
     }
 
     /// Takes what arrives in the open bucket before `stop`. What `out` held is dropped; its memory

@@ -1,0 +1,30 @@
+//! A value that is ordered by its key alone: what waits in a heap.
+
+use std::cmp::Ordering;
+
+/// A value and the key that orders it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByKey<K, T> {
+    pub(crate) key: K,
+    pub(crate) value: T,
+}
+
+impl<K: Ord, T> PartialEq for ByKey<K, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<K: Ord, T> Eq for ByKey<K, T> {}
+
+impl<K: Ord, T> PartialOrd for ByKey<K, T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: Ord, T> Ord for ByKey<K, T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
