@@ -11,6 +11,7 @@
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -30,34 +31,21 @@ const SCHEMES: [(&str, &[(&str, &str)]); 6] = [
     ("diff-ecn", &[]),
 ];
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let load = arguments.next().unwrap_or_else(|| "0.6".to_owned());
     let flows = arguments.next().unwrap_or_else(|| "1000".to_owned());
-
-    let mut fabric = topology::Config::named("leaf-spine").ok_or("no leaf-spine")?;
-    for (field, value) in [
-        ("leaves", "8"),
-        ("spines", "8"),
-        ("hosts_per_leaf", "16"),
-        ("host_delay", "10us"),
-        ("fabric_delay", "10us"),
-    ] {
-        fabric.set(field, value)?;
+    match compare(&load, &flows) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("compare: {error}");
+            ExitCode::from(2)
+        }
     }
-    let network = fabric.build()?;
-    let mut source = Source::named("ecn-sharp").ok_or("no such traffic")?;
-    source.set("load", &load)?;
-    source.set("until", "none")?;
-    source.set("flows", &flows)?;
-    let traffic = Traffic {
-        sources: vec![source],
-        probes: Vec::new(),
-    };
-    let flows = traffic.flows(network.hosts(), &|host| host.0 / 16, 1)?;
-    let mut setup = Setup::new(network, flows);
-    setup.switch.buffer.set("limit", "1.5MB")?;
+}
 
+fn compare(load: &str, flows: &str) -> Result<(), Box<dyn Error>> {
+    let mut setup = setup(load, flows)?;
     println!(
         "{} web-search flows between 128 hosts at {load} of the fabric's capacity, DCTCP\n",
         setup.flows.len()
@@ -74,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if name == "diff-ecn" {
             // It maps flows to queues, so it needs some; the paper has 32.
             setup.switch.scheduling = sched::Config::named("dwrr").ok_or("no DWRR")?;
-            let quanta = vec!["1500B"; 32].join(", ");
+            let quanta = ["1500"; 32].join(", ");
             setup.switch.scheduling.set("quanta", &quanta)?;
         }
         let begin = Instant::now();
@@ -83,6 +71,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{}", row(name, &setup, &outcome, seconds)?);
     }
     Ok(())
+}
+
+/// The fabric of ECN♯'s and BCC's simulations, and its traffic.
+fn setup(load: &str, flows: &str) -> Result<Setup, Box<dyn Error>> {
+    let mut fabric = topology::Config::named("leaf-spine").ok_or("no leaf-spine")?;
+    for (field, value) in [
+        ("leaves", "8"),
+        ("spines", "8"),
+        ("hosts_per_leaf", "16"),
+        ("host_delay", "10us"),
+        ("fabric_delay", "10us"),
+    ] {
+        fabric.set(field, value)?;
+    }
+    let network = fabric.build()?;
+    let mut source = Source::named("ecn-sharp").ok_or("no such traffic")?;
+    source.set("load", load)?;
+    source.set("until", "none")?;
+    source.set("flows", flows)?;
+    let traffic = Traffic {
+        sources: vec![source],
+        probes: Vec::new(),
+    };
+    let flows = traffic.flows(network.hosts(), &|host| host.0 / 16, 1)?;
+    let mut setup = Setup::new(network, flows);
+    setup.switch.buffer.set("limit", "1.5MB")?;
+    Ok(setup)
 }
 
 fn row(
@@ -112,4 +127,20 @@ fn row(
         micros(of(Some(SizeClass::Large))?.mean()) / 1e3,
         hops as f64 / seconds / 1e6,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_of_the_list_runs() {
+        compare("0.6", "8").unwrap();
+    }
+
+    #[test]
+    fn a_wrong_number_is_refused_with_what_is_accepted() {
+        let message = compare("abc", "8").unwrap_err().to_string();
+        assert!(message.contains("load"), "{message}");
+    }
 }
