@@ -278,6 +278,10 @@ impl Setup {
                 return Err(ConfigError::out_of_range(field, found, allowed));
             }
         }
+        if self.flows.is_empty() && self.stop.at == Time::MAX {
+            let allowed = "at least one, or a time at which to stop";
+            return Err(ConfigError::out_of_range("flows", 0, allowed));
+        }
         let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
         if endless && self.stop.at == Time::MAX {
             let allowed = "a time, as no flow ends by itself";
