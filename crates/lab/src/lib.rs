@@ -1,0 +1,1 @@
+//! The laboratory: scenario files, sweeps over them, and what becomes of their runs.

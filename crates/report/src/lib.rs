@@ -1,0 +1,10 @@
+//! Results: what a run left behind as plain data, the statistics over it, and the files, figures and
+//! pages made from it.
+//!
+//! It knows nothing of simulators: a [`Record`] says the same of a run on real packets.
+
+pub mod record;
+pub mod summary;
+
+pub use record::Record;
+pub use summary::Summary;

@@ -1,0 +1,3 @@
+//! Tidegate's command line.
+
+fn main() {}
