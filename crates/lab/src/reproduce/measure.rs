@@ -72,6 +72,8 @@ pub enum Special {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromSamples {
+    /// How often the number changed.
+    Changes,
     /// The largest.
     Max,
     /// The mean.
@@ -193,6 +195,10 @@ impl FromSamples {
     fn value(&self, samples: &[(f64, f64)]) -> Option<f64> {
         let values = samples.iter().map(|&(_, value)| value);
         match self {
+            Self::Changes => {
+                let pairs = samples.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+                Some(pairs.count() as f64)
+            }
             Self::Max => values.reduce(f64::max),
             Self::Min => values.reduce(f64::min),
             Self::Mean => ratio(values.sum(), samples.len() as f64),

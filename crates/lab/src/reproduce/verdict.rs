@@ -193,17 +193,18 @@ fn verdict(paper: &Published, value: f64, is_change: bool) -> Verdict {
             } else {
                 (value - published).abs() / published.abs()
             };
-            // Computed from decimal numbers: one that is exactly at the edge belongs to it.
-            if far <= within * (1.0 + 1e-9) {
-                return Verdict::Reproduced;
-            }
             let neutral = match neutral {
                 Some(neutral) => Some(neutral.value),
                 None => is_change.then_some(0.0),
             };
-            let same_side =
-                neutral.is_some_and(|neutral| (value - neutral) * (published - neutral) > 0.0);
-            if same_side {
+            // A paper that says "no difference" has no direction.
+            let side = |neutral| (value - neutral) * (published - neutral);
+            let is_opposite = neutral.is_some_and(|neutral| published != neutral && side(neutral) < 0.0);
+            let is_same = neutral.is_some_and(|neutral| side(neutral) > 0.0);
+            // Computed from decimal numbers: one that is exactly at the edge belongs to it.
+            if far <= within * (1.0 + 1e-9) && !is_opposite {
+                Verdict::Reproduced
+            } else if is_same {
                 Verdict::SameDirection
             } else {
                 Verdict::NotReproduced
