@@ -154,6 +154,8 @@ impl Scenario {
             source: Arc::clone(&whole.source),
             span: 0..0,
         };
+        // What a published figure claims is read by `reproduce`.
+        table.remove("figure");
         let axes = match table.remove("sweep") {
             Some(sweep) => sweep::axes(&sweep.node, &limits)?,
             None => Vec::new(),
