@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_units::{ConfigError, ParseError, Setting};
+use tidegate_units::{ConfigError, Form, ParseError, Setting};
 
 use crate::network::HostId;
 
@@ -59,6 +59,8 @@ impl Hosts {
 }
 
 impl Setting for Hosts {
+    const FORM: Form = Form::Text(ACCEPTED);
+
     fn read(text: &str) -> Result<Self, ParseError> {
         let unreadable = || ParseError::unreadable(text, ACCEPTED);
         if text.trim() == "all" {
