@@ -3,8 +3,13 @@
 //!
 //! It knows nothing of simulators: a [`Record`] says the same of a run on real packets.
 
+pub mod export;
+pub mod folder;
+pub mod format;
 pub mod record;
+pub mod statistics;
 pub mod summary;
 
+pub use folder::Folder;
 pub use record::Record;
 pub use summary::Summary;
