@@ -3,8 +3,14 @@
 //!
 //! It knows nothing of simulators: a [`Record`] says the same of a run on real packets.
 
+pub mod figures;
+pub mod folder;
+mod html;
+pub mod page;
+pub mod plot;
 pub mod record;
 pub mod summary;
 
+pub use page::Page;
 pub use record::Record;
 pub use summary::Summary;
