@@ -116,6 +116,8 @@ pub(crate) enum Shape {
     Derived(Form, &'static str),
     /// The word `none`, or a table.
     OptionalTable(Section),
+    /// The name of a published set of settings.
+    Profile(&'static [&'static str]),
     /// Ports, links or flows: a word, a number, a name or a list of names and numbers.
     Selection(&'static [&'static str]),
     /// A setting.
@@ -145,6 +147,163 @@ const FLOW_WORDS: &[&str] = &["all", "none"];
 const OF_ANY_TRANSPORT: &[&str] = &["accounting", "group", "host_delay", "opening", "tagging"];
 
 impl Section {
+    /// All of them, in the order of a file.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::Root,
+        Self::Topology,
+        Self::Switch,
+        Self::Marking,
+        Self::Scheduler,
+        Self::Buffer,
+        Self::Egress,
+        Self::Nic,
+        Self::Transport,
+        Self::Rule,
+        Self::Receiver,
+        Self::Accounting,
+        Self::Tagging,
+        Self::HostDelay,
+        Self::Group,
+        Self::Traffic,
+        Self::Probe,
+        Self::Measure,
+        Self::Observe,
+        Self::Window,
+        Self::Series,
+    ];
+
+    /// Its heading in the reference.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Accounting => "[transport.accounting]",
+            Self::Buffer => "[switch.buffer]",
+            Self::Egress => "[switch.buffer.egress]",
+            Self::Group => "[[transport.group]]",
+            Self::HostDelay => "[transport.host_delay]",
+            Self::Marking => "[switch.marking]",
+            Self::Measure => "[measure]",
+            Self::Nic => "[nic]",
+            Self::Observe => "[observe]",
+            Self::Probe => "[[probe]]",
+            Self::Receiver => "[transport.receiver]",
+            Self::Root => "At the top",
+            Self::Rule => "[transport.rule]",
+            Self::Scheduler => "[switch.scheduler]",
+            Self::Series => "[observe.series]",
+            Self::Switch => "[switch]",
+            Self::Tagging => "[transport.tagging]",
+            Self::Topology => "[topology]",
+            Self::Traffic => "[[traffic]]",
+            Self::Transport => "[transport]",
+            Self::Window => "[observe.window]",
+        }
+    }
+
+    /// Its name in the schema, and what its kinds are kinds of.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Accounting => "accounting",
+            Self::Buffer => "buffer",
+            Self::Egress => "egress",
+            Self::Group => "group",
+            Self::HostDelay => "host_delay",
+            Self::Marking => "marking",
+            Self::Measure => "measure",
+            Self::Nic => "nic",
+            Self::Observe => "observe",
+            Self::Probe => "probe",
+            Self::Receiver => "receiver",
+            Self::Root => "scenario",
+            Self::Rule => "rule",
+            Self::Scheduler => "scheduler",
+            Self::Series => "series",
+            Self::Switch => "switch",
+            Self::Tagging => "tagging",
+            Self::Topology => "topology",
+            Self::Traffic => "traffic",
+            Self::Transport => "transport",
+            Self::Window => "window",
+        }
+    }
+
+    /// What it is about.
+    pub(crate) const fn doc(self) -> &'static str {
+        match self {
+            Self::Accounting => ACCOUNTING,
+            Self::Buffer => {
+                "Which packets are stored: one buffer for the whole switch. \
+                [More on buffers](../buffers.md)."
+            }
+            Self::Egress => EGRESS,
+            Self::Group => GROUP,
+            Self::HostDelay => "What the receiving host adds to the way of each packet.",
+            Self::Marking => "Which packets are marked. `[nic]` has the same table.",
+            Self::Measure => "Which flows count, and when the run ends.",
+            Self::Nic => {
+                "The ports of hosts: marking, scheduler and buffer as in `[switch]`. Without \
+                this section hosts are ideal: first in, first out, without a limit. With it, what is \
+                left out is `none`, `fifo` and `unlimited`."
+            }
+            Self::Observe => {
+                "What is written down besides the flows. \
+                [More on observing](../observing.md)."
+            }
+            Self::Probe => "Pings from one host to another, which measure the round trip.",
+            Self::Receiver => RECEIVER,
+            Self::Root => "Keys before the first header, and the sections below.",
+            Self::Rule => "How the window of a sender answers marks and losses.",
+            Self::Scheduler => {
+                "Which packet leaves next, and how many queues there are. \
+                [More on schedulers](../schedulers.md)."
+            }
+            Self::Series => SERIES,
+            Self::Switch => "The ports of switches.",
+            Self::Tagging => {
+                "PIAS: senders tag packets by how much their flow has sent. \
+                [More on tagging](../transports/pias.md)."
+            }
+            Self::Topology => {
+                "Hosts, switches and cables. \
+                [More on topologies](../topologies.md)."
+            }
+            Self::Traffic => {
+                "What the hosts send: any number of sources. \
+                [More on workloads](../workloads.md)."
+            }
+            Self::Transport => "What the hosts speak.",
+            Self::Window => "The part of the run that is observed.",
+        }
+    }
+
+    /// What a kind is, if there is a text or a page about it.
+    pub(crate) fn kind_doc(self, kind: &str) -> Option<String> {
+        match (self, kind) {
+            (Self::Marking, kind) => Some(format!(
+                "[What it does, and how to choose its settings](../schemes/{kind}.md)."
+            )),
+            (Self::Rule, kind) => Some(format!("[What it does](../transports/{kind}.md).")),
+            (Self::Group | Self::Transport, "dcqcn") => {
+                Some("[What it does](../transports/dcqcn.md).".into())
+            }
+            (Self::Traffic, "list") => Some("An exact list of flows.".into()),
+            (Self::Traffic, kind) => match Published::FORM {
+                Form::Choice(sets) => {
+                    let set = sets.iter().find(|set| set.name == kind)?;
+                    Some(tidy(set.doc))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The kind that has the same keys with other defaults, if there is one: the reference lists its
+    /// keys once.
+    pub(crate) fn same_keys_as(self, kind: &str) -> Option<&'static str> {
+        let is_published = self == Self::Traffic && Published::NAMES.contains(&kind);
+        is_published.then_some("poisson")
+    }
+
     /// The section of the table at a path, if there is one.
     pub(crate) fn at(path: &[impl AsRef<str>]) -> Option<Self> {
         let mut section = Self::Root;

@@ -443,5 +443,11 @@ fn override_text(path: &[Step], node: &Node) -> String {
     format!("{}={value}", keys.join("."))
 }
 
+/// Scenarios that the tests of this crate read.
+#[cfg(test)]
+pub(crate) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    tests::FILES.into_iter()
+}
+
 #[cfg(test)]
 mod tests;

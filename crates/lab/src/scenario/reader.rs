@@ -61,12 +61,24 @@ impl Spots {
 
 /// A value that its setting cannot read.
 fn unreadable(key: &str, error: &str) -> Problem {
+    // The quantities of all settings begin at zero.
+    let is_negative = error
+        .strip_prefix("`-")
+        .is_some_and(|rest| rest.starts_with(is_digit));
+    let error = &match is_negative {
+        true => error.replacen("cannot be read", "is negative", 1),
+        false => error.to_owned(),
+    };
     match error.split_once("; accepted: ") {
         Some((what, accepted)) => {
             Problem::new(format!("`{key}`: {what}")).help(format!("accepted: {accepted}"))
         }
         None => Problem::new(format!("`{key}`: {error}")),
     }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// A table that is read key by key.

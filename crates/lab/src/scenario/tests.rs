@@ -2,7 +2,7 @@
 
 use super::*;
 
-const FILES: [(&str, &str); 5] = [
+pub(super) const FILES: [(&str, &str); 5] = [
     ("everything.toml", include_str!("testdata/everything.toml")),
     ("lossless.toml", include_str!("testdata/lossless.toml")),
     ("minimal.toml", include_str!("testdata/minimal.toml")),
