@@ -123,7 +123,8 @@ impl Sample {
             }
             Statistic::Percentile(fraction) => {
                 // So many are above the one that is sought.
-                let mut above = count - 1 - rank(count, fraction)?;
+                let rank = rank(count, fraction)?;
+                let mut above = count - 1 - rank;
                 let sought = self.falling.iter().find(|&&(_, block)| {
                     let times = times[block as usize] as usize;
                     let found = times > above;
