@@ -80,22 +80,24 @@ pub fn change(ratio: f64) -> String {
 /// What stands for a number that there is not.
 pub const NOTHING: &str = "-";
 
-/// A value in the largest unit of which it has at least one.
-fn scaled(value: f64, units: &[(f64, &str)], zero: &str) -> String {
+/// A value in the largest unit of which it has at least one. `base` is the unit that the value is in.
+fn scaled(value: f64, units: &[(f64, &str)], base: &str) -> String {
     if !value.is_finite() {
         return NOTHING.to_owned();
     }
     if value == 0.0 {
-        return format!("0 {zero}");
+        return format!("0 {base}");
     }
     // 999.7 us are 1.00 ms: what is rounded up to a thousand belongs to the next unit.
     let fits = |&&(size, _): &&(f64, &str)| value.abs() >= size * 0.9995;
     let unit = units.iter().rev().find(fits).or(units.first());
     let &(size, name) = unit.expect("there is a unit");
-    let last = units.last().is_some_and(|&(_, last)| last == name);
     let value = value / size;
-    let whole = last && value.abs() >= 999.5
-        || name == zero && size == 1.0 && value.fract() == 0.0 && value.abs() < 1e3;
+    // Only the largest unit has thousands; bytes are whole unless they are a mean.
+    let is_least = units
+        .first()
+        .is_some_and(|&(_, least)| least == base && least == name);
+    let whole = value.abs() >= 999.5 || is_least && value.fract() == 0.0;
     let text = if whole { grouped(value) } else { digits(value) };
     format!("{text} {name}")
 }
@@ -106,8 +108,8 @@ fn digits(value: f64) -> String {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 || size == 0.0 => 2,
-        size if size >= 0.09995 => 3,
-        size if size >= 0.0099995 => 4,
+        size if size >= 0.099_95 => 3,
+        size if size >= 0.009_999_5 => 4,
         _ => return format!("{value:.2e}"),
     };
     format!("{value:.decimals$}")

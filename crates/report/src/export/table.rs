@@ -111,10 +111,10 @@ impl Cell for bool {
     const KIND: &'static str = "boolean";
     const PARQUET: &'static str = "required boolean #;";
 
-    fn put(&self) -> Option<bool> {
+    fn put(&self) -> Option<Self> {
         Some(*self)
     }
-    fn take(stored: Option<bool>) -> Option<Self> {
+    fn take(stored: Option<Self>) -> Option<Self> {
         stored
     }
 }
