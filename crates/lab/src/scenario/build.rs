@@ -278,7 +278,9 @@ impl Described {
         match *field {
             "mss" | "accounting" => transport_spots(&self.transports[0]).problem(error),
             "nic" => self.switch.buffer.spots.problem(error),
-            "stalled" | "stop" => self.window.spots.problem(error),
+            // A run without flows, or without one that ends, needs a time at which to end.
+            "flows" | "stop" => self.window.spots.renamed("end", error),
+            "stalled" => self.window.spots.problem(error),
             field if field.starts_with("observe.") => self.observe.spots.problem(error),
             _ => self.root.problem(error),
         }

@@ -3,6 +3,8 @@
 //! Most keys are settings of the libraries and come from their field tables. What stands here is what
 //! only files have: the sections themselves, and keys that choose or join settings.
 
+use std::borrow::Cow;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{HostDelay, Opening, Stop};
@@ -10,7 +12,7 @@ use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{ConfigError, Field, Form, Rate, Setting, Settings, Span};
+use tidegate_units::{ConfigError, Field, Form, Rate, Ratio, Setting, Settings, Span};
 
 /// Parameters that can be set and read by name.
 pub(crate) trait Part {
@@ -103,7 +105,7 @@ pub(crate) enum Section {
 #[derive(Clone, Debug)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
-    pub(crate) doc: String,
+    pub(crate) doc: Cow<'static, str>,
     pub(crate) shape: Shape,
     /// The value as TOML if the key is left out; `None` if it then stands for nothing, or is needed.
     pub(crate) default: Option<String>,
@@ -304,23 +306,27 @@ impl Section {
         is_published.then_some("poisson")
     }
 
+    /// The section that has the same kinds and keys, if the reference lists them there.
+    pub(crate) const fn same_as(self) -> Option<Self> {
+        match self {
+            Self::Egress => Some(Self::Buffer),
+            Self::Group => Some(Self::Transport),
+            _ => None,
+        }
+    }
+
     /// The section of the table at a path, if there is one.
     pub(crate) fn at(path: &[impl AsRef<str>]) -> Option<Self> {
         let mut section = Self::Root;
         let mut steps = path.iter().map(AsRef::as_ref);
         while let Some(step) = steps.next() {
-            let kind = section.kinds().and_then(|kinds| kinds.first().copied());
-            let mut keys = section.keys(kind.unwrap_or_default());
-            // Tables of some kinds only.
-            match (section, step) {
-                (Self::Marking, "first" | "second") => continue,
-                (Self::Buffer, "egress") => {
-                    section = Self::Egress;
-                    continue;
-                }
-                (Self::Transport | Self::Group, _) => keys = section.keys("tcp"),
-                _ => {}
-            }
+            // The kind that has tables below it, where only one has.
+            let keys = section.own_keys(match section {
+                Self::Buffer => "pfc",
+                Self::Group | Self::Transport => "tcp",
+                Self::Marking => "or",
+                _ => "",
+            });
             section = match keys.iter().find(|key| key.name == step)?.shape {
                 Shape::Table(section, _) | Shape::OptionalTable(section) => section,
                 Shape::Tables(section) => {
@@ -467,7 +473,10 @@ impl Section {
             }
             keys.push(Key {
                 name: field.name,
-                doc: derived.map_or(doc.clone(), |(_, more)| format!("{doc} {more}")),
+                doc: match derived {
+                    Some((_, more)) => format!("{doc} {more}").into(),
+                    None => doc.into(),
+                },
                 shape: match derived {
                     Some((word, _)) => Shape::Derived(field.form, word),
                     None => Shape::Setting(field.form),
@@ -483,7 +492,26 @@ impl Section {
         keys
     }
 
-    fn own_keys(self, kind: &str) -> Vec<Key> {
+    /// The names of all keys of a kind, `kind` included.
+    pub(crate) fn names(self, kind: &str) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.own_keys(kind).iter().map(|key| key.name).collect();
+        if let Some(part) = self.part(kind, None) {
+            names.extend(part.fields().iter().map(|field| field.name));
+        }
+        if self.profiles(kind).is_some() {
+            names.push("profile");
+        }
+        if self.kinds().is_some() {
+            names.push("kind");
+        }
+        if self == Self::Root {
+            names.push("sweep");
+        }
+        names
+    }
+
+    /// The keys that only files have.
+    pub(crate) fn own_keys(self, kind: &str) -> Vec<Key> {
         match self {
             Self::Accounting => vec![
                 number("per_packet", PER_PACKET, 65_535, "40"),
@@ -499,11 +527,11 @@ impl Section {
                 table("second", "The other scheme.", Self::Marking),
             ],
             Self::Measure => vec![
-                choice::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
-                choice::<Span>("stalled", STALLED, &Stop::default().stalled),
+                setting::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
+                setting::<Span>("stalled", STALLED, &Stop::default().stalled),
             ],
             Self::Nic => vec![
-                choice::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
@@ -534,15 +562,15 @@ impl Section {
                 selection("flows", "Flows, by number, that are sampled.", FLOW_WORDS),
             ],
             Self::Switch => vec![
-                choice::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
-                choice::<Ecmp>("ecmp", ECMP, &Ecmp::PerNode),
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                setting::<Ecmp>("ecmp", ECMP, &Ecmp::PerNode),
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
             ],
             Self::Traffic if kind == "list" => vec![
-                needed("file", LIST_FILE, Form::Text("the name of a file")),
-                needed("flows", LIST_TEXT, Form::Text("lines of CSV")),
+                needed("file", LIST_FILE, ANY_TEXT),
+                needed("flows", LIST_TEXT, ANY_TEXT),
                 number(
                     "group",
                     "The group that results are told apart by.",
@@ -566,23 +594,19 @@ impl Section {
 }
 
 fn root_keys() -> Vec<Key> {
-    let with_doc = |name, doc: &str, shape| Key {
+    let with_doc = |name, doc: &'static str, shape| Key {
         name,
-        doc: doc.to_owned(),
+        doc: doc.into(),
         shape,
         default: None,
     };
     let table = |name, doc, section| with_doc(name, doc, Shape::Table(section, &[]));
     vec![
-        needed(
-            "name",
-            NAME,
-            Form::Text("letters, digits, `.`, `_` and `-`"),
-        ),
+        needed("name", NAME, ANY_TEXT),
         needed(
             "title",
             "What reports call it; the name if it is left out.",
-            Form::Text("text"),
+            ANY_TEXT,
         ),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
@@ -616,7 +640,7 @@ fn root_keys() -> Vec<Key> {
 fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
     let mut keys = Vec::new();
     if section == Section::Transport {
-        keys.push(choice::<Opening>("opening", OPENING, &Opening::Ready));
+        keys.push(setting::<Opening>("opening", OPENING, &Opening::Ready));
         keys.push(Key {
             name: "accounting",
             doc: ACCOUNTING.into(),
@@ -665,10 +689,13 @@ pub(crate) fn dcqcn(profile: &str, line: Rate) -> Option<dcqcn::Config> {
 /// The speed for which defaults that depend on one are shown.
 pub(crate) const LINE: Rate = Rate::from_gbps(10);
 
+/// Text of which the doc says all.
+const ANY_TEXT: Form = Form::Text("");
+
 const OPTIONAL_SPAN: Form = Form::Optional(&Form::Span);
 
 /// A doc comment as running text.
-pub(crate) fn tidy(doc: &str) -> String {
+pub(crate) fn tidy(doc: &'static str) -> String {
     doc.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -676,6 +703,7 @@ pub(crate) fn tidy(doc: &str) -> String {
 pub(crate) fn toml_of(form: Form, text: &str) -> String {
     match form {
         Form::Bool | Form::Number(_) => text.to_owned(),
+        Form::Ratio => decimal(text).unwrap_or_else(|| super::document::quoted(text)),
         Form::Optional(_) if text == "none" => "\"none\"".into(),
         Form::Optional(inner) => toml_of(*inner, text),
         Form::List(_) if text.is_empty() => "[]".into(),
@@ -690,7 +718,25 @@ pub(crate) fn toml_of(form: Form, text: &str) -> String {
     }
 }
 
-fn table(name: &'static str, doc: &str, section: Section) -> Key {
+/// A ratio as a decimal number of at most four digits behind the point, if it is one.
+fn decimal(text: &str) -> Option<String> {
+    let ratio: Ratio = text.parse().ok()?;
+    let scaled = u64::from(ratio.numerator()) * 10_000;
+    let below = u64::from(ratio.denominator());
+    if scaled % below != 0 {
+        return None;
+    }
+    let (whole, rest) = (scaled / below / 10_000, scaled / below % 10_000);
+    let digits = format!("{whole}.{rest:04}");
+    Some(
+        digits
+            .trim_end_matches('0')
+            .trim_end_matches('.')
+            .to_owned(),
+    )
+}
+
+fn table(name: &'static str, doc: &'static str, section: Section) -> Key {
     Key {
         name,
         doc: doc.into(),
@@ -699,7 +745,7 @@ fn table(name: &'static str, doc: &str, section: Section) -> Key {
     }
 }
 
-fn optional_table(name: &'static str, doc: &str, section: Section) -> Key {
+fn optional_table(name: &'static str, doc: &'static str, section: Section) -> Key {
     Key {
         name,
         doc: doc.into(),
@@ -708,7 +754,7 @@ fn optional_table(name: &'static str, doc: &str, section: Section) -> Key {
     }
 }
 
-fn selection(name: &'static str, doc: &str, words: &'static [&'static str]) -> Key {
+fn selection(name: &'static str, doc: &'static str, words: &'static [&'static str]) -> Key {
     Key {
         name,
         doc: doc.into(),
@@ -717,14 +763,14 @@ fn selection(name: &'static str, doc: &str, words: &'static [&'static str]) -> K
     }
 }
 
-fn text(name: &'static str, doc: &str, form: Form, default: &str) -> Key {
+fn text(name: &'static str, doc: &'static str, form: Form, default: &str) -> Key {
     Key {
         default: Some(default.into()),
         ..needed(name, doc, form)
     }
 }
 
-fn needed(name: &'static str, doc: &str, form: Form) -> Key {
+fn needed(name: &'static str, doc: &'static str, form: Form) -> Key {
     Key {
         name,
         doc: doc.into(),
@@ -733,22 +779,21 @@ fn needed(name: &'static str, doc: &str, form: Form) -> Key {
     }
 }
 
-fn number(name: &'static str, doc: &str, most: u64, default: &str) -> Key {
+fn number(name: &'static str, doc: &'static str, most: u64, default: &str) -> Key {
     text(name, doc, Form::Number(most), default)
 }
 
-fn choice<T: Setting>(name: &'static str, doc: &str, default: &T) -> Key {
+fn setting<T: Setting>(name: &'static str, doc: &'static str, default: &T) -> Key {
     text(name, doc, T::FORM, &toml_of(T::FORM, &default.write()))
 }
 
 fn profile_key(names: &'static [&'static str], default: Option<&'static str>) -> Key {
+    let words = names.join("`, `");
     Key {
         name: "profile",
-        doc: format!(
-            "A published set of settings, which the others then change: {}.",
-            names.join(", ")
-        ),
-        shape: Shape::Setting(Form::Text("the name of a published set")),
+        doc: format!("A published set of settings, which other keys then change: `{words}`.")
+            .into(),
+        shape: Shape::Profile(names),
         default: default.map(super::document::quoted),
     }
 }
@@ -772,7 +817,8 @@ const LINKS: &str = "Links whose load is measured, as `ports`.";
 const LIST_FILE: &str = "A CSV file of flows, `id,start_s,src,dst,bytes`, beside the scenario.";
 const LIST_TEXT: &str = "The same lines in the scenario itself, instead of `file`.";
 const MARKING: &str = "Which packets are marked.";
-const NAME: &str = "The name in file names; that of the file if it is left out.";
+const NAME: &str = "The name in file names, of letters, digits, `.`, `_` and `-`; that of the file if it \
+    is left out.";
 const NIC: &str = "The ports of hosts; `none` for ideal ones, first in, first out without a limit.";
 const NON_ECT: &str = "What happens to packets that cannot be marked.";
 const OPENING: &str = "Which connection a flow uses.";

@@ -38,6 +38,16 @@ impl Spots {
         found.map_or(&self.whole, |(_, place)| place)
     }
 
+    /// A setting that cannot be used, by the name that it has in this table.
+    pub(crate) fn renamed(&self, field: &'static str, error: &ConfigError) -> Problem {
+        match error {
+            ConfigError::OutOfRange { value, allowed, .. } => {
+                self.problem(&ConfigError::out_of_range(field, value, allowed))
+            }
+            other => self.problem(other),
+        }
+    }
+
     /// A setting of this table that cannot be used.
     pub(crate) fn problem(&self, error: &ConfigError) -> Problem {
         match error {
@@ -168,14 +178,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses keys that the table does not have.
     fn check_names(&self) -> Result<(), Problem> {
-        let keys = self.section.keys(&self.spots.kind);
-        let mut names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-        if self.section.kinds().is_some() {
-            names.push("kind");
-        }
-        if self.section == Section::Root {
-            names.push("sweep");
-        }
+        let names = self.section.names(&self.spots.kind);
         let mut entries = self.table.entries().iter();
         match entries.find(|entry| !names.contains(&entry.key.as_str())) {
             None => Ok(()),
@@ -192,12 +195,7 @@ impl<'a> Reader<'a> {
         let problem = Problem::new(message).at(&entry.place);
         // A key of another kind was probably left behind.
         let others = self.section.kinds().unwrap_or_default();
-        let knows = |kind: &&&str| {
-            self.section
-                .keys(kind)
-                .iter()
-                .any(|key| key.name == entry.key)
-        };
+        let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
         match (
             nearest(&entry.key, names.iter().copied()),
             others.iter().find(knows),
@@ -251,7 +249,7 @@ impl<'a> Reader<'a> {
         if let Some(value) = from_file {
             return Ok(value);
         }
-        let keys = self.section.keys(&self.spots.kind);
+        let keys = self.section.own_keys(&self.spots.kind);
         let default = keys
             .iter()
             .find(|known| known.name == key)

@@ -84,7 +84,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     }
     let path = steps(key, &entry.place.source, entry.place.span.clone())?;
     let first = path[0].name.as_str();
-    let keys = Section::Root.keys("");
+    let keys = Section::Root.own_keys("");
     let known: Vec<&str> = keys
         .iter()
         .map(|key| key.name)
