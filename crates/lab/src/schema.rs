@@ -92,12 +92,12 @@ impl Definitions {
 
     fn key(&mut self, key: &Key) -> Value {
         let mut schema = match key.shape {
-            Shape::Derived(form, word) => any_of(vec![json!({ "const": word }), value(form)]),
+            Shape::Derived(form, word) => any_of(&[json!({ "const": word }), value(form)]),
             Shape::OptionalTable(section) => {
-                any_of(vec![json!({ "const": "none" }), self.reference(section)])
+                any_of(&[json!({ "const": "none" }), self.reference(section)])
             }
             Shape::Profile(names) => json!({ "enum": names }),
-            Shape::Selection(words) => any_of(vec![
+            Shape::Selection(words) => any_of(&[
                 json!({ "enum": words }),
                 json!({ "type": ["string", "integer"] }),
                 json!({ "type": "array", "items": { "type": ["string", "integer"] } }),
@@ -106,7 +106,7 @@ impl Definitions {
             // Beside a reference, other words are taken apart by some editors: `allOf` keeps both.
             Shape::Table(section, []) => json!({ "allOf": [self.reference(section)] }),
             Shape::Table(section, words) => {
-                any_of(vec![json!({ "enum": words }), self.reference(section)])
+                any_of(&[json!({ "enum": words }), self.reference(section)])
             }
             Shape::Tables(section) => json!({ "type": "array", "items": self.reference(section) }),
         };
@@ -120,7 +120,7 @@ impl Definitions {
     }
 }
 
-fn any_of(choices: Vec<Value>) -> Value {
+fn any_of(choices: &[Value]) -> Value {
     json!({ "anyOf": choices })
 }
 
@@ -153,10 +153,10 @@ fn value(form: Form) -> Value {
         Form::List(item) => {
             let item = value(*item);
             let list = json!({ "type": "array", "items": item });
-            any_of(vec![list, item, json!({ "type": "string" })])
+            any_of(&[list, item, json!({ "type": "string" })])
         }
         Form::Number(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
-        Form::Optional(inner) => any_of(vec![json!({ "const": "none" }), value(*inner)]),
+        Form::Optional(inner) => any_of(&[json!({ "const": "none" }), value(*inner)]),
         Form::Text("") => json!({ "type": "string" }),
         Form::Text(accepted) => json!({
             "type": ["string", "integer", "array"],
@@ -181,7 +181,7 @@ fn quantity(form: Form) -> Value {
         Form::Span => with_unit("ps|ns|us|µs|μs|ms|s"),
         _ => {
             let pattern = "^ *[0-9][0-9_]*((\\.[0-9_]+)? *%?| */ *[0-9]+) *$";
-            any_of(vec![
+            any_of(&[
                 json!({ "type": "number", "minimum": 0 }),
                 json!({ "type": "string", "pattern": pattern }),
             ])

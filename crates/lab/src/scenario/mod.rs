@@ -39,6 +39,7 @@ mod range;
 mod reader;
 mod select;
 mod sweep;
+mod traffic;
 mod write;
 
 pub use build::Built;
@@ -51,11 +52,12 @@ use std::sync::Arc;
 
 use tidegate_report::record::Setting;
 
-use describe::{Described, Files};
+use describe::Described;
 use document::{Entry, Node, Overlay, Step, Table, Value};
 use layout::Section;
 use problem::{Place, Source};
 use sweep::Axis;
+use traffic::Files;
 
 /// A scenario that was read and is well-formed: every key is known and every value can be read, at
 /// every point of its sweep.

@@ -92,6 +92,9 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
         .collect();
     let is_table = |node: &Node| matches!(node.value, Value::Table(_));
     let is_free = !known.contains(&first) && path.len() == 1 && values.iter().all(is_table);
+    if FIXED.contains(&first) {
+        return Err(fixed(&path[0]));
+    }
     if !known.contains(&first) && !is_free {
         let message = format!("`{key}` cannot be swept: there is no such key");
         return Err(Problem::new(message)
@@ -109,6 +112,12 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
         choices: values.iter().map(choice).collect::<Result<_, _>>()?,
         values,
     })
+}
+
+fn fixed(step: &Step) -> Problem {
+    Problem::new(format!("`{}` cannot be swept", step.name))
+        .at(&step.place)
+        .help("it is the same for all runs of a scenario")
 }
 
 /// The values of a list or a range.
@@ -196,8 +205,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
         if let Some(first) = path.first()
             && FIXED.contains(&first.name.as_str())
         {
-            let message = format!("`{}` cannot be swept", first.name);
-            return Err(Problem::new(message).at(&first.place));
+            return Err(fixed(first));
         }
     }
     Ok(Choice {
