@@ -70,6 +70,9 @@ fn write_section(page: &mut String, section: Section) {
             let _ = writeln!(page, "\nIt has no keys.");
         } else {
             write_keys(page, &keys);
+            if let Some(profile) = section.default_profile(kind) {
+                let _ = writeln!(page, "\nThe defaults are those of the profile `{profile}`.");
+            }
         }
     }
 }

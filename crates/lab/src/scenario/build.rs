@@ -6,7 +6,7 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{self, HostDelay, Ports, Setup, Stack, Stop};
-use tidegate_sim::workload::{self, Drain, LoadOn, Planned, Source, Window, Wrong};
+use tidegate_sim::workload::{self, Drain, List, LoadOn, Planned, Source, Window, Wrong};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
@@ -148,6 +148,9 @@ impl Described {
         let mut sources = Vec::new();
         for traffic in &self.traffic {
             let mut source = traffic.source.clone();
+            if let Some(text) = &traffic.list {
+                source.item = Source::List(List::clone(&text.list));
+            }
             if let Source::Poisson(config) = &mut source.item {
                 if traffic.link == Follows::Topology {
                     config.link = common_rate(network, traffic)?;

@@ -40,6 +40,11 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     };
     let mut axes = Vec::new();
     collect(&mut Vec::new(), table, limits, &mut axes)?;
+    for (number, axis) in axes.iter().enumerate() {
+        if axes[..number].iter().any(|before| before.key == axis.key) {
+            return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.place));
+        }
+    }
     // Axes whose last words are the same are told apart by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
     for (number, axis) in axes.iter_mut().enumerate() {
@@ -63,7 +68,7 @@ fn collect(
         above.push(entry.key.clone());
         match &entry.node.value {
             // `traffic.0.load` without quotes is three tables.
-            Value::Table(below) if below.get("from").is_none() => {
+            Value::Table(below) if !is_range(below) => {
                 collect(above, below, limits, axes)?;
             }
             _ => axes.push(axis(&above.join("."), entry, limits)?),
@@ -71,6 +76,12 @@ fn collect(
         above.pop();
     }
     Ok(())
+}
+
+/// Whether a table is a range. One of these keys with a list is an axis over a setting of that name.
+fn is_range(table: &Table) -> bool {
+    let scalar = |key| table.get(key).and_then(Node::scalar).is_some();
+    ["from", "to", "step"].into_iter().any(scalar)
 }
 
 fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {

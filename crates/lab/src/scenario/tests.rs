@@ -213,6 +213,11 @@ fn labels_are_short_and_tell_points_apart() {
         labels("both = [{ seed = 2, transport.mss = 1000 }, { seed = 3 }]"),
         ["seed 2 mss 1000", "seed 3"]
     );
+    // Settings that are called like the keys of a range.
+    assert_eq!(
+        labels("traffic.0.to = [2, 3]\ntraffic.0.from = ['0-1']"),
+        ["to 2, from 0-1", "to 3, from 0-1"]
+    );
     assert_eq!(
         labels("'transport.rto_min' = ['5ms']\n'transport.sack' = [true, false]"),
         ["rto min 5ms, sack true", "rto min 5ms, sack false"]

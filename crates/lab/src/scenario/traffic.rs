@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidegate_sim::workload::{Distribution, List, Sizes, Source};
+use tidegate_sim::workload::{Distribution, LineError, List, Sizes, Source};
 use tidegate_units::Setting;
 
 use super::describe::text;
@@ -35,12 +35,16 @@ pub(crate) enum Follows {
 pub(crate) struct ListText {
     pub(crate) text: Arc<str>,
     pub(crate) group: u8,
+    /// The flows, which all points of a sweep share.
+    pub(crate) list: Arc<List>,
 }
 
-/// The files that a scenario refers to, each read once.
+/// The files that a scenario refers to, each read once, and its lists of flows.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     texts: BTreeMap<PathBuf, Arc<str>>,
+    /// By text and group.
+    lists: BTreeMap<(Arc<str>, u8), Arc<List>>,
 }
 
 /// The longest file that is read: about a million flows.
@@ -70,6 +74,21 @@ impl Files {
         let text: Arc<str> = text.into();
         self.texts.insert(path, Arc::clone(&text));
         Ok(text)
+    }
+
+    /// The flows of a list, all of one group.
+    fn list(&mut self, text: &Arc<str>, group: u8) -> Result<Arc<List>, LineError> {
+        let key = (Arc::clone(text), group);
+        if let Some(list) = self.lists.get(&key) {
+            return Ok(Arc::clone(list));
+        }
+        let mut list = List::parse(text)?;
+        for entry in &mut list.entries {
+            entry.flow.group = group;
+        }
+        let list = Arc::new(list);
+        self.lists.insert(key, Arc::clone(&list));
+        Ok(list)
     }
 }
 
@@ -159,21 +178,23 @@ fn list(reader: &Reader<'_>, files: &mut Files) -> Result<Traffic, Problem> {
     let place = reader
         .spots()
         .place(if name.is_some() { "file" } else { "flows" });
-    let mut list = List::parse(&text).map_err(|error| {
+    let group: u8 = reader.read("group")?;
+    let parsed = files.list(&text, group).map_err(|error| {
         let name = name.as_deref().unwrap_or("flows");
         Problem::new(format!("`{name}`, {error}")).at(place)
     })?;
-    let group: u8 = reader.read("group")?;
-    for entry in &mut list.entries {
-        entry.flow.group = group;
-    }
     Ok(Traffic {
         source: Located {
-            item: Source::List(list),
+            // The flows are put in when a run is made.
+            item: Source::List(List::default()),
             spots: reader.spots().clone(),
         },
         link: Follows::Itself,
         oversubscription: Follows::Itself,
-        list: Some(ListText { text, group }),
+        list: Some(ListText {
+            list: parsed,
+            text,
+            group,
+        }),
     })
 }
