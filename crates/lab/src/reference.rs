@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use tidegate_units::Form;
+use tidegate_units::{Choice, Form};
 
 use crate::scenario::layout::{Key, Section, Shape, tidy};
 
@@ -19,6 +19,15 @@ pub fn reference() -> String {
 fn write_section(page: &mut String, section: Section) {
     // Writing to a string does not fail.
     let _ = write!(page, "\n## {}\n\n{}\n", section.title(), section.doc());
+    if let Some(other) = section.same_as() {
+        let title = other.title();
+        let _ = writeln!(
+            page,
+            "\nKinds and keys are those of [{title}](#{}).",
+            anchor(title)
+        );
+        return;
+    }
     let Some(kinds) = section.kinds() else {
         return write_keys(page, &section.keys(""));
     };
@@ -61,6 +70,9 @@ fn write_section(page: &mut String, section: Section) {
             let _ = writeln!(page, "\nIt has no keys.");
         } else {
             write_keys(page, &keys);
+            if let Some(profile) = section.default_profile(kind) {
+                let _ = writeln!(page, "\nThe defaults are those of the profile `{profile}`.");
+            }
         }
     }
 }
@@ -107,7 +119,7 @@ fn explain(key: &Key) -> String {
         Shape::Profile(_) | Shape::Selection(_) => String::new(),
     };
     if more.is_empty() {
-        key.doc.clone()
+        key.doc.to_string()
     } else {
         format!("{} {more}", key.doc)
     }
@@ -115,28 +127,37 @@ fn explain(key: &Key) -> String {
 
 /// What a setting of this form can be, in words.
 fn words(form: Form) -> String {
-    match form {
-        Form::Bool => "`true` or `false`.".into(),
-        Form::Bytes => "Bytes.".into(),
+    let noun = match form {
+        Form::Bool => "`true` or `false`",
+        Form::Bytes => "bytes",
         Form::Choice(choices) => {
-            let word = |choice: &tidegate_units::Choice| {
-                format!("`{}`: {}", choice.name, tidy(choice.doc))
-            };
+            let word = |choice: &Choice| format!("`{}`: {}", choice.name, tidy(choice.doc));
             let words: Vec<String> = choices.iter().map(word).collect();
-            format!("One of: {}", words.join(" "))
+            return words.join(" ");
         }
-        Form::List(inner) => format!("A list. {}", words(*inner)),
-        Form::Number(most) if most >= u64::from(u32::MAX) => "A whole number.".into(),
-        Form::Number(most) => format!("A whole number up to {most}."),
-        Form::Optional(inner) => format!("{} Or `none`.", words(*inner)),
-        Form::Rate => "A rate.".into(),
-        Form::Ratio => "A ratio.".into(),
-        Form::Size => "Bytes or packets.".into(),
-        Form::Span => "A time.".into(),
-        Form::Text(accepted) => {
-            format!("Text: {}.", accepted.trim_end_matches('.'))
-        }
-    }
+        Form::List(Form::Choice(_) | Form::Text(_)) => "a list",
+        Form::List(inner) => return format!("A list, each {}", lower_first(&words(*inner))),
+        Form::Number(most) if most >= u64::from(u32::MAX) => "a whole number",
+        Form::Number(most) => return format!("A whole number up to {most}."),
+        Form::Optional(inner) => return format!("{} Or `none`.", words(*inner)),
+        Form::Rate => "a rate",
+        Form::Ratio => "a ratio",
+        Form::Size => "bytes or packets",
+        Form::Span => "a time",
+        Form::Text("") => return String::new(),
+        Form::Text(accepted) => accepted.trim_end_matches('.'),
+    };
+    let (first, rest) = noun.split_at(noun.chars().next().map_or(0, char::len_utf8));
+    let more = match form {
+        Form::List(inner @ (Form::Choice(_) | Form::Text(_))) => format!(" {}", words(*inner)),
+        _ => String::new(),
+    };
+    format!("{}{rest}.{more}", first.to_uppercase())
+}
+
+fn lower_first(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}", first.to_lowercase())
 }
 
 /// The anchor of a heading, as GitHub makes it.

@@ -2,7 +2,7 @@
 //! uses.
 
 use serde_json::{Map, Value, json};
-use tidegate_units::Form;
+use tidegate_units::{Choice, Form};
 
 use crate::scenario::layout::{Key, Section, Shape, tidy};
 
@@ -19,6 +19,9 @@ pub fn schema() -> String {
     if let Some(properties) = properties {
         properties.insert("include".into(), include());
         properties.insert("sweep".into(), sweep());
+    }
+    for (name, form) in QUANTITIES {
+        definitions.found.insert((*name).into(), quantity(*form));
     }
     root.insert("$defs".into(), Value::Object(definitions.found));
     let mut text = serde_json::to_string_pretty(&Value::Object(root)).unwrap_or_default();
@@ -49,23 +52,30 @@ impl Definitions {
         let Some(kinds) = section.kinds() else {
             return Value::Object(self.table(section, ""));
         };
-        let of_kind = |kind| {
+        let base = |kind: &&str| section.same_keys_as(kind).is_none();
+        let of_kind = |kind: &str| {
             let mut table = self.table(section, kind);
+            // Kinds with the same keys share one entry; their defaults are in the reference.
+            let same = kinds
+                .iter()
+                .filter(|other| section.same_keys_as(other) == Some(kind));
+            let word = |kind: &str| match section.kind_doc(kind) {
+                Some(doc) => json!({ "const": kind, "description": doc }),
+                None => json!({ "const": kind }),
+            };
+            let words: Vec<Value> = [kind].iter().chain(same).map(|kind| word(kind)).collect();
             let properties = table.get_mut("properties").and_then(Value::as_object_mut);
             if let Some(properties) = properties {
-                properties.insert("kind".into(), json!({ "const": kind }));
+                properties.insert("kind".into(), json!({ "oneOf": words }));
             }
             if section.default_kind() != Some(kind) {
                 table.insert("required".into(), json!(["kind"]));
             }
             table.insert("title".into(), json!(kind));
-            if let Some(doc) = section.kind_doc(kind) {
-                table.insert("description".into(), json!(doc));
-            }
             Value::Object(table)
         };
-        let kinds: Vec<Value> = kinds.into_iter().map(of_kind).collect();
-        json!({ "type": "object", "oneOf": kinds })
+        let tables: Vec<Value> = kinds.iter().copied().filter(base).map(of_kind).collect();
+        json!({ "type": "object", "oneOf": tables })
     }
 
     fn table(&mut self, section: Section, kind: &str) -> Map<String, Value> {
@@ -82,12 +92,12 @@ impl Definitions {
 
     fn key(&mut self, key: &Key) -> Value {
         let mut schema = match key.shape {
-            Shape::Derived(form, word) => any_of(vec![json!({ "const": word }), value(form)]),
+            Shape::Derived(form, word) => any_of(&[json!({ "const": word }), value(form)]),
             Shape::OptionalTable(section) => {
-                any_of(vec![json!({ "const": "none" }), self.reference(section)])
+                any_of(&[json!({ "const": "none" }), self.reference(section)])
             }
             Shape::Profile(names) => json!({ "enum": names }),
-            Shape::Selection(words) => any_of(vec![
+            Shape::Selection(words) => any_of(&[
                 json!({ "enum": words }),
                 json!({ "type": ["string", "integer"] }),
                 json!({ "type": "array", "items": { "type": ["string", "integer"] } }),
@@ -96,7 +106,7 @@ impl Definitions {
             // Beside a reference, other words are taken apart by some editors: `allOf` keeps both.
             Shape::Table(section, []) => json!({ "allOf": [self.reference(section)] }),
             Shape::Table(section, words) => {
-                any_of(vec![json!({ "enum": words }), self.reference(section)])
+                any_of(&[json!({ "enum": words }), self.reference(section)])
             }
             Shape::Tables(section) => json!({ "type": "array", "items": self.reference(section) }),
         };
@@ -110,7 +120,7 @@ impl Definitions {
     }
 }
 
-fn any_of(choices: Vec<Value>) -> Value {
+fn any_of(choices: &[Value]) -> Value {
     json!({ "anyOf": choices })
 }
 
@@ -119,43 +129,62 @@ fn json_of(toml: &str) -> Option<Value> {
     serde_json::from_str(toml).ok()
 }
 
+/// The quantities that many keys refer to.
+const QUANTITIES: &[(&str, Form)] = &[
+    ("bytes_value", Form::Bytes),
+    ("rate_value", Form::Rate),
+    ("ratio_value", Form::Ratio),
+    ("size_value", Form::Size),
+    ("time_value", Form::Span),
+];
+
 /// A value of a setting.
 fn value(form: Form) -> Value {
-    let quantity = |units: &str| {
-        let pattern = format!("^ *[0-9][0-9_]*(\\.[0-9_]+)? *({units}) *$");
-        json!({ "type": "string", "pattern": pattern })
-    };
+    if let Some((name, _)) = QUANTITIES.iter().find(|(_, known)| *known == form) {
+        return json!({ "$ref": format!("#/$defs/{name}") });
+    }
     match form {
         Form::Bool => json!({ "type": "boolean" }),
-        Form::Bytes => quantity(BYTES),
         Form::Choice(choices) => {
-            let word = |choice: &tidegate_units::Choice| json!({ "const": choice.name, "description": tidy(choice.doc) });
+            let word =
+                |choice: &Choice| json!({ "const": choice.name, "description": tidy(choice.doc) });
             json!({ "oneOf": choices.iter().map(word).collect::<Vec<_>>() })
         }
         Form::List(item) => {
             let item = value(*item);
             let list = json!({ "type": "array", "items": item });
-            any_of(vec![list, item, json!({ "type": "string" })])
+            any_of(&[list, item, json!({ "type": "string" })])
         }
         Form::Number(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
-        Form::Optional(inner) => any_of(vec![json!({ "const": "none" }), value(*inner)]),
-        Form::Rate => quantity("[TGMKk]?bps|[TGMKk]?b/s"),
-        Form::Ratio => {
+        Form::Optional(inner) => any_of(&[json!({ "const": "none" }), value(*inner)]),
+        Form::Text("") => json!({ "type": "string" }),
+        Form::Text(accepted) => json!({
+            "type": ["string", "integer", "array"],
+            "items": { "type": ["string", "integer"] },
+            "$comment": accepted,
+        }),
+        // The rest are quantities.
+        other => quantity(other),
+    }
+}
+
+/// A number with a unit, or a ratio.
+fn quantity(form: Form) -> Value {
+    let with_unit = |units: &str| {
+        let pattern = format!("^ *[0-9][0-9_]*(\\.[0-9_]+)? *({units}) *$");
+        json!({ "type": "string", "pattern": pattern })
+    };
+    match form {
+        Form::Bytes => with_unit(BYTES),
+        Form::Rate => with_unit("[TGMKk]?bps|[TGMKk]?b/s"),
+        Form::Size => with_unit(&format!("{BYTES}|pkts?")),
+        Form::Span => with_unit("ps|ns|us|µs|μs|ms|s"),
+        _ => {
             let pattern = "^ *[0-9][0-9_]*((\\.[0-9_]+)? *%?| */ *[0-9]+) *$";
-            any_of(vec![
+            any_of(&[
                 json!({ "type": "number", "minimum": 0 }),
                 json!({ "type": "string", "pattern": pattern }),
             ])
-        }
-        Form::Size => quantity(&format!("{BYTES}|pkts?")),
-        Form::Span => quantity("ps|ns|us|µs|μs|ms|s"),
-        Form::Text(accepted) => {
-            let items = json!({ "type": ["string", "integer"] });
-            json!({
-                "type": ["string", "integer", "array"],
-                "items": items,
-                "$comment": accepted,
-            })
         }
     }
 }

@@ -40,107 +40,155 @@ fn check(schema: &Value, value: &Value, root: &Value) -> Result<(), String> {
         .as_object()
         .ok_or_else(|| format!("{schema} is no schema"))?;
     for (word, rule) in words {
-        let wrong = |what: &str| Err(format!("{value} {what} {rule}"));
-        let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
-        let fits = |schema: &Value| check(schema, value, root).is_ok();
-        match word.as_str() {
-            "$schema" | "$defs" | "$comment" | "title" | "description" | "default" => {}
-            "$ref" => {
-                let path = rule.as_str().unwrap().trim_start_matches('#');
-                let found = root
-                    .pointer(path)
-                    .ok_or_else(|| format!("{rule} is nowhere"))?;
-                check(found, value, root)?;
-            }
-            "const" if rule != value => return wrong("is not"),
-            "enum" if !all(rule).contains(value) => return wrong("is none of"),
-            "const" | "enum" => {}
-            "allOf" => all(rule)
-                .iter()
-                .try_for_each(|rule| check(rule, value, root))?,
-            "anyOf" if !all(rule).iter().any(fits) => return wrong("fits none of"),
-            "anyOf" => {}
-            "oneOf" => {
-                let choices = all(rule);
-                if choices.iter().filter(|rule| fits(rule)).count() != 1 {
-                    let why: Vec<_> = choices
-                        .iter()
-                        .filter_map(|rule| check(rule, value, root).err())
-                        .collect();
-                    return Err(format!("{value} does not fit one: {why:?}"));
-                }
-            }
-            "not" if fits(rule) => return wrong("fits"),
-            "not" => {}
-            "type" => {
-                let kind = match value {
-                    Value::Array(_) => "array",
-                    Value::Bool(_) => "boolean",
-                    Value::Null => "null",
-                    Value::Number(number) if number.is_f64() => "number",
-                    Value::Number(_) => "integer",
-                    Value::Object(_) => "object",
-                    Value::String(_) => "string",
-                };
-                let is = |name: &Value| name == kind || (name == "number" && kind == "integer");
-                if !is(rule) && !all(rule).iter().any(is) {
-                    return wrong("is not of the type");
-                }
-            }
-            "pattern" => {
-                let pattern =
-                    Regex::new(rule.as_str().unwrap()).map_err(|error| error.to_string())?;
-                if value.as_str().is_some_and(|text| !pattern.is_match(text)) {
-                    return wrong("is not like");
-                }
-            }
-            "minimum" if value.as_f64() < rule.as_f64() => return wrong("is below"),
-            "maximum"
-                if value
-                    .as_f64()
-                    .is_some_and(|value| value > rule.as_f64().unwrap()) =>
-            {
-                return wrong("is above");
-            }
-            "minItems" if value.as_array().is_some_and(Vec::is_empty) => {
-                return wrong("is shorter than");
-            }
-            "minimum" | "maximum" | "minItems" => {}
-            "items" => {
-                let items = value.as_array().into_iter().flatten();
-                items
-                    .into_iter()
-                    .try_for_each(|item| check(rule, item, root))?;
-            }
-            "required" => {
-                let given = |name: &Value| value.get(name.as_str().unwrap()).is_some();
-                if value.is_object() && !all(rule).iter().all(given) {
-                    return wrong("lacks one of");
-                }
-            }
-            "properties" => {
-                let rules = rule.as_object().ok_or("properties are an object")?;
-                for (name, rule) in rules {
-                    if let Some(value) = value.get(name) {
-                        check(rule, value, root).map_err(|why| format!("{name}: {why}"))?;
-                    }
-                }
-            }
-            "additionalProperties" => {
-                let known = words.get("properties").and_then(Value::as_object);
-                let others = value.as_object().into_iter().flatten();
-                for (name, value) in others {
-                    match rule {
-                        _ if known.is_some_and(|known| known.contains_key(name)) => {}
-                        Value::Bool(false) => return Err(format!("`{name}` is unknown")),
-                        rule => check(rule, value, root).map_err(|why| format!("{name}: {why}"))?,
-                    }
-                }
-            }
-            other => return Err(format!("`{other}` is no word of a schema")),
+        let known = check_choice(word, rule, value, root)?
+            || check_size(word, rule, value)?
+            || check_parts(word, rule, value, words, root)?;
+        let says_nothing = [
+            "$schema",
+            "$defs",
+            "$comment",
+            "title",
+            "description",
+            "default",
+        ];
+        if !known && !says_nothing.contains(&word.as_str()) {
+            return Err(format!("`{word}` is no word of a schema"));
         }
     }
     Ok(())
+}
+
+fn list(rule: &Value) -> &[Value] {
+    rule.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn hold(condition: bool, value: &Value, what: &str, rule: &Value) -> Result<bool, String> {
+    if condition {
+        Ok(true)
+    } else {
+        Err(format!("{value} {what} {rule}"))
+    }
+}
+
+/// Words that choose among schemas or values; whether it is one of them.
+fn check_choice(word: &str, rule: &Value, value: &Value, root: &Value) -> Result<bool, String> {
+    let fits = |schema: &&Value| check(schema, value, root).is_ok();
+    match word {
+        "$ref" => {
+            let path = rule.as_str().unwrap().trim_start_matches('#');
+            let found = root.pointer(path);
+            check(
+                found.ok_or_else(|| format!("{rule} is nowhere"))?,
+                value,
+                root,
+            )
+            .map(|()| true)
+        }
+        "const" => hold(rule == value, value, "is not", rule),
+        "enum" => hold(list(rule).contains(value), value, "is none of", rule),
+        "allOf" => {
+            let mut rules = list(rule).iter();
+            rules
+                .try_for_each(|rule| check(rule, value, root))
+                .map(|()| true)
+        }
+        "anyOf" => hold(
+            list(rule).iter().any(|rule| fits(&rule)),
+            value,
+            "fits none of",
+            rule,
+        ),
+        "oneOf" => {
+            let fitting = list(rule).iter().filter(fits).count();
+            hold(fitting == 1, value, "does not fit exactly one of", rule)
+        }
+        "not" => hold(!fits(&rule), value, "fits", rule),
+        _ => Ok(false),
+    }
+}
+
+/// Words about a value alone.
+fn check_size(word: &str, rule: &Value, value: &Value) -> Result<bool, String> {
+    match word {
+        "type" => {
+            let kind = match value {
+                Value::Array(_) => "array",
+                Value::Bool(_) => "boolean",
+                Value::Null => "null",
+                Value::Number(number) if number.is_f64() => "number",
+                Value::Number(_) => "integer",
+                Value::Object(_) => "object",
+                Value::String(_) => "string",
+            };
+            let is = |name: &Value| name == kind || (name == "number" && kind == "integer");
+            let fits = is(rule) || list(rule).iter().any(is);
+            hold(fits, value, "is not of the type", rule)
+        }
+        "pattern" => {
+            let pattern = Regex::new(rule.as_str().unwrap()).map_err(|error| error.to_string())?;
+            let fits = value.as_str().is_none_or(|text| pattern.is_match(text));
+            hold(fits, value, "is not like", rule)
+        }
+        "minimum" | "maximum" => {
+            let bound = rule.as_f64().unwrap();
+            let fits = value.as_f64().is_none_or(|value| match word {
+                "minimum" => value >= bound,
+                _ => value <= bound,
+            });
+            hold(fits, value, "is beyond", rule)
+        }
+        "minItems" => {
+            let least = rule.as_u64().unwrap();
+            let fits = value
+                .as_array()
+                .is_none_or(|items| items.len() as u64 >= least);
+            hold(fits, value, "is shorter than", rule)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Words about the parts of a value.
+fn check_parts(
+    word: &str,
+    rule: &Value,
+    value: &Value,
+    words: &Map<String, Value>,
+    root: &Value,
+) -> Result<bool, String> {
+    let named = |name: &str, why: String| format!("{name}: {why}");
+    match word {
+        "items" => {
+            list(value)
+                .iter()
+                .try_for_each(|item| check(rule, item, root))?;
+        }
+        "required" => {
+            let given = |name: &Value| value.get(name.as_str().unwrap()).is_some();
+            let fits = !value.is_object() || list(rule).iter().all(given);
+            hold(fits, value, "lacks one of", rule)?;
+        }
+        "properties" => {
+            for (name, rule) in rule.as_object().ok_or("properties are an object")? {
+                if let Some(value) = value.get(name) {
+                    check(rule, value, root).map_err(|why| named(name, why))?;
+                }
+            }
+        }
+        "additionalProperties" => {
+            let known = words.get("properties").and_then(Value::as_object);
+            let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+            let others = value.as_object().into_iter().flatten();
+            for (name, value) in others.filter(|(name, _)| !is_known(name)) {
+                match rule {
+                    Value::Bool(false) => return Err(format!("`{name}` is unknown")),
+                    rule => check(rule, value, root).map_err(|why| named(name, why))?,
+                }
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// Every schema inside a schema, by way of the words that hold some.
