@@ -172,7 +172,7 @@ setting_by_text!(Bytes, Rate, Ratio, Size, Span);
 macro_rules! setting_by_number {
     ($($kind:ty: $most:literal),*) => {$(
         impl Setting for $kind {
-            const FORM: Form = Form::Number($most);
+            const FORM: Form = Form::Number(Self::MAX as u64);
 
             fn read(text: &str) -> Result<Self, ParseError> {
                 let accepted = concat!("a whole number from 0 to ", $most);

@@ -6,17 +6,18 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{self, HostDelay, Ports, Setup, Stack, Stop};
-use tidegate_sim::workload::{self, Drain, LoadOn, Planned, Source, Window, Wrong};
+use tidegate_sim::workload::{self, Drain, List, LoadOn, Planned, Source, Window, Wrong};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
 use tidegate_units::{ConfigError, Rate, Ratio, Settings, Time};
 
-use super::describe::{Dcqcn, Described, Follows, Marking, Switch, Tcp, Traffic, Transport};
+use super::describe::{Dcqcn, Described, Marking, Switch, Tcp, Transport};
 use super::limits::Limits;
 use super::problem::Problem;
 use super::reader::Spots;
 use super::select;
+use super::traffic::{Follows, Traffic};
 
 /// A run that is ready to go.
 #[derive(Clone, Debug)]
@@ -65,6 +66,11 @@ impl Described {
             return Err(Problem::new("the scenario sends nothing")
                 .at(&self.root.whole)
                 .help("add a source of flows, such as [[traffic]] with kind = \"poisson\""));
+        }
+        if plan.is_empty() && self.window.item.end.is_none() {
+            return Err(Problem::new("probes alone do not end a run")
+                .at(self.window.spots.place("end"))
+                .help("set a time: [measure] with end = \"10ms\""));
         }
         let flows: Vec<Flow> = plan.iter().map(|planned| planned.flow).collect();
         let window = self.window.item.clone();
@@ -142,6 +148,9 @@ impl Described {
         let mut sources = Vec::new();
         for traffic in &self.traffic {
             let mut source = traffic.source.clone();
+            if let Some(text) = &traffic.list {
+                source.item = Source::List(List::clone(&text.list));
+            }
             if let Source::Poisson(config) = &mut source.item {
                 if traffic.link == Follows::Topology {
                     config.link = common_rate(network, traffic)?;
@@ -270,6 +279,18 @@ impl Described {
         wrong(&error.wrong, spots.unwrap_or(&self.root))
     }
 
+    /// Pauses need hosts that can be paused, and that send none.
+    fn pause_problem(&self) -> Problem {
+        match &self.nic {
+            None => Problem::new("lossless switches need hosts that they can pause")
+                .at(self.switch.buffer.spots.place("kind"))
+                .help("add [nic]: ideal hosts have no ports"),
+            Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
+                .at(nic.buffer.spots.place("kind"))
+                .help("any other buffer, such as { kind = \"unlimited\" }"),
+        }
+    }
+
     /// What a check of the whole set-up refuses, at the section that it is about.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
         let ConfigError::OutOfRange { field, .. } = error else {
@@ -277,7 +298,7 @@ impl Described {
         };
         match *field {
             "mss" | "accounting" => transport_spots(&self.transports[0]).problem(error),
-            "nic" => self.switch.buffer.spots.problem(error),
+            "nic" => self.pause_problem(),
             "stalled" | "stop" => self.window.spots.problem(error),
             field if field.starts_with("observe.") => self.observe.spots.problem(error),
             _ => self.root.problem(error),

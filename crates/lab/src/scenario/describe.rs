@@ -1,22 +1,19 @@
 //! From the tree of a scenario to typed settings: everything but what needs the network.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{Accounting, HostDelay, Opening};
-use tidegate_sim::workload::{self, Distribution, List, Sizes, Source, probe};
+use tidegate_sim::workload::{self, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{Setting, Settings, Span, Time};
 
-use super::document::{Node, Table, Value, folder};
-use super::layout::{self, FABRIC, HOSTS, LINE, Section};
+use super::document::{Node, Table, Value};
+use super::layout::{self, LINE, Section};
 use super::problem::{Place, Problem};
-use super::reader::{Located, Reader, Spots, setting_text, suggest};
+use super::reader::{Located, Reader, Spots, suggest};
+use super::traffic::{Files, Traffic, source};
 
 /// One run without its seed, as typed settings.
 #[derive(Clone, Debug)]
@@ -57,7 +54,7 @@ pub(crate) struct Switch {
 /// A marking scheme, or two at once.
 #[derive(Clone, Debug)]
 pub(crate) enum Marking {
-    One(Located<mark::Config>),
+    One(Box<Located<mark::Config>>),
     Or(Box<(Self, Self)>),
 }
 
@@ -90,30 +87,6 @@ pub(crate) struct Receiver {
     pub(crate) rule: Option<Located<window::Config>>,
 }
 
-/// A source of flows.
-#[derive(Clone, Debug)]
-pub(crate) struct Traffic {
-    pub(crate) source: Located<Source>,
-    /// Whether `link` and `oversubscription` follow the topology.
-    pub(crate) link: Follows,
-    pub(crate) oversubscription: Follows,
-    /// The text of a list, and its file.
-    pub(crate) list: Option<ListText>,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Follows {
-    Itself,
-    Topology,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct ListText {
-    pub(crate) text: Arc<str>,
-    pub(crate) group: u8,
-}
-
 /// What is to be observed, by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Observe {
@@ -138,42 +111,6 @@ pub(crate) struct Series {
 
 /// Words, names and numbers, each with its place.
 pub(crate) type Selection = Vec<(String, Place)>;
-
-/// The files that a scenario refers to, each read once.
-#[derive(Debug, Default)]
-pub(crate) struct Files {
-    texts: BTreeMap<PathBuf, Arc<str>>,
-}
-
-/// The longest file that is read: about a million flows.
-const LONGEST: u64 = 64 << 20;
-
-impl Files {
-    /// The text of the file that `node` names, relative to the file that it stands in.
-    fn read(&mut self, name: &str, place: &Place) -> Result<Arc<str>, Problem> {
-        let Some(folder) = folder(place) else {
-            let message = format!("the file `{name}` cannot be read from here");
-            let help = "only a scenario in a file of its own can name other files";
-            return Err(Problem::new(message).at(place).help(help));
-        };
-        let path = folder.join(name);
-        if let Some(text) = self.texts.get(&path) {
-            return Ok(Arc::clone(text));
-        }
-        let refused = |why: String| {
-            let message = format!("`{}` cannot be read: {why}", path.display());
-            Problem::new(message).at(place)
-        };
-        let length = std::fs::metadata(&path).map_err(|error| refused(error.to_string()))?;
-        if length.len() > LONGEST {
-            return Err(refused(format!("it is longer than {LONGEST} bytes")));
-        }
-        let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
-        let text: Arc<str> = text.into();
-        self.texts.insert(path, Arc::clone(&text));
-        Ok(text)
-    }
-}
 
 /// Reads the whole tree.
 pub(crate) fn describe(
@@ -288,7 +225,8 @@ pub(crate) fn is_file_safe(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(fits) && !name.starts_with(['.', '-'])
 }
 
-fn text(reader: &Reader<'_>, key: &str) -> Result<Option<String>, Problem> {
+/// The text of a key that takes any.
+pub(super) fn text(reader: &Reader<'_>, key: &str) -> Result<Option<String>, Problem> {
     match reader.get(key).map(|node| (&node.value, node)) {
         None => Ok(None),
         Some((Value::Text(text), _)) => Ok(Some(text.clone())),
@@ -352,10 +290,10 @@ fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking, Problem> {
     }
     let mut item = mark::Config::named(reader.kind()).expect("the kind is one of the names");
     reader.fill(&mut item)?;
-    Ok(Marking::One(Located {
+    Ok(Marking::One(Box::new(Located {
         item,
         spots: reader.spots().clone(),
-    }))
+    })))
 }
 
 type Buffers = (Located<buffer::Config>, Option<Located<buffer::Config>>);
@@ -480,111 +418,6 @@ fn tagging(node: &Node) -> Result<Located<pias::Config>, Problem> {
     Ok(Located {
         item,
         spots: reader.spots().clone(),
-    })
-}
-
-fn source(node: &Node, files: &mut Files) -> Result<Traffic, Problem> {
-    let reader = Reader::new(node, Section::Traffic, None)?;
-    if reader.kind() == "list" {
-        return list(&reader, files);
-    }
-    let mut item = Source::named(reader.kind()).expect("the kind is one of the names");
-    let follows = |key: &str, word: &str| match reader.get(key) {
-        Some(node) if node.scalar().as_deref() != Some(word) => Follows::Itself,
-        _ => Follows::Topology,
-    };
-    let (link, oversubscription) = match item {
-        Source::Poisson(_) => (follows("link", HOSTS), follows("oversubscription", FABRIC)),
-        _ => (Follows::Itself, Follows::Itself),
-    };
-    for field in item.fields() {
-        let Some(node) = reader.get(field.name) else {
-            continue;
-        };
-        let derived = match field.name {
-            "link" => link,
-            "oversubscription" => oversubscription,
-            _ => Follows::Itself,
-        };
-        if derived == Follows::Topology {
-            continue;
-        }
-        let text = match field.name {
-            "sizes" => sizes_text(node, files)?,
-            name => setting_text(name, field.form, node)?,
-        };
-        reader.set(&mut item, field.name, &text, node)?;
-    }
-    Ok(Traffic {
-        source: Located {
-            item,
-            spots: reader.spots().clone(),
-        },
-        link,
-        oversubscription,
-        list: None,
-    })
-}
-
-/// The text of sizes, with tables in files written out.
-fn sizes_text(node: &Node, files: &mut Files) -> Result<String, Problem> {
-    let items = match &node.value {
-        Value::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(node),
-    };
-    let mut texts = Vec::new();
-    for item in items {
-        let text = setting_text("sizes", Sizes::FORM, item)?;
-        let Some(name) = text.strip_prefix("file:") else {
-            texts.push(text);
-            continue;
-        };
-        let name = name.trim();
-        let table = Distribution::parse(&files.read(name, &item.place)?)
-            .map_err(|error| Problem::new(format!("`{name}`, {error}")).at(&item.place))?;
-        texts.push(Sizes::Own(table).write());
-    }
-    Ok(texts.join(", "))
-}
-
-fn list(reader: &Reader<'_>, files: &mut Files) -> Result<Traffic, Problem> {
-    let (file, lines) = (text(reader, "file")?, text(reader, "flows")?);
-    let (name, text) = match (file, lines) {
-        (Some(file), None) => {
-            let text = files.read(&file, reader.spots().place("file"))?;
-            (Some(file), text)
-        }
-        (None, Some(lines)) => (None, lines.into()),
-        (None, None) => {
-            return Err(Problem::new("the list has no flows")
-                .at(reader.spots().place("kind"))
-                .help("name a CSV file: file = \"flows.csv\""));
-        }
-        (Some(_), Some(_)) => {
-            return Err(Problem::new("`file` and `flows` are both given")
-                .at(reader.spots().place("flows"))
-                .help("leave one of them out"));
-        }
-    };
-    let place = reader
-        .spots()
-        .place(if name.is_some() { "file" } else { "flows" });
-    let mut list = List::parse(&text).map_err(|error| {
-        let name = name.as_deref().unwrap_or("flows");
-        Problem::new(format!("`{name}`, {error}")).at(place)
-    })?;
-    let group: u8 = reader.read("group")?;
-    for entry in &mut list.entries {
-        entry.flow.group = group;
-    }
-    Ok(Traffic {
-        source: Located {
-            item: Source::List(list),
-            spots: reader.spots().clone(),
-        },
-        link: Follows::Itself,
-        oversubscription: Follows::Itself,
-        list: Some(ListText { text, group }),
     })
 }
 

@@ -134,14 +134,11 @@ impl Limits {
     }
 
     pub(super) fn too_many_flows(&self, flows: u64) -> Problem {
-        let found = if flows > self.flows + 1 {
-            format!("{flows} flows are")
+        let most = self.flows;
+        Problem::new(if flows > most + 1 {
+            format!("{flows} flows are more than the {most} allowed in a run")
         } else {
-            "this is".to_owned()
-        };
-        Problem::new(format!(
-            "{found} more than the {} flows allowed in a run",
-            self.flows
-        ))
+            format!("the sources make more than {most} flows, the most of a run")
+        })
     }
 }

@@ -31,6 +31,7 @@
 mod build;
 mod describe;
 mod document;
+pub mod fuzz;
 pub(crate) mod layout;
 mod limits;
 mod problem;
@@ -38,6 +39,7 @@ mod range;
 mod reader;
 mod select;
 mod sweep;
+mod traffic;
 mod write;
 
 pub use build::Built;
@@ -50,11 +52,12 @@ use std::sync::Arc;
 
 use tidegate_report::record::Setting;
 
-use describe::{Described, Files};
+use describe::Described;
 use document::{Entry, Node, Overlay, Step, Table, Value};
 use layout::Section;
 use problem::{Place, Source};
 use sweep::Axis;
+use traffic::Files;
 
 /// A scenario that was read and is well-formed: every key is known and every value can be read, at
 /// every point of its sweep.
@@ -185,7 +188,10 @@ impl Scenario {
                 for (path, node) in choices.iter().flat_map(|choice| &choice.sets) {
                     table.assign(path, node, &Section::selects)?;
                 }
-                describe::describe(&table, &top, &mut files)?
+                let described = describe::describe(&table, &top, &mut files);
+                let label = |choice: &&sweep::Choice| choice.label.clone();
+                let labels: Vec<String> = choices.iter().map(label).collect();
+                described.map_err(|problem| at_point(problem, &labels.join(", ")))?
             };
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
             let sets = choices.iter().flat_map(|choice| &choice.sets);
@@ -237,18 +243,12 @@ impl Scenario {
             point
                 .described
                 .build(*seed, &self.limits)
-                .map_err(|problem| self.within(point, problem))?;
+                .map_err(|problem| match self.axes.len() {
+                    0 => problem,
+                    _ => at_point(problem, &point.label),
+                })?;
         }
         Ok(runs)
-    }
-
-    /// Says at which point of a sweep something is wrong.
-    fn within(&self, point: &Point, problem: Problem) -> Problem {
-        if self.axes.is_empty() {
-            problem
-        } else {
-            problem.note(&format!("at the point `{}`", point.label))
-        }
     }
 
     fn experiment(
@@ -302,6 +302,11 @@ impl Experiment {
     pub fn overrides(&self) -> Vec<String> {
         self.overrides.clone()
     }
+}
+
+/// Says at which point of a sweep something is wrong.
+fn at_point(problem: Problem, label: &str) -> Problem {
+    problem.note(&format!("at the point `{label}`"))
 }
 
 /// Reads a file, laid over those that it includes.
@@ -443,6 +448,12 @@ fn override_text(path: &[Step], node: &Node) -> String {
         _ => node.toml(),
     };
     format!("{}={value}", keys.join("."))
+}
+
+/// Scenarios that the tests of this crate read.
+#[cfg(test)]
+pub(crate) fn examples() -> impl Iterator<Item = (&'static str, &'static str)> {
+    tests::FILES.into_iter()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub(crate) struct Located<T> {
 /// Where the settings of a table were written.
 #[derive(Clone, Debug)]
 pub(crate) struct Spots {
+    section: Section,
     /// The table.
     pub(crate) whole: Place,
     /// The kind and the profile, as they hold.
@@ -47,7 +48,22 @@ impl Spots {
                 allowed,
             } => {
                 let last = field.rsplit('.').next().unwrap_or(field);
-                Problem::new(format!("`{field}` is {value}, which is out of range"))
+                let is_key = self.section.names(&self.kind).contains(&last);
+                let message = match (is_key, self.names(last)) {
+                    (true, false) if value == "none" => format!("`{field}` is needed here"),
+                    (true, false) => {
+                        format!("`{field}` is {value} by default, which is out of range")
+                    }
+                    // What a part reads of its surroundings is no key of its own.
+                    (false, _) if !self.kind.is_empty() => {
+                        format!(
+                            "`{field}` is {value}, which does not go with `{}`",
+                            self.kind
+                        )
+                    }
+                    _ => format!("`{field}` is {value}, which is out of range"),
+                };
+                Problem::new(message)
                     .at(self.place(last))
                     .help(format!("allowed: {allowed}"))
             }
@@ -61,12 +77,25 @@ impl Spots {
 
 /// A value that its setting cannot read.
 fn unreadable(key: &str, error: &str) -> Problem {
+    // The quantities of all settings begin at zero.
+    let is_negative = error
+        .strip_prefix("`-")
+        .is_some_and(|rest| rest.starts_with(is_digit));
+    let error = &if is_negative {
+        error.replacen("cannot be read", "is negative", 1)
+    } else {
+        error.to_owned()
+    };
     match error.split_once("; accepted: ") {
         Some((what, accepted)) => {
             Problem::new(format!("`{key}`: {what}")).help(format!("accepted: {accepted}"))
         }
         None => Problem::new(format!("`{key}`: {error}")),
     }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// A table that is read key by key.
@@ -99,6 +128,7 @@ impl<'a> Reader<'a> {
             table,
             section,
             spots: Spots {
+                section,
                 whole: node.place.clone(),
                 kind: String::new(),
                 profile: None,
@@ -156,14 +186,7 @@ impl<'a> Reader<'a> {
 
     /// Refuses keys that the table does not have.
     fn check_names(&self) -> Result<(), Problem> {
-        let keys = self.section.keys(&self.spots.kind);
-        let mut names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-        if self.section.kinds().is_some() {
-            names.push("kind");
-        }
-        if self.section == Section::Root {
-            names.push("sweep");
-        }
+        let names = self.section.names(&self.spots.kind);
         let mut entries = self.table.entries().iter();
         match entries.find(|entry| !names.contains(&entry.key.as_str())) {
             None => Ok(()),
@@ -180,12 +203,7 @@ impl<'a> Reader<'a> {
         let problem = Problem::new(message).at(&entry.place);
         // A key of another kind was probably left behind.
         let others = self.section.kinds().unwrap_or_default();
-        let knows = |kind: &&&str| {
-            self.section
-                .keys(kind)
-                .iter()
-                .any(|key| key.name == entry.key)
-        };
+        let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
         match (
             nearest(&entry.key, names.iter().copied()),
             others.iter().find(knows),
@@ -204,8 +222,20 @@ impl<'a> Reader<'a> {
         for field in part.fields() {
             if let Some(node) = self.table.get(field.name) {
                 let text = setting_text(field.name, field.form, node)?;
-                self.set(part, field.name, &text, node)?;
+                let set = self.set(part, field.name, &text, node);
+                set.or_else(|problem| self.blame_item(part, field.name, node).and(Err(problem)))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Finds the item of a list that cannot be read alone.
+    fn blame_item(&self, part: &mut dyn Part, field: &str, node: &Node) -> Result<(), Problem> {
+        let Value::List(items) = &node.value else {
+            return Ok(());
+        };
+        for item in items {
+            self.set(part, field, &item.scalar().unwrap_or_default(), item)?;
         }
         Ok(())
     }
@@ -239,7 +269,7 @@ impl<'a> Reader<'a> {
         if let Some(value) = from_file {
             return Ok(value);
         }
-        let keys = self.section.keys(&self.spots.kind);
+        let keys = self.section.own_keys(&self.spots.kind);
         let default = keys
             .iter()
             .find(|known| known.name == key)

@@ -40,6 +40,11 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     };
     let mut axes = Vec::new();
     collect(&mut Vec::new(), table, limits, &mut axes)?;
+    for (number, axis) in axes.iter().enumerate() {
+        if axes[..number].iter().any(|before| before.key == axis.key) {
+            return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.place));
+        }
+    }
     // Axes whose last words are the same are told apart by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
     for (number, axis) in axes.iter_mut().enumerate() {
@@ -63,7 +68,7 @@ fn collect(
         above.push(entry.key.clone());
         match &entry.node.value {
             // `traffic.0.load` without quotes is three tables.
-            Value::Table(below) if below.get("from").is_none() => {
+            Value::Table(below) if !is_range(below) => {
                 collect(above, below, limits, axes)?;
             }
             _ => axes.push(axis(&above.join("."), entry, limits)?),
@@ -71,6 +76,12 @@ fn collect(
         above.pop();
     }
     Ok(())
+}
+
+/// Whether a table is a range. One of these keys with a list is an axis over a setting of that name.
+fn is_range(table: &Table) -> bool {
+    let scalar = |key| table.get(key).and_then(Node::scalar).is_some();
+    ["from", "to", "step"].into_iter().any(scalar)
 }
 
 fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
@@ -84,7 +95,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     }
     let path = steps(key, &entry.place.source, entry.place.span.clone())?;
     let first = path[0].name.as_str();
-    let keys = Section::Root.keys("");
+    let keys = Section::Root.own_keys("");
     let known: Vec<&str> = keys
         .iter()
         .map(|key| key.name)
@@ -92,6 +103,9 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
         .collect();
     let is_table = |node: &Node| matches!(node.value, Value::Table(_));
     let is_free = !known.contains(&first) && path.len() == 1 && values.iter().all(is_table);
+    if FIXED.contains(&first) {
+        return Err(fixed(&path[0]));
+    }
     if !known.contains(&first) && !is_free {
         let message = format!("`{key}` cannot be swept: there is no such key");
         return Err(Problem::new(message)
@@ -109,6 +123,12 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
         choices: values.iter().map(choice).collect::<Result<_, _>>()?,
         values,
     })
+}
+
+fn fixed(step: &Step) -> Problem {
+    Problem::new(format!("`{}` cannot be swept", step.name))
+        .at(&step.place)
+        .help("it is the same for all runs of a scenario")
 }
 
 /// The values of a list or a range.
@@ -196,8 +216,7 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
         if let Some(first) = path.first()
             && FIXED.contains(&first.name.as_str())
         {
-            let message = format!("`{}` cannot be swept", first.name);
-            return Err(Problem::new(message).at(&first.place));
+            return Err(fixed(first));
         }
     }
     Ok(Choice {

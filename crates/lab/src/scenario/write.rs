@@ -10,12 +10,13 @@ use tidegate_units::{Field, Rate, Setting, Time};
 use super::Scenario;
 use super::build::dcqcn_config;
 use super::describe::{
-    Dcqcn, Described, Follows, Marking, Observe, Selection, Series, Switch, Tcp, Traffic, Transport,
+    Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
 };
 use super::document::{Node, Value, key, quoted};
 use super::layout::{FABRIC, HOSTS, LINE, Part, toml_of};
 use super::reader::{Located, Spots};
 use super::sweep::Axis;
+use super::traffic::{Follows, Traffic};
 
 /// The text of a scenario.
 pub(super) fn scenario(scenario: &Scenario) -> String {

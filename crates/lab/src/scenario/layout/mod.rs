@@ -3,6 +3,14 @@
 //! Most keys are settings of the libraries and come from their field tables. What stands here is what
 //! only files have: the sections themselves, and keys that choose or join settings.
 
+mod doc;
+mod key;
+mod part;
+
+pub(crate) use doc::tidy;
+pub(crate) use key::{Key, Shape, toml_of};
+pub(crate) use part::Part;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{HostDelay, Opening, Stop};
@@ -10,68 +18,14 @@ use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{ConfigError, Field, Form, Rate, Setting, Settings, Span};
+use tidegate_units::{Form, Rate, Setting, Span};
 
-/// Parameters that can be set and read by name.
-pub(crate) trait Part {
-    fn fields(&self) -> &'static [Field];
-    fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError>;
-    fn value(&self, field: &str) -> Option<String>;
-}
-
-macro_rules! parts_by_name {
-    ($($kind:ty),*) => {$(
-        impl Part for $kind {
-            fn fields(&self) -> &'static [Field] {
-                self.fields()
-            }
-
-            fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                self.set(field, text)
-            }
-
-            fn value(&self, field: &str) -> Option<String> {
-                self.value(field)
-            }
-        }
-    )*};
-}
-
-parts_by_name!(
-    buffer::Config,
-    mark::Config,
-    sched::Config,
-    topology::Config,
-    window::Config,
-    workload::Source
-);
-
-macro_rules! parts_by_settings {
-    ($($kind:ty),*) => {$(
-        impl Part for $kind {
-            fn fields(&self) -> &'static [Field] {
-                <Self as Settings>::FIELDS
-            }
-
-            fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                Settings::set(self, field, text)
-            }
-
-            fn value(&self, field: &str) -> Option<String> {
-                Settings::value(self, field)
-            }
-        }
-    )*};
-}
-
-parts_by_settings!(
-    HostDelay,
-    dcqcn::Config,
-    pias::Config,
-    probe::Config,
-    tidegate_transport::Config,
-    workload::Window
-);
+use doc::{
+    ACCOUNTING, BUFFER, CONVENTION, ECMP, EGRESS, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
+    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
+    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
+};
+use key::{needed, number, optional_table, profile_key, selection, setting, table, text};
 
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,33 +53,6 @@ pub(crate) enum Section {
     Window,
 }
 
-/// A key of a table.
-#[derive(Clone, Debug)]
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) doc: String,
-    pub(crate) shape: Shape,
-    /// The value as TOML if the key is left out; `None` if it then stands for nothing, or is needed.
-    pub(crate) default: Option<String>,
-}
-
-/// What a key holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Shape {
-    /// A setting, or this word, which stands for what the lab finds out itself.
-    Derived(Form, &'static str),
-    /// The word `none`, or a table.
-    OptionalTable(Section),
-    /// Ports, links or flows: a word, a number, a name or a list of names and numbers.
-    Selection(&'static [&'static str]),
-    /// A setting.
-    Setting(Form),
-    /// A table, or one of these words.
-    Table(Section, &'static [&'static str]),
-    /// Tables, as `[[name]]`.
-    Tables(Section),
-}
-
 /// The words that stand for a way to count packets.
 pub(crate) const ACCOUNTINGS: &[&str] = &["ip", "ethernet"];
 
@@ -145,23 +72,43 @@ const FLOW_WORDS: &[&str] = &["all", "none"];
 const OF_ANY_TRANSPORT: &[&str] = &["accounting", "group", "host_delay", "opening", "tagging"];
 
 impl Section {
+    /// All of them, in the order of a file.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::Root,
+        Self::Topology,
+        Self::Switch,
+        Self::Marking,
+        Self::Scheduler,
+        Self::Buffer,
+        Self::Egress,
+        Self::Nic,
+        Self::Transport,
+        Self::Rule,
+        Self::Receiver,
+        Self::Accounting,
+        Self::Tagging,
+        Self::HostDelay,
+        Self::Group,
+        Self::Traffic,
+        Self::Probe,
+        Self::Measure,
+        Self::Observe,
+        Self::Window,
+        Self::Series,
+    ];
+
     /// The section of the table at a path, if there is one.
     pub(crate) fn at(path: &[impl AsRef<str>]) -> Option<Self> {
         let mut section = Self::Root;
         let mut steps = path.iter().map(AsRef::as_ref);
         while let Some(step) = steps.next() {
-            let kind = section.kinds().and_then(|kinds| kinds.first().copied());
-            let mut keys = section.keys(kind.unwrap_or_default());
-            // Tables of some kinds only.
-            match (section, step) {
-                (Self::Marking, "first" | "second") => continue,
-                (Self::Buffer, "egress") => {
-                    section = Self::Egress;
-                    continue;
-                }
-                (Self::Transport | Self::Group, _) => keys = section.keys("tcp"),
-                _ => {}
-            }
+            // The kind that has tables below it, where only one has.
+            let keys = section.own_keys(match section {
+                Self::Buffer => "pfc",
+                Self::Group | Self::Transport => "tcp",
+                Self::Marking => "or",
+                _ => "",
+            });
             section = match keys.iter().find(|key| key.name == step)?.shape {
                 Shape::Table(section, _) | Shape::OptionalTable(section) => section,
                 Shape::Tables(section) => {
@@ -308,7 +255,10 @@ impl Section {
             }
             keys.push(Key {
                 name: field.name,
-                doc: derived.map_or(doc.clone(), |(_, more)| format!("{doc} {more}")),
+                doc: match derived {
+                    Some((_, more)) => format!("{doc} {more}").into(),
+                    None => doc.into(),
+                },
                 shape: match derived {
                     Some((word, _)) => Shape::Derived(field.form, word),
                     None => Shape::Setting(field.form),
@@ -324,7 +274,26 @@ impl Section {
         keys
     }
 
-    fn own_keys(self, kind: &str) -> Vec<Key> {
+    /// The names of all keys of a kind, `kind` included.
+    pub(crate) fn names(self, kind: &str) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.own_keys(kind).iter().map(|key| key.name).collect();
+        if let Some(part) = self.part(kind, None) {
+            names.extend(part.fields().iter().map(|field| field.name));
+        }
+        if self.profiles(kind).is_some() {
+            names.push("profile");
+        }
+        if self.kinds().is_some() {
+            names.push("kind");
+        }
+        if self == Self::Root {
+            names.push("sweep");
+        }
+        names
+    }
+
+    /// The keys that only files have.
+    pub(crate) fn own_keys(self, kind: &str) -> Vec<Key> {
         match self {
             Self::Accounting => vec![
                 number("per_packet", PER_PACKET, 65_535, "40"),
@@ -340,11 +309,11 @@ impl Section {
                 table("second", "The other scheme.", Self::Marking),
             ],
             Self::Measure => vec![
-                choice::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
-                choice::<Span>("stalled", STALLED, &Stop::default().stalled),
+                setting::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
+                setting::<Span>("stalled", STALLED, &Stop::default().stalled),
             ],
             Self::Nic => vec![
-                choice::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
@@ -375,15 +344,15 @@ impl Section {
                 selection("flows", "Flows, by number, that are sampled.", FLOW_WORDS),
             ],
             Self::Switch => vec![
-                choice::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
-                choice::<Ecmp>("ecmp", ECMP, &Ecmp::PerNode),
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                setting::<Ecmp>("ecmp", ECMP, &Ecmp::PerNode),
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
             ],
             Self::Traffic if kind == "list" => vec![
-                needed("file", LIST_FILE, Form::Text("the name of a file")),
-                needed("flows", LIST_TEXT, Form::Text("lines of CSV")),
+                needed("file", LIST_FILE, ANY_TEXT),
+                needed("flows", LIST_TEXT, ANY_TEXT),
                 number(
                     "group",
                     "The group that results are told apart by.",
@@ -407,23 +376,19 @@ impl Section {
 }
 
 fn root_keys() -> Vec<Key> {
-    let with_doc = |name, doc: &str, shape| Key {
+    let with_doc = |name, doc: &'static str, shape| Key {
         name,
-        doc: doc.to_owned(),
+        doc: doc.into(),
         shape,
         default: None,
     };
     let table = |name, doc, section| with_doc(name, doc, Shape::Table(section, &[]));
     vec![
-        needed(
-            "name",
-            NAME,
-            Form::Text("letters, digits, `.`, `_` and `-`"),
-        ),
+        needed("name", NAME, ANY_TEXT),
         needed(
             "title",
             "What reports call it; the name if it is left out.",
-            Form::Text("text"),
+            ANY_TEXT,
         ),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
@@ -457,7 +422,7 @@ fn root_keys() -> Vec<Key> {
 fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
     let mut keys = Vec::new();
     if section == Section::Transport {
-        keys.push(choice::<Opening>("opening", OPENING, &Opening::Ready));
+        keys.push(setting::<Opening>("opening", OPENING, &Opening::Ready));
         keys.push(Key {
             name: "accounting",
             doc: ACCOUNTING.into(),
@@ -506,129 +471,7 @@ pub(crate) fn dcqcn(profile: &str, line: Rate) -> Option<dcqcn::Config> {
 /// The speed for which defaults that depend on one are shown.
 pub(crate) const LINE: Rate = Rate::from_gbps(10);
 
+/// Text of which the doc says all.
+const ANY_TEXT: Form = Form::Text("");
+
 const OPTIONAL_SPAN: Form = Form::Optional(&Form::Span);
-
-/// A doc comment as running text.
-pub(crate) fn tidy(doc: &str) -> String {
-    doc.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A setting's text as TOML.
-pub(crate) fn toml_of(form: Form, text: &str) -> String {
-    match form {
-        Form::Bool | Form::Number(_) => text.to_owned(),
-        Form::Optional(_) if text == "none" => "\"none\"".into(),
-        Form::Optional(inner) => toml_of(*inner, text),
-        Form::List(_) if text.is_empty() => "[]".into(),
-        Form::List(inner) => {
-            let items: Vec<String> = text
-                .split(',')
-                .map(|item| toml_of(*inner, item.trim()))
-                .collect();
-            format!("[{}]", items.join(", "))
-        }
-        _ => super::document::quoted(text),
-    }
-}
-
-fn table(name: &'static str, doc: &str, section: Section) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::Table(section, &[]),
-        default: None,
-    }
-}
-
-fn optional_table(name: &'static str, doc: &str, section: Section) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::OptionalTable(section),
-        default: Some("\"none\"".into()),
-    }
-}
-
-fn selection(name: &'static str, doc: &str, words: &'static [&'static str]) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::Selection(words),
-        default: Some("\"none\"".into()),
-    }
-}
-
-fn text(name: &'static str, doc: &str, form: Form, default: &str) -> Key {
-    Key {
-        default: Some(default.into()),
-        ..needed(name, doc, form)
-    }
-}
-
-fn needed(name: &'static str, doc: &str, form: Form) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::Setting(form),
-        default: None,
-    }
-}
-
-fn number(name: &'static str, doc: &str, most: u64, default: &str) -> Key {
-    text(name, doc, Form::Number(most), default)
-}
-
-fn choice<T: Setting>(name: &'static str, doc: &str, default: &T) -> Key {
-    text(name, doc, T::FORM, &toml_of(T::FORM, &default.write()))
-}
-
-fn profile_key(names: &'static [&'static str], default: Option<&'static str>) -> Key {
-    Key {
-        name: "profile",
-        doc: format!(
-            "A published set of settings, which the others then change: {}.",
-            names.join(", ")
-        ),
-        shape: Shape::Setting(Form::Text("the name of a published set")),
-        default: default.map(super::document::quoted),
-    }
-}
-
-const ACCOUNTING: &str = "How many bytes a packet has in queues and on wires: `ip` (40 bytes of \
-    headers), `ethernet` (with preamble and gap: 78 bytes, at least 84), or a table of numbers.";
-const BUFFER: &str = "Which packets are stored: one buffer for the whole node.";
-const CONVENTION: &str = "What counts as small and large, when a flow is complete, and what a \
-    percentile is.";
-const ECMP: &str = "How switches choose among ways of equal length.";
-const EGRESS: &str = "A buffer behind the ingress accounting, which may drop; `none` for no limit.";
-const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
-const FLOWS: &str = "Flows, by number, whose goodput is measured.";
-const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
-    the second; flows of a higher group the last.";
-const HOSTS_DOC: &str = "`hosts` is the speed of the hosts' cables of this topology.";
-const LEAST: &str = "A shorter packet counts as this long.";
-const LIMIT: &str = "The most samples: when there would be one more, every second one is forgotten \
-    and the interval doubles.";
-const LINKS: &str = "Links whose load is measured, as `ports`.";
-const LIST_FILE: &str = "A CSV file of flows, `id,start_s,src,dst,bytes`, beside the scenario.";
-const LIST_TEXT: &str = "The same lines in the scenario itself, instead of `file`.";
-const MARKING: &str = "Which packets are marked.";
-const NAME: &str = "The name in file names; that of the file if it is left out.";
-const NIC: &str = "The ports of hosts; `none` for ideal ones, first in, first out without a limit.";
-const NON_ECT: &str = "What happens to packets that cannot be marked.";
-const OPENING: &str = "Which connection a flow uses.";
-const PER_PACKET: &str = "Bytes of headers and framing that every packet has besides its payload.";
-const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
-    `switches`, `none`, or names such as `leaf0>host3`, in which `*` stands for anything.";
-const QUEUES: &str =
-    "Ports whose queues are sampled, as `ports`; `leaf0>host3:1` is queue 1 alone.";
-const RECEIVER: &str = "What receivers do otherwise than senders. All that is left out is as the \
-    sender has it.";
-const RECEIVER_RULE: &str = "The window of the receiver's side, for data that it would send.";
-const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
-const SCHEDULER: &str = "Which packet leaves next.";
-const SEED: &str = "The seed of everything random.";
-const SERIES: &str = "What is written down again and again.";
-const STALLED: &str = "The run is given up when nothing has been delivered for this long.";
-const TAGGING: &str =
-    "PIAS tags, which choose the first queues; `none` for queues by service alone.";

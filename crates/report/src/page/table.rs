@@ -1,0 +1,268 @@
+//! The headline table and the warnings.
+
+use std::collections::BTreeMap;
+use std::fmt::{Result, Write};
+
+use super::sweep::Sweep;
+use crate::html::escaped;
+use crate::plot::{Prefix, digits};
+use crate::record::{End, Run};
+use crate::summary::{Better, Estimate, Metric, Summary};
+
+/// Why numbers should not be trusted: each reason once, with where it holds.
+pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
+    let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
+    for text in &summary.warnings {
+        places.push((text, Vec::new()));
+    }
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for point in &summary.points {
+        for text in &point.warnings {
+            let place = *known.entry(text).or_insert_with(|| {
+                places.push((text, Vec::new()));
+                places.len() - 1
+            });
+            places[place].1.push(&point.label);
+        }
+    }
+    if places.is_empty() {
+        return Ok(());
+    }
+    out.push_str(
+        "<section class=\"warning\" aria-label=\"Warnings\"><h2>Read with care</h2><ul>\n",
+    );
+    for (text, labels) in places {
+        write!(out, "<li>{}", escaped(text))?;
+        match labels.as_slice() {
+            [] => {}
+            [label] => write!(out, " <em>({})</em>", escaped(label))?,
+            labels if labels.len() == summary.points.len() => {
+                out.push_str(" <em>(everywhere)</em>")
+            }
+            labels => write!(
+                out,
+                " <details><summary>in {} of {} settings</summary>{}</details>",
+                labels.len(),
+                summary.points.len(),
+                escaped(&labels.join(" · "))
+            )?,
+        }
+        out.push_str("</li>\n");
+    }
+    out.push_str("</ul></section>\n");
+    Ok(())
+}
+
+/// All points and metrics, the best of each group marked.
+pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
+    let sweep = Sweep::new(summary);
+    let prefixes: Vec<Prefix> = (0..summary.metrics.len())
+        .map(|metric| prefix(summary, metric))
+        .collect();
+    out.push_str("<section id=\"table\"><h2>Table</h2>\n");
+    write_key(out, summary)?;
+    out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
+    for (metric, prefix) in summary.metrics.iter().zip(&prefixes) {
+        let unit = prefix.unit();
+        let unit = if unit.is_empty() {
+            String::new()
+        } else {
+            format!(" <small>{}</small>", escaped(&unit))
+        };
+        write!(
+            out,
+            "<th scope=\"col\">{}{unit}</th>",
+            escaped(metric.title)
+        )?;
+    }
+    out.push_str("</tr></thead>\n");
+    for stop in sweep.stops() {
+        let lanes = 0..sweep.lanes.len();
+        let group: Vec<usize> = lanes
+            .filter_map(|lane| sweep.point(lane, stop.as_ref()))
+            .collect();
+        out.push_str("<tbody>");
+        if let (Some(along), Some((_, value))) = (&sweep.along, &stop) {
+            let (columns, along) = (summary.metrics.len() + 1, escaped(&along.title));
+            write!(
+                out,
+                "<tr class=\"group\"><th colspan=\"{columns}\" scope=\"rowgroup\"><span>{along} {}</span></th></tr>",
+                escaped(value)
+            )?;
+        }
+        for point in &group {
+            write_row(out, summary, &sweep, *point, &group, &prefixes)?;
+        }
+        out.push_str("</tbody>\n");
+    }
+    out.push_str("</table></div></section>\n");
+    Ok(())
+}
+
+fn write_key(out: &mut String, summary: &Summary) -> Result {
+    out.push_str("<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its group</span>; <span class=\"tied\">not told apart from it</span> where the intervals meet.");
+    if let Some(point) = summary.baseline.and_then(|place| summary.points.get(place)) {
+        write!(
+            out,
+            " × is relative to <strong>{}</strong>.",
+            escaped(&point.label)
+        )?;
+    } else if summary
+        .points
+        .iter()
+        .flat_map(|point| &point.estimates)
+        .flatten()
+        .any(|estimate| estimate.relative.is_some())
+    {
+        out.push_str(" × is relative to the baseline.");
+    }
+    out.push_str("</p>\n");
+    Ok(())
+}
+
+fn write_row(
+    out: &mut String,
+    summary: &Summary,
+    sweep: &Sweep,
+    place: usize,
+    group: &[usize],
+    prefixes: &[Prefix],
+) -> Result {
+    let point = &summary.points[place];
+    let name = &sweep.lanes[sweep.lane_of[place]];
+    let base = if summary.baseline == Some(place) {
+        " <small>baseline</small>"
+    } else {
+        ""
+    };
+    let care = if point.warnings.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " <abbr class=\"care\" title=\"{}\">!</abbr>",
+            escaped(&point.warnings.join("\n"))
+        )
+    };
+    write!(
+        out,
+        "<tr><th scope=\"row\">{}{base}{care}</th>",
+        escaped(name)
+    )?;
+    for (column, metric) in summary.metrics.iter().enumerate() {
+        let Some(estimate) = estimate(summary, place, column) else {
+            out.push_str("<td class=\"none\">–</td>");
+            continue;
+        };
+        let others = group
+            .iter()
+            .filter_map(|other| self::estimate(summary, *other, column));
+        let class = rank(&estimate, metric.better, others);
+        write_cell(out, &estimate, metric, prefixes[column], class)?;
+    }
+    out.push_str("</tr>\n");
+    Ok(())
+}
+
+fn write_cell(
+    out: &mut String,
+    estimate: &Estimate,
+    metric: &Metric,
+    prefix: Prefix,
+    class: &str,
+) -> Result {
+    let scaled = |value: f64| value / prefix.divisor;
+    let known = estimate.low.is_finite() && estimate.high.is_finite();
+    let interval = if known {
+        format!(
+            "{} to {}",
+            digits(scaled(estimate.low)),
+            digits(scaled(estimate.high))
+        )
+    } else {
+        "interval not known".to_owned()
+    };
+    write!(
+        out,
+        "<td class=\"{class}\" title=\"{interval} {}, from {} samples\">{}",
+        escaped(&prefix.unit()),
+        estimate.samples,
+        digits(scaled(estimate.value))
+    )?;
+    if known && estimate.high > estimate.low {
+        let half = scaled(estimate.high - estimate.low) / 2.0;
+        write!(out, "<span class=\"half\"> ±{}</span>", digits(half))?;
+    }
+    if let Some(relative) = estimate
+        .relative
+        .filter(|relative| relative.ratio.is_finite())
+    {
+        let sure = |better: bool| if better { "good" } else { "bad" };
+        let class = match metric.better {
+            Better::Higher if relative.low > 1.0 => sure(true),
+            Better::Higher if relative.high < 1.0 => sure(false),
+            Better::Lower if relative.high < 1.0 => sure(true),
+            Better::Lower if relative.low > 1.0 => sure(false),
+            _ => "",
+        };
+        write!(
+            out,
+            "<span class=\"ratio {class}\">×{:.2}</span>",
+            relative.ratio
+        )?;
+    }
+    out.push_str("</td>");
+    Ok(())
+}
+
+fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> {
+    let estimate = summary.points[point]
+        .estimates
+        .get(metric)
+        .copied()
+        .flatten();
+    estimate.filter(|estimate| estimate.value.is_finite())
+}
+
+/// How a value stands in its group. Where the interval of the best is not known, nothing is tied.
+fn rank(own: &Estimate, better: Better, others: impl Iterator<Item = Estimate>) -> &'static str {
+    let others: Vec<Estimate> = others.collect();
+    let order = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
+    let best = match better {
+        Better::Higher => others.iter().max_by(order),
+        Better::Lower => others.iter().min_by(order),
+        Better::Neither => None,
+    };
+    let worst = others.iter().map(|other| other.value);
+    let (low, high) = worst.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    match best {
+        // A group that is all the same has no best.
+        Some(_) if low >= high => "",
+        Some(best) if own.value == best.value => "best",
+        Some(best) if own.low <= best.high && best.low <= own.high => "tied",
+        _ => "",
+    }
+}
+
+/// One prefix for a column, so that its numbers can be compared: that of the middle value.
+fn prefix(summary: &Summary, metric: usize) -> Prefix {
+    let points = 0..summary.points.len();
+    let values = points.filter_map(|point| Some(estimate(summary, point, metric)?.value.abs()));
+    let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
+    let unit = summary.metrics[metric].unit;
+    // Counts are written out: a table has the room.
+    Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle })
+}
+
+/// How a run ended, in words.
+pub(super) fn ending(run: &Run) -> String {
+    match &run.end {
+        End::Finished => "finished".to_owned(),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Stalled(why) => format!("stalled: {why}"),
+        End::TimeUp => "time up".to_owned(),
+    }
+}
