@@ -5,6 +5,8 @@
 //! in the browser and in the terminal, and a report is a tenth of the size of the script that a chart
 //! library would add to it.
 
+mod drawing;
+mod layout;
 mod number;
 mod palette;
 mod png;
@@ -14,10 +16,8 @@ mod svg;
 mod terminal;
 mod text;
 
-mod layout;
-
 pub use number::quantity;
-pub(crate) use number::{Prefix, digits, rounded};
+pub(crate) use number::{Prefix, rounded};
 pub use png::png;
 pub use svg::svg;
 pub use terminal::{Colour, terminal};

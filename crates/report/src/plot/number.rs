@@ -34,12 +34,13 @@ impl Prefix {
         };
         Self {
             divisor,
-            letter: if letter == "k" && unit == "B" {
+            // As scenario files write it.
+            letter: if letter == "k" && !unit.is_empty() {
                 "K"
             } else {
                 letter
             },
-            unit,
+            unit: if unit == "bit/s" { "bps" } else { unit },
         }
     }
 
@@ -69,7 +70,7 @@ pub fn quantity(value: f64, unit: &'static str) -> String {
 }
 
 /// A number in three digits or, if it is larger, in whole ones.
-pub(crate) fn digits(value: f64) -> String {
+fn digits(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         _ if size == 0.0 => return "0".to_owned(),
@@ -122,7 +123,7 @@ mod tests {
             (3e-13, "s", "0.3 ps"),
             (0.0, "s", "0 s"),
             (300_000.0, "B", "300 KB"),
-            (10e9, "bit/s", "10 Gbit/s"),
+            (10e9, "bit/s", "10 Gbps"),
             (0.25, "", "0.25"),
             (12_345.0, "", "12.3k"),
             (-2_000_000.0, "", "-2M"),

@@ -179,14 +179,14 @@ impl Ruler {
         }
     }
 
+    /// The nearest value that has a place.
+    pub(super) fn within(&self, value: f64) -> f64 {
+        value.clamp(self.low, self.high)
+    }
+
     /// The same as [`place`](Self::place), but never beyond the ends.
     pub(super) fn place_within(&self, value: f64) -> f64 {
-        let value = if self.steps == Steps::Log {
-            value.max(self.low)
-        } else {
-            value
-        };
-        self.place(value).clamp(0.0, 1.0)
+        self.place(self.within(value))
     }
 }
 

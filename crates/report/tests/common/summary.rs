@@ -65,7 +65,7 @@ const METRICS: [(&str, &str, &str, Better, Measure); 7] = [
     }),
 ];
 
-pub fn summary(records: &[Record]) -> Summary {
+pub(crate) fn summary(records: &[Record]) -> Summary {
     let mut labels: Vec<&str> = Vec::new();
     for record in records {
         if !labels.contains(&record.run.label.as_str()) {
@@ -73,7 +73,15 @@ pub fn summary(records: &[Record]) -> Summary {
         }
     }
     let mut points: Vec<Point> = labels.iter().map(|label| point(records, label)).collect();
-    let base: Vec<Option<f64>> = points[0]
+    let Some(first) = points.first() else {
+        return Summary {
+            metrics: Vec::new(),
+            points,
+            baseline: None,
+            warnings: Vec::new(),
+        };
+    };
+    let base: Vec<Option<f64>> = first
         .estimates
         .iter()
         .map(|estimate| estimate.map(|estimate| estimate.value))
