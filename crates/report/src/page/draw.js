@@ -124,7 +124,7 @@ function draw(view) {
     drawAxes(view, labels), data,
   );
   // Lines stand a little aside, so that intervals at the same place can be told apart.
-  const apart = chart.kind === 'curves' && lines.some(line => line.low) ? Math.min(3, 18 / lines.length) : 0;
+  const apart = chart.kind === 'curves' && lines.some(line => line.low?.some((low, n) => low < line.high[n])) ? Math.min(3, 18 / lines.length) : 0;
   lines.forEach((line, place) => {
     line.aside = apart * (place - (lines.length - 1) / 2);
     data.append(drawLine(view, line, place));

@@ -239,6 +239,7 @@ mod tests {
             settings: settings.iter().map(setting).collect(),
             runs: 1,
             commands: Vec::new(),
+            baseline: None,
             estimates: Vec::new(),
             warnings: Vec::new(),
         }

@@ -1,13 +1,13 @@
 //! The headline table and the warnings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
 use super::sweep::Sweep;
 use crate::html::escaped;
 use crate::plot::Prefix;
 use crate::record::{End, Run};
-use crate::summary::{Better, Estimate, Metric, Summary};
+use crate::summary::{Better, Estimate, Metric, Relative, Summary};
 
 /// Why numbers should not be trusted: each reason once, with where it holds.
 pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
@@ -37,7 +37,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
             [] => {}
             [label] => write!(out, " <em>({})</em>", escaped(label))?,
             labels if labels.len() == summary.points.len() => {
-                out.push_str(" <em>(everywhere)</em>")
+                out.push_str(" <em>(everywhere)</em>");
             }
             labels => write!(
                 out,
@@ -60,7 +60,7 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
         .map(|metric| Column::new(summary, metric))
         .collect();
     out.push_str("<section id=\"table\"><h2>Table</h2>\n");
-    write_key(out, summary)?;
+    write_key(out, summary, &sweep)?;
     out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
     for (metric, column) in summary.metrics.iter().zip(&columns) {
         let unit = column.prefix.unit();
@@ -99,22 +99,22 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     Ok(())
 }
 
-fn write_key(out: &mut String, summary: &Summary) -> Result {
-    out.push_str("<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its group</span>; <span class=\"tied\">not told apart from it</span>: the intervals meet.");
-    if let Some(point) = summary.baseline.and_then(|place| summary.points.get(place)) {
+fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
+    out.push_str(
+        "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
+         group</span>; <span class=\"tied\">not told apart from it</span>: the intervals meet.",
+    );
+    let baselines = summary.points.iter().filter_map(|point| point.baseline);
+    let names: BTreeSet<&str> = baselines
+        .map(|place| sweep.lanes[sweep.lane_of[place]].as_str())
+        .collect();
+    if !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
         write!(
             out,
-            " × is relative to <strong>{}</strong>.",
-            escaped(&point.label)
+            " × is relative to <strong>{}</strong>, seed by seed.",
+            escaped(&names.join(", "))
         )?;
-    } else if summary
-        .points
-        .iter()
-        .flat_map(|point| &point.estimates)
-        .flatten()
-        .any(|estimate| estimate.relative.is_some())
-    {
-        out.push_str(" × is relative to the baseline.");
     }
     out.push_str("</p>\n");
     Ok(())
@@ -130,7 +130,11 @@ fn write_row(
 ) -> Result {
     let point = &summary.points[place];
     let name = &sweep.lanes[sweep.lane_of[place]];
-    let base = if summary.baseline == Some(place) {
+    let is_baseline = summary
+        .points
+        .iter()
+        .any(|point| point.baseline == Some(place));
+    let base = if is_baseline {
         " <small>baseline</small>"
     } else {
         ""
@@ -170,16 +174,11 @@ fn write_cell(
     column: &Column,
     class: &str,
 ) -> Result {
-    let known = estimate.low.is_finite() && estimate.high.is_finite();
-    let interval = if known {
-        format!(
-            "{} to {}",
-            column.text(estimate.low),
-            column.text(estimate.high)
-        )
-    } else {
-        "interval not known".to_owned()
-    };
+    let known = estimate.interval();
+    let interval = known.map_or_else(
+        || "interval not known".to_owned(),
+        |(low, high)| format!("{} to {}", column.text(low), column.text(high)),
+    );
     write!(
         out,
         "<td class=\"{class}\" title=\"{interval} {}, from {} samples\">{}",
@@ -188,32 +187,32 @@ fn write_cell(
         column.text(estimate.value)
     )?;
     out.push_str("<span class=\"more\">");
-    if known && estimate.high > estimate.low {
-        write!(
-            out,
-            "±{}",
-            column.text((estimate.high - estimate.low) / 2.0)
-        )?;
+    if let Some((low, high)) = known.filter(|(low, high)| high > low) {
+        write!(out, "±{}", column.text((high - low) / 2.0))?;
     }
     if let Some(relative) = estimate
         .relative
         .filter(|relative| relative.ratio.is_finite())
     {
-        let class = match metric.better {
-            Better::Higher if relative.low > 1.0 => "good",
-            Better::Higher if relative.high < 1.0 => "bad",
-            Better::Lower if relative.high < 1.0 => "good",
-            Better::Lower if relative.low > 1.0 => "bad",
-            _ => "",
-        };
-        write!(
-            out,
-            " <span class=\"ratio {class}\">×{:.2}</span>",
-            relative.ratio
-        )?;
+        let (ratio, class) = (relative.ratio, verdict(&relative, metric.better));
+        write!(out, " <span class=\"ratio {class}\">×{ratio:.2}</span>")?;
     }
     out.push_str("</span></td>");
     Ok(())
+}
+
+/// Whether a point is surely better or worse than its baseline.
+fn verdict(relative: &Relative, better: Better) -> &'static str {
+    let Some((low, high)) = relative.interval() else {
+        return "";
+    };
+    match better {
+        Better::Higher if low > 1.0 => "good",
+        Better::Higher if high < 1.0 => "bad",
+        Better::Lower if high < 1.0 => "good",
+        Better::Lower if low > 1.0 => "bad",
+        Better::Higher | Better::Lower | Better::Neither => "",
+    }
 }
 
 fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> {

@@ -185,7 +185,9 @@ fn on_its_side(chart: &Chart) -> Scene {
 fn aside(chart: &Chart, number: usize) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
     let count = chart.lines.len() as f64;
-    if chart.kind != Kind::Curves || !marks.any(|mark| mark.interval.is_some()) {
+    if chart.kind != Kind::Curves
+        || !marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low))
+    {
         return 0.0;
     }
     (number as f64 - (count - 1.0) / 2.0) * (18.0 / count).min(3.0)

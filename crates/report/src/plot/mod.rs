@@ -5,6 +5,13 @@
 //! in the browser and in the terminal, and a report is a tenth of the size of the script that a chart
 //! library would add to it.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "places on a page: a float has more digits than a screen, and equal ones are copies"
+)]
+
 mod drawing;
 mod layout;
 mod number;
@@ -16,7 +23,6 @@ mod svg;
 mod terminal;
 mod text;
 
-pub use number::quantity;
 pub(crate) use number::{Prefix, rounded};
 pub use png::png;
 pub use svg::svg;

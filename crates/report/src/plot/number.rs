@@ -56,7 +56,7 @@ impl Prefix {
 }
 
 /// A value with its unit in three digits, such as `1.23 ms`.
-pub fn quantity(value: f64, unit: &'static str) -> String {
+pub(super) fn quantity(value: f64, unit: &'static str) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_label_has_the_decimals_of_its_step() {
         assert_eq!(with_step(0.3, 0.1), "0.3");
-        assert_eq!(with_step(0.30000000000000004, 0.05), "0.3");
+        assert_eq!(with_step(0.1 + 0.2, 0.05), "0.3");
         assert_eq!(with_step(2500.0, 500.0), "2500");
         assert_eq!(with_step(-1e-17, 0.2), "0");
     }

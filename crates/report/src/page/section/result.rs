@@ -105,11 +105,10 @@ fn axis(title: &str, unit: &'static str, values: impl Iterator<Item = f64>) -> A
 }
 
 fn mark(x: f64, estimate: &Estimate) -> Mark {
-    let known = estimate.low.is_finite() && estimate.high.is_finite();
     Mark {
         x,
         y: estimate.value,
-        interval: known.then_some((estimate.low, estimate.high)),
+        interval: estimate.interval(),
         samples: Some(estimate.samples),
     }
 }

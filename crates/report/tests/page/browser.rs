@@ -3,15 +3,15 @@
 //! The page is opened from disk with a script of the test's own at its end, which works the page as
 //! a reader would and writes down what it sees; the browser then prints the document.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tidegate_report::page::Page;
+use tidegate_report::{Page, Summary};
 
-const STEPS: &str = include_str!("common/browser.js");
+use super::sample;
+
+const STEPS: &str = include_str!("browser.js");
 
 /// Opens a page, runs the steps and returns the lines that they wrote.
 fn seen(name: &str, page: &str) -> Vec<String> {
@@ -76,8 +76,8 @@ fn check(name: &str, page: &Page) {
 
 #[test]
 fn charts_are_drawn_and_can_be_worked() {
-    let (manifest, records) = common::sweep(7, &["0.5", "0.8"], 2);
-    let summary = common::summary(&records);
+    let (manifest, records) = sample::sweep(7, &["0.5", "0.8"], 2);
+    let summary = Summary::new(&records, Some("queue-red"));
     check(
         "sweep",
         &Page {
@@ -91,12 +91,12 @@ fn charts_are_drawn_and_can_be_worked() {
 
 #[test]
 fn a_page_without_a_swept_number_and_with_nasty_names_works_too() {
-    let (manifest, mut records) = common::sweep(3, &["0.6"], 2);
+    let (manifest, mut records) = sample::sweep(3, &["0.6"], 2);
     for record in &mut records {
         record.run.label = record.run.label.replace("codel", "</script><b>");
         record.queues[0].port = "\"><img onerror=x>".to_owned();
     }
-    let summary = common::summary(&records);
+    let summary = Summary::new(&records, Some("queue-red"));
     check(
         "names",
         &Page {

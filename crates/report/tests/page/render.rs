@@ -1,17 +1,16 @@
-//! The report page and the figures, from made-up results.
-
-mod common;
+//! What is in the page and in the figures.
 
 use std::fs;
 use std::path::PathBuf;
 
-use common::summary;
-use tidegate_report::page::Page;
 use tidegate_report::record::Record;
+use tidegate_report::{Page, Summary};
 use tidegate_report::{figures, folder::Manifest};
 
+use super::sample;
+
 fn rendered(title: &str, manifest: &Manifest, records: &[Record]) -> String {
-    let summary = summary(records);
+    let summary = Summary::new(records, Some("queue-red"));
     let page = Page {
         title,
         manifests: std::slice::from_ref(manifest),
@@ -36,7 +35,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn a_page_of_a_usual_sweep_is_small_and_the_same_every_time() {
-    let (manifest, records) = common::sweep(7, &common::LOADS, 3);
+    let (manifest, records) = sample::sweep(7, &sample::LOADS, 3);
     let page = rendered("Leaf-spine", &manifest, &records);
     assert!(page.len() < 3_500_000, "{} bytes", page.len());
     assert!(page == rendered("Leaf-spine", &manifest, &records));
@@ -48,7 +47,7 @@ fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
         .map(|n| format!("{:.2}", f64::from(n) / 20.0))
         .collect();
     let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
-    let (manifest, records) = common::sweep(18, &loads, 1);
+    let (manifest, records) = sample::sweep(18, &loads, 1);
     let page = rendered("Large", &manifest, &records);
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     assert!(
@@ -59,7 +58,7 @@ fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
 
 #[test]
 fn names_that_look_like_markup_mean_themselves() {
-    let (mut manifest, mut records) = common::sweep(2, &["0.3", "0.5"], 1);
+    let (mut manifest, mut records) = sample::sweep(2, &["0.3", "0.5"], 1);
     let nasty = "</script><script>alert(1)</script><!-- & \"'";
     manifest.name = nasty.to_owned();
     manifest.title = nasty.to_owned();
@@ -83,7 +82,7 @@ fn names_that_look_like_markup_mean_themselves() {
     assert_eq!(page.matches("</script").count(), 2);
     assert!(!page.contains("<!--"));
     assert_eq!(data(&page)["title"], nasty);
-    let summary = summary(&records);
+    let summary = Summary::new(&records, None);
     let page = Page {
         title: nasty,
         manifests: &[manifest],
@@ -102,7 +101,7 @@ fn names_that_look_like_markup_mean_themselves() {
 
 #[test]
 fn a_page_loads_nothing() {
-    let (manifest, records) = common::sweep(1, &["0.3"], 1);
+    let (manifest, records) = sample::sweep(1, &["0.3"], 1);
     let page = rendered("One run", &manifest, &records);
     for way in [
         "src=",
@@ -119,7 +118,7 @@ fn a_page_loads_nothing() {
 
 #[test]
 fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
-    let (manifest, records) = common::sweep(7, &common::LOADS, 1);
+    let (manifest, records) = sample::sweep(7, &sample::LOADS, 1);
     let data = data(&rendered("Leaf-spine", &manifest, &records));
     let commands = data["commands"].as_array().unwrap();
     let mut names = std::collections::BTreeSet::new();
@@ -148,14 +147,14 @@ fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
 
 #[test]
 fn a_page_without_results_is_still_a_page() {
-    let page = rendered("Nothing", &common::manifest(&[]), &[]);
+    let page = rendered("Nothing", &sample::manifest(&[]), &[]);
     assert!(page.contains("0 settings, 0 runs"));
     assert_eq!(data(&page)["sections"].as_array().unwrap().len(), 0);
 }
 
 #[test]
 fn the_table_marks_the_best_of_each_group() {
-    let (manifest, records) = common::sweep(3, &["0.3", "0.8"], 3);
+    let (manifest, records) = sample::sweep(3, &["0.3", "0.8"], 3);
     let page = rendered("Table", &manifest, &records);
     let table = &page[page.find("<table class=\"headline\"").unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
@@ -169,8 +168,8 @@ fn the_table_marks_the_best_of_each_group() {
 
 #[test]
 fn figures_are_written_as_svg_and_png() {
-    let (manifest, records) = common::sweep(2, &["0.6"], 2);
-    let summary = summary(&records);
+    let (manifest, records) = sample::sweep(2, &["0.6"], 2);
+    let summary = Summary::new(&records, None);
     let page = Page {
         title: "Figures",
         manifests: &[manifest],
