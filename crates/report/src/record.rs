@@ -147,6 +147,17 @@ pub enum Class {
     Large,
 }
 
+impl Class {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+}
+
 /// What was seen of a queue in the observed window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Queue {
@@ -172,10 +183,13 @@ pub struct Queue {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// The mean.
+    #[serde(with = "real")]
     pub mean: f64,
     /// The largest value.
+    #[serde(with = "real")]
     pub max: f64,
     /// Pairs of probability and value, both rising: enough to draw the distribution.
+    #[serde(with = "real_pairs")]
     pub quantiles: Vec<(f64, f64)>,
 }
 
@@ -191,10 +205,13 @@ pub struct Link {
     /// Bytes sent, as packets count.
     pub bytes: u64,
     /// The part of the time in which it sent.
+    #[serde(with = "real")]
     pub utilisation: f64,
     /// Payload per second.
+    #[serde(with = "real")]
     pub goodput_bps: f64,
     /// The part of the time in which it was paused.
+    #[serde(with = "real")]
     pub paused: f64,
 }
 
@@ -255,4 +272,86 @@ pub enum Quantity {
     Threshold,
     /// The congestion window in bytes.
     Window,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::ActiveFlows,
+        Self::Alpha,
+        Self::Capacity,
+        Self::Goodput,
+        Self::QueueBytes,
+        Self::QueuePackets,
+        Self::Rate,
+        Self::Rtt,
+        Self::Threshold,
+        Self::Window,
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ActiveFlows => "active-flows",
+            Self::Alpha => "alpha",
+            Self::Capacity => "capacity",
+            Self::Goodput => "goodput",
+            Self::QueueBytes => "queue-bytes",
+            Self::QueuePackets => "queue-packets",
+            Self::Rate => "rate",
+            Self::Rtt => "rtt",
+            Self::Threshold => "threshold",
+            Self::Window => "window",
+        }
+    }
+
+    /// The unit of its values: `B`, `bit/s`, `s` or empty for counts and parts of one.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::ActiveFlows | Self::Alpha | Self::QueuePackets => "",
+            Self::Capacity | Self::Goodput | Self::Rate => "bit/s",
+            Self::QueueBytes | Self::Threshold | Self::Window => "B",
+            Self::Rtt => "s",
+        }
+    }
+}
+
+/// A number in JSON, which has none that is not finite: `null` stands for it and is read as not a
+/// number.
+mod real {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature is serde's"
+    )]
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+    }
+}
+
+/// Pairs of [`real`] numbers.
+mod real_pairs {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ptr_arg, reason = "the signature is serde's")]
+    pub(super) fn serialize<S: Serializer>(
+        values: &Vec<(f64, f64)>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        to.collect_seq(values.iter().map(|&(a, b)| (finite(a), finite(b))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<(f64, f64)>, D::Error> {
+        let pairs = Vec::<(Option<f64>, Option<f64>)>::deserialize(from)?;
+        let real = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        Ok(pairs.into_iter().map(|(a, b)| (real(a), real(b))).collect())
+    }
 }

@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, Field, QueueId, Settings, Time, settings};
+use tidegate_units::{ConfigError, Field, Form, QueueId, Settings, Time, settings};
 
 use super::queue_set::QueueSet;
 use super::{Build, Divide, Pick, Round, Scheduler, Turn};
@@ -47,7 +47,12 @@ impl<C: Settings> Config<C> {
     const COUNT: usize = Levels::FIELDS.len() + C::FIELDS.len();
     /// All fields, and then empty places: the length of an array cannot depend on `C`.
     const PADDED: [Field; 16] = {
-        let mut all = [Field { name: "", doc: "" }; 16];
+        let empty = Field {
+            name: "",
+            doc: "",
+            form: Form::Bool,
+        };
+        let mut all = [empty; 16];
         let mut i = 0;
         while i < Self::COUNT {
             all[i] = match i.checked_sub(Levels::FIELDS.len()) {
