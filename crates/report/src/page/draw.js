@@ -51,12 +51,19 @@ function valueRuler(view, lines, about) {
     const [low, high] = view.zoom.y ?? [Math.min(0.5, ...left) / 1.2, 1];
     return logRuler({ title: `${chart.y.title} above`, unit: '' }, low, high, about);
   }
-  const log = view.log;
+  const { log } = view;
+  const drawn = lines.flatMap(line => line.y).filter(y => y !== null && (!log || y > 0));
+  const least = drawn.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = drawn.reduce((a, b) => Math.max(a, b), -Infinity);
+  // An interval much longer than the data is cut, and one below zero where nothing can be.
+  const floor = log ? least / 4 : least >= 0 ? 0 : -Infinity;
+  const ceiling = most > 0 ? 1.6 * most : Infinity;
   const all = function* () {
+    yield* drawn;
     for (const line of lines) {
-      yield* line.y;
-      if (line.low) yield* line.low;
-      if (line.high) yield* line.high;
+      for (const end of [...line.low ?? [], ...line.high ?? []]) {
+        if (end !== null) yield Math.min(ceiling, Math.max(floor, end));
+      }
     }
     if (chart.kind === 'cdf') yield* [0, 1];
   };
@@ -88,8 +95,8 @@ function draw(view) {
   const side = Boolean(chart.x.names);
   const width = Math.max(260, Math.floor(view.box.clientWidth || 640));
   const lines = shownLines(view);
-  const about = Math.max(2, Math.min(6, Math.floor(width / 90)));
-  const value = valueRuler(view, lines, side ? about : 5);
+  const about = Math.max(2, Math.min(8, Math.floor(width / 75)));
+  const value = valueRuler(view, lines, side ? about : 6);
   const along = alongRuler(view, lines, about);
   const [h, v] = side ? [value, along] : [along, value];
   const each = chart.kind === 'bars' ? Math.max(20, 6 * lines.length + 10) : 24;
@@ -116,7 +123,12 @@ function draw(view) {
     })),
     drawAxes(view, labels), data,
   );
-  lines.forEach((line, place) => data.append(drawLine(view, line, place)));
+  // Lines stand a little aside, so that intervals at the same place can be told apart.
+  const apart = chart.kind === 'curves' && lines.some(line => line.low?.some((low, n) => low < line.high[n])) ? Math.min(3, 18 / lines.length) : 0;
+  lines.forEach((line, place) => {
+    line.aside = apart * (place - (lines.length - 1) / 2);
+    data.append(drawLine(view, line, place));
+  });
   view.cursor = make('g', { class: 'cursor' });
   svg.append(view.cursor);
   view.figure.dataset.drawn = data.querySelectorAll('path, circle, rect').length;
@@ -176,7 +188,7 @@ function drawLine(view, line, place) {
   }
   if (pointed) {
     line.x.forEach((x, n) => {
-      const [px, py] = placeOf(view, x, line.y[n]);
+      const [px, py] = placeOf(view, line, x, line.y[n]);
       if (Number.isFinite(px) && Number.isFinite(py)) group.append(pointAt(px, py, line.hue));
     });
   }
@@ -184,16 +196,16 @@ function drawLine(view, line, place) {
 }
 
 // Where a point is on the screen.
-function placeOf(view, x, y) {
+function placeOf(view, line, x, y) {
   if (y === null) return [NaN, NaN];
-  return view.side ? [view.across(y), view.down(x)] : [view.across(x), view.down(y)];
+  return view.side ? [view.across(y), view.down(x)] : [view.across(x) + line.aside, view.down(y)];
 }
 
 function pathOf(view, line) {
   const steps = view.chart.kind === 'cdf';
   let path = '', open = false;
   for (let n = 0; n < line.x.length; n++) {
-    const [x, y] = placeOf(view, line.x[n], line.y[n]);
+    const [x, y] = placeOf(view, line, line.x[n], line.y[n]);
     if (!Number.isFinite(x) || !Number.isFinite(y)) {
       open = false;
       continue;
@@ -214,10 +226,13 @@ function pointAt(x, y, hue, size = 4) {
 
 function drawIntervals(view, line, group) {
   if (!line.low) return;
+  const ruler = view.side ? view.h : view.v;
+  // Only the lower end can lie outside a log axis; the frame cuts what is beyond.
+  const within = value => (ruler.log ? Math.max(value, ruler.low / 10) : value);
   line.x.forEach((x, n) => {
     if (line.low[n] === null || line.high[n] === null) return;
-    const [x1, y1] = placeOf(view, x, line.low[n]);
-    const [x2, y2] = placeOf(view, x, line.high[n]);
+    const [x1, y1] = placeOf(view, line, x, within(line.low[n]));
+    const [x2, y2] = placeOf(view, line, x, within(line.high[n]));
     if (![x1, y1, x2, y2].every(Number.isFinite)) return;
     const cap = view.side ? at => `M${at} ${y1 - 4}V${y1 + 4}` : at => `M${x1 - 4} ${at}H${x1 + 4}`;
     const [from, to] = view.side ? [x1, x2] : [y1, y2];

@@ -215,7 +215,7 @@ function readAt(view, x) {
     d: view.side ? `M${field.left} ${place}H${field.right}` : `M${place} ${field.top}V${field.bottom}`,
   }));
   const rows = found.map(({ line, n, y, x: own }) => {
-    const [px, py] = placeOf(view, own, y);
+    const [px, py] = placeOf(view, line, own, y);
     if (chart.kind !== 'bars' && Number.isFinite(px) && Number.isFinite(py)) {
       const group = make('g', { class: `hue${line.hue % HUES}` }, pointAt(px, py, line.hue, 4.5));
       view.cursor.append(group);

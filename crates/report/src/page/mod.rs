@@ -4,6 +4,13 @@
 //! The charts are drawn in the browser by a script of ours from data embedded in the page, so that
 //! they can be zoomed, read and switched; [`crate::figures`] has the same ones for papers.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "what is drawn needs no more digits than a float has, and equal ones are copies"
+)]
+
 mod data;
 mod section;
 mod sweep;
@@ -112,7 +119,9 @@ impl Page<'_> {
             data::embedded(self, sections)
         )?;
         out.push_str("<script>\n(() => {\n'use strict';\n");
-        SCRIPTS.iter().for_each(|script| out.push_str(script));
+        for script in SCRIPTS {
+            out.push_str(script);
+        }
         out.push_str("})();\n</script>\n</body>\n</html>\n");
         Ok(())
     }
@@ -159,9 +168,9 @@ impl Page<'_> {
             }
             let finished = format!("{} planned", manifest.runs.len());
             write!(out, "<dt>runs</dt><dd>{finished}</dd>")?;
-            write!(
+            writeln!(
                 out,
-                "<dt>command</dt><dd><pre class=\"command\">{}</pre></dd></dl>\n",
+                "<dt>command</dt><dd><pre class=\"command\">{}</pre></dd></dl>",
                 escaped(&manifest.command)
             )?;
             writeln!(

@@ -8,7 +8,8 @@ function prefixOf(unit, size) {
   const steps = unit === 's' ? SMALL : LARGE;
   const fits = steps.find(([divisor]) => Math.abs(size) >= divisor * (1 - 1e-9));
   const [divisor, letter] = fits ?? (unit === 's' && size !== 0 ? SMALL[4] : [1, '']);
-  return { divisor, letter: letter === 'k' && unit === 'B' ? 'K' : letter };
+  // Units as scenario files write them.
+  return { divisor, letter: letter === 'k' && unit ? 'K' : letter, unit: unit === 'bit/s' ? 'bps' : unit };
 }
 
 // A number in about three digits.
@@ -23,8 +24,8 @@ function digits(value) {
 // A value with its unit, such as `1.23 ms`.
 function quantity(value, unit) {
   if (value === null || !Number.isFinite(value)) return '–';
-  const { divisor, letter } = prefixOf(unit, value);
-  return `${digits(value / divisor)}${unit ? ' ' : ''}${letter}${unit}`;
+  const prefix = prefixOf(unit, value);
+  return `${digits(value / prefix.divisor)}${unit ? ' ' : ''}${prefix.letter}${prefix.unit}`;
 }
 
 // A number with as many decimals as its step needs.
@@ -42,7 +43,7 @@ function roundStep(step) {
 // The places of an axis: `place` goes from a value to a share of its length, `value` back.
 function linearRuler(axis, low, high, about) {
   const step = roundStep((high - low) / about);
-  const { divisor, letter } = prefixOf(axis.unit, Math.max(Math.abs(low), Math.abs(high)));
+  const { divisor, letter, unit } = prefixOf(axis.unit, Math.max(Math.abs(low), Math.abs(high)));
   const ticks = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
     const number = withStep(n * step / divisor, step / divisor);
@@ -50,7 +51,7 @@ function linearRuler(axis, low, high, about) {
   }
   return {
     low, high, ticks, minors: [], log: false,
-    title: axis.unit ? `${axis.title} (${letter}${axis.unit})` : axis.title,
+    title: axis.unit ? `${axis.title} (${letter}${unit})` : axis.title,
     place: value => (value - low) / (high - low),
     value: share => low + share * (high - low),
   };
@@ -75,9 +76,9 @@ function logRuler(axis, low, high, about) {
     labelled = linearRuler(axis, low, high, about).ticks.map(tick => tick.at);
   }
   const label = at => {
-    const { divisor, letter } = prefixOf(axis.unit, at);
+    const { divisor, letter, unit } = prefixOf(axis.unit, at);
     const number = String(Number((at / divisor).toPrecision(4)));
-    return `${number}${axis.unit ? ' ' : ''}${letter}${axis.unit}`;
+    return `${number}${unit ? ' ' : ''}${letter}${unit}`;
   };
   return {
     low, high, minors, log: true, title: axis.title,

@@ -177,11 +177,21 @@ function fill(section, element) {
   for (const [name, values] of choices) {
     const select = html('select', {}, ...values.map(value => html('option', { value }, value)));
     select.value = first?.x.title === name ? values.at(-1) : values[0];
-    select.addEventListener('change', show);
+    select.dataset.choice = name;
+    select.addEventListener('change', () => choose(name, select.value));
     selects.set(name, select);
     element.querySelector('.choices').append(html('label', {}, name, select));
   }
+  element.addEventListener('choice', show);
   show();
+}
+
+// A choice holds for all sections that have it.
+function choose(name, value) {
+  for (const select of document.querySelectorAll('select')) {
+    if (select.dataset.choice === name && [...select.options].some(option => option.value === value)) select.value = value;
+  }
+  for (const section of data.sections) document.getElementById(section.id).dispatchEvent(new Event('choice'));
 }
 
 // One legend for the whole page: what is hidden here is hidden in all charts.

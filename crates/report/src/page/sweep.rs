@@ -72,18 +72,33 @@ impl Sweep {
         })
     }
 
-    /// The records of each point, in the order of their repetitions.
+    /// The records of each point, in the order of their repetitions. Points are told apart as a summary
+    /// does it: a seed that comes again begins another point.
     pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
-        let of = |point: &Point| {
-            let same = |record: &&Record| {
-                record.run.point == point.settings && record.run.label == point.label
-            };
-            let mut found: Vec<&Record> = records.iter().filter(same).collect();
-            found.sort_by_key(|record| record.run.replication);
-            found
-        };
-        summary.points.iter().map(of).collect()
+        let points = &summary.points;
+        let mut found: Vec<Vec<&Record>> = vec![Vec::new(); points.len()];
+        for record in records {
+            let run = &record.run;
+            let place = (0..points.len()).find(|place| {
+                let same = points[*place].settings == run.point
+                    && (points[*place].label == run.label || again(points, *place) > 0);
+                same && found[*place].iter().all(|other| other.run.seed != run.seed)
+            });
+            if let Some(place) = place {
+                found[place].push(record);
+            }
+        }
+        for records in &mut found {
+            records.sort_by_key(|record| record.run.replication);
+        }
+        found
     }
+}
+
+/// How many points with the same settings come before: those of other folders.
+fn again(points: &[Point], place: usize) -> usize {
+    let same = |point: &&Point| point.settings == points[place].settings;
+    points[..place].iter().filter(same).count()
 }
 
 /// The key with the most values for the same rest; none if it never has two.
@@ -122,52 +137,60 @@ fn rest<'a>(point: &'a Point, key: &str) -> Vec<&'a Setting> {
 /// Names for all combinations of what was not drawn along the axis.
 fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     let key = along.unwrap_or("");
-    let mut rests: Vec<Vec<&Setting>> = Vec::new();
+    let mut known: Vec<(Vec<&Setting>, usize)> = Vec::new();
     let mut lane_of = Vec::with_capacity(points.len());
-    for point in points {
-        let rest = rest(point, key);
-        // Without a number to sweep, points that have the same settings still differ in their label.
-        let known = rests.iter().position(|known| *known == rest);
-        let lane = known.filter(|_| along.is_some()).unwrap_or(rests.len());
-        if lane == rests.len() {
-            rests.push(rest);
+    for (place, point) in points.iter().enumerate() {
+        let lane = (rest(point, key), again(points, place));
+        let number = known
+            .iter()
+            .position(|other| *other == lane)
+            .unwrap_or(known.len());
+        if number == known.len() {
+            known.push(lane);
         }
-        lane_of.push(lane);
+        lane_of.push(number);
     }
-    let name = |lane: usize| {
-        let mut labels = points
+    let name = |(number, (rest, again)): (usize, &(Vec<&Setting>, usize))| {
+        let own = points
             .iter()
             .zip(&lane_of)
-            .filter(|(_, of)| **of == lane)
-            .map(|(point, _)| &point.label);
-        let first = labels.next().map(String::as_str).unwrap_or_default();
-        let others: Vec<&String> = labels.collect();
-        // A label lists what was set. The parts that stay the same name the line.
-        let parts = first.split(", ").filter(|part| {
-            others
-                .iter()
-                .all(|label| label.split(", ").any(|other| other == *part))
+            .filter(|(_, lane)| **lane == number);
+        let labels: Vec<&str> = own
+            .map(|(point, _)| unnumbered(&point.label, *again))
+            .collect();
+        let name = common(&labels).unwrap_or_else(|| {
+            let values = rest.iter().map(|setting| setting.value.as_str());
+            values.collect::<Vec<_>>().join(", ")
         });
-        let common: Vec<&str> = parts.collect();
-        let values = rests[lane].iter().map(|setting| setting.value.as_str());
-        match common.join(", ") {
-            name if !others.is_empty() && name == first => values.collect::<Vec<_>>().join(", "),
-            name if name.is_empty() => values.collect::<Vec<_>>().join(", "),
-            name => name,
+        if *again > 0 {
+            format!("{name} ({})", again + 1)
+        } else {
+            name
         }
     };
-    let mut names: Vec<String> = (0..rests.len()).map(name).collect();
-    // Two lines of one name cannot be told apart: number them.
-    for place in 1..names.len() {
-        let again = names[..place]
+    (known.iter().enumerate().map(name).collect(), lane_of)
+}
+
+/// The label without the number that tells it from that of another folder.
+fn unnumbered(label: &str, again: usize) -> &str {
+    let number = format!(" ({})", again + 1);
+    label
+        .strip_suffix(&number)
+        .filter(|_| again > 0)
+        .unwrap_or(label)
+}
+
+/// A label lists what was set. The parts that all have name the line.
+fn common(labels: &[&str]) -> Option<String> {
+    let (first, others) = labels.split_first()?;
+    let everywhere = |part: &&str| {
+        others
             .iter()
-            .filter(|name| **name == names[place])
-            .count();
-        if again > 0 {
-            names[place] = format!("{} ({})", names[place], again + 1);
-        }
-    }
-    (names, lane_of)
+            .all(|label| label.split(", ").any(|own| own == *part))
+    };
+    let parts: Vec<&str> = first.split(", ").filter(everywhere).collect();
+    let told_apart = others.is_empty() || others.iter().any(|label| label != first);
+    (told_apart && !parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn text_of<'a>(point: &'a Point, key: &str) -> Option<&'a str> {
@@ -200,4 +223,113 @@ fn measure(text: &str) -> Option<(f64, &'static str)> {
 fn title_of(key: &str) -> String {
     let last = key.rsplit('.').find(|word| word.parse::<u32>().is_err());
     last.unwrap_or(key).replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(label: &str, settings: &[(&str, &str)]) -> Point {
+        let setting = |(key, value): &(&str, &str)| Setting {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+        };
+        Point {
+            label: label.to_owned(),
+            settings: settings.iter().map(setting).collect(),
+            runs: 1,
+            commands: Vec::new(),
+            baseline: None,
+            estimates: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn sweep(points: Vec<Point>) -> Sweep {
+        Sweep::new(&Summary {
+            metrics: Vec::new(),
+            points,
+            baseline: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_number_that_was_swept_is_the_axis_and_the_rest_names_the_lines() {
+        let mut points = Vec::new();
+        for (kind, threshold) in [("tcn", "78us"), ("codel", "85us")] {
+            for load in ["0.3", "0.5", "0.8"] {
+                let label = format!("{kind}, load {load}");
+                let settings = [
+                    ("m.kind", kind),
+                    ("m.threshold", threshold),
+                    ("traffic.0.load", load),
+                ];
+                points.push(point(&label, &settings));
+            }
+        }
+        let sweep = sweep(points);
+        assert_eq!(sweep.lanes, ["tcn", "codel"]);
+        assert_eq!(sweep.lane_of, [0, 0, 0, 1, 1, 1]);
+        assert_eq!(sweep.along.as_ref().unwrap().title, "load");
+        let stops = sweep.stops();
+        assert_eq!(stops.len(), 3);
+        assert_eq!(sweep.point(1, stops[2].as_ref()), Some(5));
+    }
+
+    #[test]
+    fn a_threshold_that_belongs_to_each_scheme_is_no_axis() {
+        let points = vec![
+            point("tcn", &[("m.kind", "tcn"), ("m.threshold", "78us")]),
+            point("codel", &[("m.kind", "codel"), ("m.threshold", "85us")]),
+        ];
+        let sweep = sweep(points);
+        assert!(sweep.along.is_none());
+        assert_eq!(sweep.lanes, ["tcn", "codel"]);
+        assert_eq!(sweep.point(1, sweep.stops()[0].as_ref()), Some(1));
+    }
+
+    #[test]
+    fn values_have_their_units_and_thresholds_alone_are_an_axis() {
+        let points = ["10us", "1ms", "100us"].map(|value| point(value, &[("a.threshold", value)]));
+        let sweep = sweep(points.into());
+        let along = sweep.along.as_ref().unwrap();
+        assert_eq!((along.unit, along.title.as_str()), ("s", "threshold"));
+        let stops = sweep.stops();
+        let texts: Vec<&str> = stops.iter().flatten().map(|stop| stop.1.as_str()).collect();
+        assert_eq!(texts, ["10us", "100us", "1ms"]);
+        for (text, value) in [
+            ("10Gbps", (10e9, "bit/s")),
+            ("300KB", (3e5, "B")),
+            ("65pkts", (65.0, "")),
+        ] {
+            assert_eq!(measure(text), Some(value));
+        }
+        assert_eq!(measure("tcn"), None);
+        assert_eq!(measure("inf"), None);
+    }
+
+    #[test]
+    fn the_same_sweep_of_two_folders_gives_lines_of_two_names() {
+        let mut points = Vec::new();
+        for number in ["", " (2)"] {
+            for load in ["0.3", "0.5"] {
+                points.push(point(
+                    &format!("tcn, load {load}{number}"),
+                    &[("k", "tcn"), ("load", load)],
+                ));
+            }
+        }
+        let sweep = sweep(points);
+        assert_eq!(sweep.lanes, ["tcn", "tcn (2)"]);
+        assert_eq!(sweep.lane_of, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn nothing_swept_is_one_line_without_an_axis() {
+        let sweep = sweep(vec![point("the only", &[])]);
+        assert!(sweep.along.is_none());
+        assert_eq!(sweep.lanes, ["the only"]);
+        assert!(self::sweep(Vec::new()).lanes.is_empty());
+    }
 }

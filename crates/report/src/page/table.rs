@@ -1,13 +1,13 @@
 //! The headline table and the warnings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
 use super::sweep::Sweep;
 use crate::html::escaped;
-use crate::plot::{Prefix, digits};
+use crate::plot::Prefix;
 use crate::record::{End, Run};
-use crate::summary::{Better, Estimate, Metric, Summary};
+use crate::summary::{Better, Estimate, Metric, Relative, Summary};
 
 /// Why numbers should not be trusted: each reason once, with where it holds.
 pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
@@ -37,7 +37,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
             [] => {}
             [label] => write!(out, " <em>({})</em>", escaped(label))?,
             labels if labels.len() == summary.points.len() => {
-                out.push_str(" <em>(everywhere)</em>")
+                out.push_str(" <em>(everywhere)</em>");
             }
             labels => write!(
                 out,
@@ -56,14 +56,14 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
 /// All points and metrics, the best of each group marked.
 pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     let sweep = Sweep::new(summary);
-    let prefixes: Vec<Prefix> = (0..summary.metrics.len())
-        .map(|metric| prefix(summary, metric))
+    let columns: Vec<Column> = (0..summary.metrics.len())
+        .map(|metric| Column::new(summary, metric))
         .collect();
     out.push_str("<section id=\"table\"><h2>Table</h2>\n");
-    write_key(out, summary)?;
+    write_key(out, summary, &sweep)?;
     out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
-    for (metric, prefix) in summary.metrics.iter().zip(&prefixes) {
-        let unit = prefix.unit();
+    for (metric, column) in summary.metrics.iter().zip(&columns) {
+        let unit = column.prefix.unit();
         let unit = if unit.is_empty() {
             String::new()
         } else {
@@ -83,15 +83,15 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
             .collect();
         out.push_str("<tbody>");
         if let (Some(along), Some((_, value))) = (&sweep.along, &stop) {
-            let (columns, along) = (summary.metrics.len() + 1, escaped(&along.title));
+            let (span, along) = (summary.metrics.len() + 1, escaped(&along.title));
             write!(
                 out,
-                "<tr class=\"group\"><th colspan=\"{columns}\" scope=\"rowgroup\"><span>{along} {}</span></th></tr>",
+                "<tr class=\"group\"><th colspan=\"{span}\" scope=\"rowgroup\"><span>{along} {}</span></th></tr>",
                 escaped(value)
             )?;
         }
         for point in &group {
-            write_row(out, summary, &sweep, *point, &group, &prefixes)?;
+            write_row(out, summary, &sweep, *point, &group, &columns)?;
         }
         out.push_str("</tbody>\n");
     }
@@ -99,22 +99,22 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     Ok(())
 }
 
-fn write_key(out: &mut String, summary: &Summary) -> Result {
-    out.push_str("<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its group</span>; <span class=\"tied\">not told apart from it</span> where the intervals meet.");
-    if let Some(point) = summary.baseline.and_then(|place| summary.points.get(place)) {
+fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
+    out.push_str(
+        "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
+         group</span>; <span class=\"tied\">not told apart from it</span>: the intervals meet.",
+    );
+    let baselines = summary.points.iter().filter_map(|point| point.baseline);
+    let names: BTreeSet<&str> = baselines
+        .map(|place| sweep.lanes[sweep.lane_of[place]].as_str())
+        .collect();
+    if !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
         write!(
             out,
-            " × is relative to <strong>{}</strong>.",
-            escaped(&point.label)
+            " × is relative to <strong>{}</strong>, seed by seed.",
+            escaped(&names.join(", "))
         )?;
-    } else if summary
-        .points
-        .iter()
-        .flat_map(|point| &point.estimates)
-        .flatten()
-        .any(|estimate| estimate.relative.is_some())
-    {
-        out.push_str(" × is relative to the baseline.");
     }
     out.push_str("</p>\n");
     Ok(())
@@ -126,11 +126,15 @@ fn write_row(
     sweep: &Sweep,
     place: usize,
     group: &[usize],
-    prefixes: &[Prefix],
+    columns: &[Column],
 ) -> Result {
     let point = &summary.points[place];
     let name = &sweep.lanes[sweep.lane_of[place]];
-    let base = if summary.baseline == Some(place) {
+    let is_baseline = summary
+        .points
+        .iter()
+        .any(|point| point.baseline == Some(place));
+    let base = if is_baseline {
         " <small>baseline</small>"
     } else {
         ""
@@ -148,16 +152,16 @@ fn write_row(
         "<tr><th scope=\"row\">{}{base}{care}</th>",
         escaped(name)
     )?;
-    for (column, metric) in summary.metrics.iter().enumerate() {
-        let Some(estimate) = estimate(summary, place, column) else {
+    for (number, metric) in summary.metrics.iter().enumerate() {
+        let Some(estimate) = estimate(summary, place, number) else {
             out.push_str("<td class=\"none\">–</td>");
             continue;
         };
         let others = group
             .iter()
-            .filter_map(|other| self::estimate(summary, *other, column));
+            .filter_map(|other| self::estimate(summary, *other, number));
         let class = rank(&estimate, metric.better, others);
-        write_cell(out, &estimate, metric, prefixes[column], class)?;
+        write_cell(out, &estimate, metric, &columns[number], class)?;
     }
     out.push_str("</tr>\n");
     Ok(())
@@ -167,51 +171,48 @@ fn write_cell(
     out: &mut String,
     estimate: &Estimate,
     metric: &Metric,
-    prefix: Prefix,
+    column: &Column,
     class: &str,
 ) -> Result {
-    let scaled = |value: f64| value / prefix.divisor;
-    let known = estimate.low.is_finite() && estimate.high.is_finite();
-    let interval = if known {
-        format!(
-            "{} to {}",
-            digits(scaled(estimate.low)),
-            digits(scaled(estimate.high))
-        )
-    } else {
-        "interval not known".to_owned()
-    };
+    let known = estimate.interval();
+    let interval = known.map_or_else(
+        || "interval not known".to_owned(),
+        |(low, high)| format!("{} to {}", column.text(low), column.text(high)),
+    );
     write!(
         out,
         "<td class=\"{class}\" title=\"{interval} {}, from {} samples\">{}",
-        escaped(&prefix.unit()),
+        escaped(&column.prefix.unit()),
         estimate.samples,
-        digits(scaled(estimate.value))
+        column.text(estimate.value)
     )?;
-    if known && estimate.high > estimate.low {
-        let half = scaled(estimate.high - estimate.low) / 2.0;
-        write!(out, "<span class=\"half\"> ±{}</span>", digits(half))?;
+    out.push_str("<span class=\"more\">");
+    if let Some((low, high)) = known.filter(|(low, high)| high > low) {
+        write!(out, "±{}", column.text((high - low) / 2.0))?;
     }
     if let Some(relative) = estimate
         .relative
         .filter(|relative| relative.ratio.is_finite())
     {
-        let sure = |better: bool| if better { "good" } else { "bad" };
-        let class = match metric.better {
-            Better::Higher if relative.low > 1.0 => sure(true),
-            Better::Higher if relative.high < 1.0 => sure(false),
-            Better::Lower if relative.high < 1.0 => sure(true),
-            Better::Lower if relative.low > 1.0 => sure(false),
-            _ => "",
-        };
-        write!(
-            out,
-            "<span class=\"ratio {class}\">×{:.2}</span>",
-            relative.ratio
-        )?;
+        let (ratio, class) = (relative.ratio, verdict(&relative, metric.better));
+        write!(out, " <span class=\"ratio {class}\">×{ratio:.2}</span>")?;
     }
-    out.push_str("</td>");
+    out.push_str("</span></td>");
     Ok(())
+}
+
+/// Whether a point is surely better or worse than its baseline.
+fn verdict(relative: &Relative, better: Better) -> &'static str {
+    let Some((low, high)) = relative.interval() else {
+        return "";
+    };
+    match better {
+        Better::Higher if low > 1.0 => "good",
+        Better::Higher if high < 1.0 => "bad",
+        Better::Lower if high < 1.0 => "good",
+        Better::Lower if low > 1.0 => "bad",
+        Better::Higher | Better::Lower | Better::Neither => "",
+    }
 }
 
 fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> {
@@ -245,16 +246,34 @@ fn rank(own: &Estimate, better: Better, others: impl Iterator<Item = Estimate>) 
     }
 }
 
-/// One prefix for a column, so that its numbers can be compared: that of the middle value.
-fn prefix(summary: &Summary, metric: usize) -> Prefix {
-    let points = 0..summary.points.len();
-    let values = points.filter_map(|point| Some(estimate(summary, point, metric)?.value.abs()));
-    let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
-    values.sort_by(f64::total_cmp);
-    let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
-    let unit = summary.metrics[metric].unit;
-    // Counts are written out: a table has the room.
-    Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle })
+/// How the numbers of a column are written: all with the same prefix and decimals, so that they can be
+/// compared at a glance.
+struct Column {
+    prefix: Prefix,
+    decimals: usize,
+}
+
+impl Column {
+    /// As it suits the middle value: three digits of it.
+    fn new(summary: &Summary, metric: usize) -> Self {
+        let points = 0..summary.points.len();
+        let values = points.filter_map(|point| Some(estimate(summary, point, metric)?.value.abs()));
+        let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
+        let unit = summary.metrics[metric].unit;
+        // Counts are written out: a table has the room.
+        let prefix = Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle });
+        let digits = (middle / prefix.divisor).log10().floor();
+        Self {
+            prefix,
+            decimals: (2.0 - digits).clamp(0.0, 6.0) as usize,
+        }
+    }
+
+    fn text(&self, value: f64) -> String {
+        format!("{:.*}", self.decimals, value / self.prefix.divisor)
+    }
 }
 
 /// How a run ended, in words.

@@ -1,10 +1,11 @@
 //! From chart to shapes: a figure for a paper.
 
-use super::palette::{COLOURS, dashes, outline};
+use super::drawing::{draw_bar, draw_line, point};
+use super::palette::dashes;
 use super::ruler::{Begin, Ruler, Tick};
 use super::scene::{Anchor, Ink, Scene, Shape, Turn, Weight};
 use super::text::{fitted, width};
-use super::{Chart, Kind, Line, Mark};
+use super::{Chart, Kind, Scale};
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
@@ -19,7 +20,7 @@ const WIDEST_NAME: f64 = 190.0;
 
 /// The rectangle of the data.
 #[derive(Clone, Copy)]
-struct Field {
+pub(super) struct Field {
     left: f64,
     right: f64,
     top: f64,
@@ -27,15 +28,15 @@ struct Field {
 }
 
 impl Field {
-    fn across(&self, share: f64) -> f64 {
+    pub(super) fn across(&self, share: f64) -> f64 {
         self.left + share * (self.right - self.left)
     }
 
-    fn up(&self, share: f64) -> f64 {
+    pub(super) fn up(&self, share: f64) -> f64 {
         self.bottom - share * (self.bottom - self.top)
     }
 
-    fn down(&self, share: f64) -> f64 {
+    pub(super) fn down(&self, share: f64) -> f64 {
         self.top + share * (self.bottom - self.top)
     }
 }
@@ -55,7 +56,7 @@ fn upright(chart: &Chart) -> Scene {
         height: HEIGHT,
         shapes: Vec::new(),
     };
-    let y = value_ruler(chart, 6);
+    let y = value_ruler(chart, 7);
     let x = along_ruler(chart, 6);
     let labels = y
         .ticks
@@ -92,10 +93,11 @@ fn upright(chart: &Chart) -> Scene {
     };
     scene.shapes.push(turned);
     frame(&mut scene, &field);
-    for line in &chart.lines {
-        draw_line(&mut scene, chart.kind, line, |mark, value| {
+    for (number, line) in chart.lines.iter().enumerate() {
+        let aside = aside(chart, number);
+        draw_line(&mut scene, chart.kind, line, &y, |mark, value| {
             let (x, y) = (x.place(mark.x), y.place(value));
-            (x.is_finite() && y.is_finite()).then(|| (field.across(x), field.up(y)))
+            (x.is_finite() && y.is_finite()).then(|| (field.across(x) + aside, field.up(y)))
         });
     }
     legend(&mut scene, chart, &field);
@@ -167,7 +169,7 @@ fn on_its_side(chart: &Chart) -> Scene {
                 draw_bar(&mut scene, line, mark, (&x, &names), &field, (offset, bar));
             }
         } else {
-            draw_line(&mut scene, chart.kind, line, |mark, value| {
+            draw_line(&mut scene, chart.kind, line, &x, |mark, value| {
                 let (x, y) = (x.place(value), names.place(mark.x));
                 (x.is_finite() && y.is_finite()).then(|| (field.across(x), field.down(y)))
             });
@@ -179,12 +181,37 @@ fn on_its_side(chart: &Chart) -> Scene {
     scene
 }
 
+/// How far a line stands aside, so that intervals at the same place can be told apart.
+fn aside(chart: &Chart, number: usize) -> f64 {
+    let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
+    let count = chart.lines.len() as f64;
+    if chart.kind != Kind::Curves
+        || !marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low))
+    {
+        return 0.0;
+    }
+    (number as f64 - (count - 1.0) / 2.0) * (18.0 / count).min(3.0)
+}
+
 /// The axis of what was measured.
 pub(super) fn value_ruler(chart: &Chart, about: usize) -> Ruler {
-    let ends = |mark: &Mark| {
-        let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
-        [low, mark.y, high]
+    let values = || chart.marks().map(|mark| mark.y);
+    let low = values().fold(f64::INFINITY, f64::min);
+    let high = values().fold(f64::NEG_INFINITY, f64::max);
+    // An interval much longer than the data is cut, and one below zero where nothing can be.
+    let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    let most = if high > 0.0 {
+        1.6 * high
+    } else {
+        f64::INFINITY
     };
+    let least = if chart.y.scale == Scale::Log {
+        low / 4.0
+    } else {
+        least
+    };
+    let intervals = chart.marks().filter_map(|mark| mark.interval);
+    let ends = intervals.flat_map(|(low, high)| [low.clamp(least, most), high.clamp(least, most)]);
     let begin = match chart.kind {
         Kind::Bars => Begin::Zero,
         Kind::Cdf => Begin::Exact,
@@ -195,8 +222,12 @@ pub(super) fn value_ruler(chart: &Chart, about: usize) -> Ruler {
     } else {
         &[]
     };
-    let values = chart.marks().flat_map(ends).chain(edges.iter().copied());
-    Ruler::new(&chart.y, values, begin, about)
+    Ruler::new(
+        &chart.y,
+        values().chain(ends).chain(edges.iter().copied()),
+        begin,
+        about,
+    )
 }
 
 /// The axis of what was varied.
@@ -205,7 +236,7 @@ pub(super) fn along_ruler(chart: &Chart, about: usize) -> Ruler {
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
     // Points stand a little off the frame.
-    let room = if chart.kind == Kind::Curves && chart.x.scale == super::Scale::Linear {
+    let room = if chart.kind == Kind::Curves && chart.x.scale == Scale::Linear {
         0.04 * (high - low)
     } else {
         0.0
@@ -284,121 +315,6 @@ fn frame(scene: &mut Scene, field: &Field) {
         width: 1.0,
         dashes,
     });
-}
-
-/// A line with its points and intervals; `place` says where a mark with a value is.
-fn draw_line(
-    scene: &mut Scene,
-    kind: Kind,
-    line: &Line,
-    place: impl Fn(&Mark, f64) -> Option<(f64, f64)>,
-) {
-    let ink = Ink::Hue(line.hue);
-    let pointed = matches!(kind, Kind::Curves | Kind::Dots);
-    if pointed {
-        for mark in &line.marks {
-            if let Some((low, high)) = mark.interval
-                && let (Some(low), Some(high)) = (place(mark, low), place(mark, high))
-            {
-                whisker(scene, low, high, ink);
-            }
-        }
-    }
-    if kind != Kind::Dots {
-        let dashes = if kind == Kind::Cdf {
-            dashes(line.hue)
-        } else {
-            &[]
-        };
-        // A colour that comes again is told apart by its width.
-        let again = (line.hue / COLOURS) as f64;
-        let width = if kind == Kind::Trace { 1.2 } else { 1.8 } + again;
-        let mut points: Vec<(f64, f64)> = Vec::new();
-        let mut pieces = Vec::new();
-        for mark in &line.marks {
-            match place(mark, mark.y) {
-                Some(point) => {
-                    if kind == Kind::Cdf
-                        && let Some(last) = points.last()
-                    {
-                        points.push((point.0, last.1));
-                    }
-                    points.push(point);
-                }
-                None => pieces.push(std::mem::take(&mut points)),
-            }
-        }
-        pieces.push(points);
-        for points in pieces.into_iter().filter(|points| points.len() > 1) {
-            scene.shapes.push(Shape::Path {
-                points,
-                ink,
-                width,
-                dashes,
-            });
-        }
-    }
-    if pointed {
-        for mark in &line.marks {
-            if let Some((x, y)) = place(mark, mark.y) {
-                scene.shapes.push(point(x, y, line.hue));
-            }
-        }
-    }
-}
-
-fn draw_bar(
-    scene: &mut Scene,
-    line: &Line,
-    mark: &Mark,
-    (x, names): (&Ruler, &Ruler),
-    field: &Field,
-    (offset, thick): (f64, f64),
-) {
-    let middle = field.down(names.place(mark.x)) + offset;
-    let (from, to) = (
-        field.across(x.place_within(0.0)),
-        field.across(x.place_within(mark.y)),
-    );
-    if !middle.is_finite() || !to.is_finite() {
-        return;
-    }
-    let (top, bottom) = (middle - thick / 2.0, middle + thick / 2.0);
-    let points = vec![(from, top), (to, top), (to, bottom), (from, bottom)];
-    let ink = Ink::Hue(line.hue);
-    scene.shapes.push(Shape::Area { points, ink });
-    if let Some((low, high)) = mark.interval {
-        let place = |value| (field.across(x.place_within(value)), middle);
-        whisker(scene, place(low), place(high), Ink::Frame);
-    }
-}
-
-/// An interval: a line with a short bar at each end.
-fn whisker(scene: &mut Scene, low: (f64, f64), high: (f64, f64), ink: Ink) {
-    let level = (high.1 - low.1).abs() < (high.0 - low.0).abs();
-    let (x, y) = if level { (0.0, 3.5) } else { (3.5, 0.0) };
-    scene.line(low, high, ink, 1.1);
-    for end in [low, high] {
-        scene.line((end.0 - x, end.1 - y), (end.0 + x, end.1 + y), ink, 1.1);
-    }
-}
-
-fn point(x: f64, y: f64, hue: usize) -> Shape {
-    let ink = Ink::Hue(hue);
-    let shape = outline(hue);
-    if shape.is_empty() {
-        return Shape::Disc {
-            x,
-            y,
-            radius: 4.0,
-            ink,
-        };
-    }
-    let points = shape
-        .iter()
-        .map(|step| (x + 4.0 * step.0, y + 4.0 * step.1))
-        .collect();
-    Shape::Area { points, ink }
 }
 
 fn legend_width(chart: &Chart) -> f64 {

@@ -5,6 +5,15 @@
 //! in the browser and in the terminal, and a report is a tenth of the size of the script that a chart
 //! library would add to it.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "places on a page: a float has more digits than a screen, and equal ones are copies"
+)]
+
+mod drawing;
+mod layout;
 mod number;
 mod palette;
 mod png;
@@ -14,10 +23,7 @@ mod svg;
 mod terminal;
 mod text;
 
-mod layout;
-
-pub use number::quantity;
-pub(crate) use number::{Prefix, digits, rounded};
+pub(crate) use number::{Prefix, rounded};
 pub use png::png;
 pub use svg::svg;
 pub use terminal::{Colour, terminal};

@@ -123,9 +123,6 @@ impl Ruler {
             let decades = from..=to;
             decades.flat_map(move |n| of.iter().map(move |times| times * 10_f64.powi(n)))
         };
-        const DECADES: &[f64] = &[1.0];
-        const ROUND: &[f64] = &[1.0, 2.0, 5.0];
-        const ALL: &[f64] = &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
         let count = |of| multiples(of).filter(inside).count();
         let (labelled, every) = if count(DECADES) >= 3 {
             (DECADES, count(DECADES).div_ceil(about.max(2)))
@@ -179,16 +176,21 @@ impl Ruler {
         }
     }
 
+    /// The nearest value that has a place.
+    pub(super) fn within(&self, value: f64) -> f64 {
+        value.clamp(self.low, self.high)
+    }
+
     /// The same as [`place`](Self::place), but never beyond the ends.
     pub(super) fn place_within(&self, value: f64) -> f64 {
-        let value = if self.steps == Steps::Log {
-            value.max(self.low)
-        } else {
-            value
-        };
-        self.place(value).clamp(0.0, 1.0)
+        self.place(self.within(value))
     }
 }
+
+/// What is labelled of each decade, in the order of need.
+const DECADES: &[f64] = &[1.0];
+const ROUND: &[f64] = &[1.0, 2.0, 5.0];
+const ALL: &[f64] = &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0];
 
 /// The next of 1, 2, 5, 10, 20, … that is not below.
 fn round_step(step: f64) -> f64 {

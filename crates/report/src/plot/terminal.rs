@@ -113,7 +113,7 @@ impl Canvas {
         for cell in row * self.columns..(row + 1) * self.columns {
             match (self.letters[cell], self.dots[cell]) {
                 (Some(letter), _) => {
-                    painted(&mut out, &letter.to_string(), self.hues[cell], colour)
+                    painted(&mut out, &letter.to_string(), self.hues[cell], colour);
                 }
                 (None, 0) => out.push(' '),
                 (None, dots) => {
@@ -220,14 +220,14 @@ fn draw(
     let letter = letter(number);
     let points: Vec<(f64, f64)> = points.into_iter().flatten().collect();
     if kind == Kind::Curves || points.len() < 8 {
-        points
-            .iter()
-            .for_each(|at| canvas.letter(*at, letter, line.hue));
+        for at in points {
+            canvas.letter(at, letter, line.hue);
+        }
         return;
     }
     // Long lines get two letters each, where no other line of the chart has its own.
-    for half in 0..2 {
-        let share = (half as f64 + (number as f64 + 0.5) / count as f64) / 2.0;
+    for half in [0.0, 0.5] {
+        let share = half + (number as f64 + 0.5) / count as f64 / 2.0;
         let wanted = 0.05 + 0.9 * share;
         let by = |at: &(f64, f64)| if kind == Kind::Cdf { at.1 } else { at.0 };
         let nearest = points
@@ -297,7 +297,9 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
                 // Eighths of a cell, the fine steps that Unicode has.
                 let eighths = (x.place_within(mark.y) * (8 * columns) as f64).round() as u32;
                 let mut bar = "█".repeat(eighths as usize / 8);
-                bar.extend(char::from_u32(0x2590 - eighths % 8).filter(|_| eighths % 8 > 0));
+                bar.extend(
+                    char::from_u32(0x2590 - eighths % 8).filter(|_| !eighths.is_multiple_of(8)),
+                );
                 let _ = write!(out, "{name:<margin$}");
                 name.clear();
                 if several {
@@ -405,4 +407,103 @@ fn fitted(text: &str, width: usize) -> String {
     }
     let kept: String = clean.chars().take(width.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, Mark};
+    use super::*;
+
+    fn chart(kind: Kind, x: Axis) -> Chart {
+        let line = |(hue, name): (usize, &str)| Line {
+            name: name.to_owned(),
+            hue,
+            marks: (0..3)
+                .map(|place| {
+                    let (x, y) = (
+                        f64::from(place),
+                        f64::from(place) * (2.0 + hue as f64) * 1e-4,
+                    );
+                    let interval = Some((0.9 * y, 1.1 * y));
+                    Mark {
+                        interval,
+                        ..Mark::new(x, y)
+                    }
+                })
+                .collect(),
+        };
+        Chart {
+            id: "test".to_owned(),
+            title: "small p99".to_owned(),
+            kind,
+            x,
+            y: Axis::linear("small p99", "s"),
+            lines: ["tcn", "codel"].into_iter().enumerate().map(line).collect(),
+            notes: Vec::new(),
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_chart_keeps_its_width_whatever_its_kind() {
+        let names = || Axis::names("", ["one", "two", "three"].map(str::to_owned).into());
+        let charts = [
+            chart(Kind::Curves, Axis::linear("load", "")),
+            chart(Kind::Cdf, Axis::linear("load", "")),
+            chart(Kind::Trace, Axis::linear("time", "s")),
+            chart(Kind::Dots, names()),
+            chart(Kind::Bars, names()),
+        ];
+        for chart in charts {
+            for width in [0, 40, 80, 200] {
+                let text = terminal(&chart, width, Colour::None);
+                let longest = text.lines().map(|line| line.chars().count()).max();
+                assert!(
+                    longest <= Some(width.max(NARROWEST)),
+                    "{:?} {width}:\n{text}",
+                    chart.kind
+                );
+                assert!(!text.contains('\x1b'));
+                let coloured = terminal(&chart, width, Colour::Ansi);
+                assert!(coloured.contains("\x1b[38;5;32m") && coloured.contains("\x1b[0m"));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_told_apart_without_colour() {
+        let chart = chart(Kind::Curves, Axis::linear("load", ""));
+        let text = terminal(&chart, 60, Colour::None);
+        assert_eq!(
+            text.matches('A').count(),
+            3,
+            "two points and the legend:\n{text}"
+        );
+        assert_eq!(text.matches('B').count(), 3, "{text}");
+        assert_eq!(
+            text.matches('*').count(),
+            1,
+            "the point that both share:\n{text}"
+        );
+        assert!(
+            text.contains("small p99 (µs)") && text.contains("A tcn"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_chart_without_data_says_so() {
+        let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
+        chart.lines.clear();
+        assert!(terminal(&chart, 80, Colour::None).contains("nothing to show"));
+    }
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
+        chart.title = "\x1b[2J".to_owned();
+        chart.lines[0].name = "a\nb".to_owned();
+        let text = terminal(&chart, 80, Colour::None);
+        assert!(!text.contains('\x1b') && text.contains("a?b"), "{text}");
+    }
 }

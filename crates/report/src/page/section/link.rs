@@ -34,11 +34,12 @@ pub(super) fn section(material: &Material) -> Section {
 }
 
 fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> Vec<Panel> {
-    let parts: [(&str, &str, &'static str, fn(&Link) -> f64); 2] = [
-        ("goodput", "goodput by link", "bit/s", |link| {
+    type Part = (&'static str, &'static str, &'static str, fn(&Link) -> f64);
+    let parts: [Part; 2] = [
+        ("link-goodput", "goodput by link", "bit/s", |link| {
             link.goodput_bps
         }),
-        ("paused", "share of time paused by link", "", |link| {
+        ("link-paused", "share of time paused by link", "", |link| {
             link.paused
         }),
     ];

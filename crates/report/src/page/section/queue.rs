@@ -164,8 +164,8 @@ fn pooled(all: &[&Distribution], factor: f64) -> Vec<Mark> {
 fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
     type Part = fn(&Queue) -> &BTreeMap<String, u64>;
     let parts: [(&str, &str, Part); 2] = [
-        ("marks", "packets marked", |queue| &queue.marks),
-        ("drops", "packets dropped", |queue| &queue.drops),
+        ("queue-marks", "packets marked", |queue| &queue.marks),
+        ("queue-drops", "packets dropped", |queue| &queue.drops),
     ];
     let facets: Vec<Facet> = material.facet(stop).into_iter().collect();
     let at = material.at(stop);

@@ -56,15 +56,30 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         }
         None => (Kind::Dots, Axis::names("", sweep.lanes.clone())),
     };
-    let values = lines
-        .iter()
-        .flat_map(|line| line.marks.iter().map(|mark| mark.y));
+    let marks = || lines.iter().flat_map(|line| &line.marks);
+    // What never happened is told by the table.
+    let lines = if marks().all(|mark| mark.y == 0.0) {
+        Vec::new()
+    } else {
+        lines
+    };
+    let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
+    // The names of a table's columns are short.
+    let short = metric.name.starts_with("fct_");
+    let title = if short {
+        format!("FCT, {}", metric.title)
+    } else {
+        metric.title.to_owned()
+    };
     Chart {
         id: slug(metric.name),
-        title: metric.title.to_owned(),
+        title: match &sweep.along {
+            Some(along) => format!("{title} by {}", along.title),
+            None => title.clone(),
+        },
         kind,
         x,
-        y: axis(metric.title, metric.unit, values),
+        y: axis(&title, metric.unit, values),
         notes: Vec::new(),
         commands: points
             .iter()
@@ -90,11 +105,10 @@ fn axis(title: &str, unit: &'static str, values: impl Iterator<Item = f64>) -> A
 }
 
 fn mark(x: f64, estimate: &Estimate) -> Mark {
-    let known = estimate.low.is_finite() && estimate.high.is_finite();
     Mark {
         x,
         y: estimate.value,
-        interval: known.then_some((estimate.low, estimate.high)),
+        interval: estimate.interval(),
         samples: Some(estimate.samples),
     }
 }

@@ -14,27 +14,17 @@ const TOGETHER: usize = 12;
 const APART: usize = 8;
 
 /// How a quantity is told of, in the order of the page.
-const QUANTITIES: [(Quantity, &str, &str, &str); 10] = [
-    (Quantity::QueueBytes, "queue-bytes", "queue length", "B"),
-    (
-        Quantity::QueuePackets,
-        "queue-packets",
-        "packets in the queue",
-        "",
-    ),
-    (Quantity::Threshold, "threshold", "marking threshold", "B"),
-    (
-        Quantity::Capacity,
-        "capacity",
-        "capacity as the scheme sees it",
-        "bit/s",
-    ),
-    (Quantity::Goodput, "goodput", "goodput", "bit/s"),
-    (Quantity::Rate, "rate", "rate", "bit/s"),
-    (Quantity::Window, "window", "congestion window", "B"),
-    (Quantity::Alpha, "alpha", "alpha", ""),
-    (Quantity::Rtt, "rtt", "smoothed round-trip time", "s"),
-    (Quantity::ActiveFlows, "active-flows", "active flows", ""),
+const QUANTITIES: [(Quantity, &str); 10] = [
+    (Quantity::QueueBytes, "queue length"),
+    (Quantity::QueuePackets, "packets in the queue"),
+    (Quantity::Threshold, "marking threshold"),
+    (Quantity::Capacity, "capacity as the scheme sees it"),
+    (Quantity::Goodput, "goodput"),
+    (Quantity::Rate, "rate"),
+    (Quantity::Window, "congestion window"),
+    (Quantity::Alpha, "alpha"),
+    (Quantity::Rtt, "smoothed round-trip time"),
+    (Quantity::ActiveFlows, "active flows"),
 ];
 
 /// The run that stands for a point: its first.
@@ -65,9 +55,9 @@ pub(super) fn section(material: &Material) -> Section {
     if left_out > 0 {
         let note =
             format!("{left_out} more charts of this section are left out, to keep the page small.");
-        panels
-            .iter_mut()
-            .for_each(|panel| panel.chart.notes.push(note.clone()));
+        for panel in &mut panels {
+            panel.chart.notes.push(note.clone());
+        }
     }
     Section {
         id: "time",
@@ -96,7 +86,7 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
         .filter_map(|(lane, records)| Some((*lane, first(records)?)))
         .collect();
     let mut drafts = Vec::new();
-    for (quantity, kind, what, unit) in QUANTITIES {
+    for (quantity, what) in QUANTITIES {
         let of_schemes = matches!(
             quantity,
             Quantity::ActiveFlows
@@ -106,9 +96,9 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
                 | Quantity::Threshold
         );
         let base = Draft {
-            kind,
+            kind: quantity.name(),
             what: what.to_owned(),
-            unit,
+            unit: quantity.unit(),
             facets: material.facet(stop).into_iter().collect(),
             traces: Vec::new(),
             known: 0,

@@ -10,7 +10,7 @@ use tidegate_report::record::{
 };
 
 /// Schemes with how long they make small flows wait, and how much large ones lose.
-pub const SCHEMES: [(&str, f64, f64); 7] = [
+pub(super) const SCHEMES: [(&str, f64, f64); 7] = [
     ("queue-red", 1.0, 1.0),
     ("codel", 0.92, 1.06),
     ("mq-ecn", 0.78, 1.01),
@@ -19,7 +19,7 @@ pub const SCHEMES: [(&str, f64, f64); 7] = [
     ("bcc", 0.66, 0.98),
     ("diff-ecn", 0.55, 1.04),
 ];
-pub const LOADS: [&str; 5] = ["0.3", "0.5", "0.6", "0.7", "0.8"];
+pub(super) const LOADS: [&str; 5] = ["0.3", "0.5", "0.6", "0.7", "0.8"];
 const PS: f64 = 1e12;
 
 /// `SplitMix64`.
@@ -39,7 +39,7 @@ impl Chance {
 }
 
 /// What a sweep of schemes and loads leaves.
-pub fn sweep(schemes: usize, loads: &[&str], seeds: u32) -> (Manifest, Vec<Record>) {
+pub(super) fn sweep(schemes: usize, loads: &[&str], seeds: u32) -> (Manifest, Vec<Record>) {
     let mut records = Vec::new();
     for (number, scheme) in SCHEMES.iter().cycle().take(schemes).enumerate() {
         let again = number / SCHEMES.len();
@@ -63,7 +63,7 @@ pub fn sweep(schemes: usize, loads: &[&str], seeds: u32) -> (Manifest, Vec<Recor
     (manifest(&records), records)
 }
 
-pub fn manifest(records: &[Record]) -> Manifest {
+pub(super) fn manifest(records: &[Record]) -> Manifest {
     let planned = |record: &Record| Planned {
         id: record.run.id.clone(),
         label: record.run.label.clone(),
