@@ -42,7 +42,7 @@ impl Described {
         limits.check_topology(&self.topology)?;
         let network = self.topology.item.build();
         let network = network.map_err(|error| self.topology.spots.problem(&error))?;
-        self.check_ports(&network, seed)?;
+        self.check_ports(&network, seed, limits)?;
         let line = host_rates(&network).into_iter().next();
         let line = line.unwrap_or(Rate::from_gbps(1));
         let transports = self.transports.iter();
@@ -122,7 +122,7 @@ impl Described {
     }
 
     /// Makes one port of each kind, and one buffer for each number of ports.
-    fn check_ports(&self, network: &Network, seed: u64) -> Result<(), Problem> {
+    fn check_ports(&self, network: &Network, seed: u64, limits: &Limits) -> Result<(), Problem> {
         let mut degrees = vec![0_u32; network.nodes() as usize];
         let (mut of_switches, mut of_hosts) = (BTreeSet::new(), BTreeSet::new());
         for link in network.links() {
@@ -135,10 +135,15 @@ impl Described {
             rates.insert(link.rate);
         }
         let (hosts, switches) = degrees.split_at(network.hosts() as usize);
-        let distinct = |degrees: &[u32]| degrees.iter().copied().collect::<BTreeSet<_>>();
-        check_node(&self.switch, &of_switches, &distinct(switches), seed)?;
+        let site = |rates, degrees: &[u32]| Sites {
+            rates,
+            degrees: degrees.iter().copied().collect(),
+            ports: degrees.iter().copied().map(u64::from).sum(),
+            seed,
+        };
+        check_node(&self.switch, &site(of_switches, switches), limits)?;
         match &self.nic {
-            Some(nic) => check_node(nic, &of_hosts, &distinct(hosts), seed),
+            Some(nic) => check_node(nic, &site(of_hosts, hosts), limits),
             None => Ok(()),
         }
     }
@@ -408,31 +413,35 @@ fn buffer_config(switch: &Switch) -> buffer::Config {
     }
 }
 
-fn check_node(
-    switch: &Switch,
-    rates: &BTreeSet<Rate>,
-    degrees: &BTreeSet<u32>,
+/// Where the ports of switches, or of hosts, are.
+struct Sites {
+    /// The different speeds of their links.
+    rates: BTreeSet<Rate>,
+    /// The different numbers of ports that a node has.
+    degrees: BTreeSet<u32>,
+    /// How many ports there are in all.
+    ports: u64,
     seed: u64,
-) -> Result<(), Problem> {
+}
+
+fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Problem> {
     let scheduler = &switch.scheduler;
-    let built = scheduler
-        .item
-        .build()
-        .map_err(|error| scheduler.spots.problem(&error))?;
+    let built = scheduler.item.build();
+    let built = built.map_err(|error| scheduler.spots.problem(&error))?;
     let queues = built.queues();
     let round = |queue| built.round(queue);
-    for &rate in rates {
+    for &rate in &sites.rates {
         let site = mark::Site {
             rate,
             queues,
             round: &round,
             scheduler: scheduler.item.name(),
-            seed,
+            seed: sites.seed,
             place: 0,
         };
-        check_marking(&switch.marking, &site)?;
+        check_marking(&switch.marking, &site, sites.ports, limits)?;
     }
-    for &degree in degrees {
+    for &degree in &sites.degrees {
         let Ok(ports) = u16::try_from(degree.max(1)) else {
             let message = format!("a switch with {degree} ports is more than 65535");
             return Err(Problem::new(message).at(&switch.spots.whole));
@@ -447,16 +456,22 @@ fn check_node(
     Ok(())
 }
 
-fn check_marking(marking: &Marking, site: &mark::Site<'_>) -> Result<(), Problem> {
+fn check_marking(
+    marking: &Marking,
+    site: &mark::Site<'_>,
+    ports: u64,
+    limits: &Limits,
+) -> Result<(), Problem> {
     match marking {
         Marking::One(config) => {
+            limits.check_tables(config, site.queues, ports)?;
             let made = config.item.build(site);
             made.map(|_| ())
                 .map_err(|error| config.spots.problem(&error))
         }
         Marking::Or(pair) => {
-            check_marking(&pair.0, site)?;
-            check_marking(&pair.1, site)
+            check_marking(&pair.0, site, ports, limits)?;
+            check_marking(&pair.1, site, ports, limits)
         }
     }
 }

@@ -1,5 +1,9 @@
 //! What the fuzz target calls. It lives here so that tests on a stable toolchain call it too.
 
+use std::sync::atomic::AtomicBool;
+
+use tidegate_sim::run;
+
 use super::{Experiment, Limits, Scenario};
 
 /// A line of this separates a scenario from overrides, one a line.
@@ -46,6 +50,15 @@ fn shown(message: &str) -> Result<(), String> {
     }
 }
 
+/// A run that is planned can begin: the simulator makes all of its ports and hosts, and is stopped.
+fn begins(run: &Experiment) -> Result<(), String> {
+    let built = run.build().map_err(|problem| problem.to_string())?;
+    match run::run(&built.setup, &AtomicBool::new(true)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("was planned and does not begin: {error}")),
+    }
+}
+
 fn same_runs(before: &[Experiment], after: &[Experiment]) -> Result<(), String> {
     let told = |run: &Experiment| (run.id.clone(), run.label.clone(), run.seed);
     if before.iter().map(told).ne(after.iter().map(told)) {
@@ -55,6 +68,7 @@ fn same_runs(before: &[Experiment], after: &[Experiment]) -> Result<(), String> 
         return Err("has no runs".into());
     };
     let built = |run: &Experiment| run.build().map(|built| format!("{built:?}"));
+    begins(first)?;
     match (built(first), built(again)) {
         (Ok(one), Ok(other)) if one == other => Ok(()),
         (Ok(_), Ok(_)) => Err("its first run is another when it is resolved".into()),

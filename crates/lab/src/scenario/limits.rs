@@ -1,5 +1,6 @@
 //! What a scenario may ask for at most, checked before anything is made.
 
+use tidegate_dataplane::mark;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Hosts, Source};
 
@@ -21,6 +22,8 @@ pub struct Limits {
     pub queues: u64,
     /// Samples of all series of a run, about 40 bytes each.
     pub samples: u64,
+    /// Entries of all hardware tables that schemes have at their ports, up to 32 bytes each.
+    pub entries: u64,
 }
 
 impl Default for Limits {
@@ -32,6 +35,7 @@ impl Default for Limits {
             runs: 100_000,
             queues: 1 << 16,
             samples: 100_000_000,
+            entries: 1 << 26,
         }
     }
 }
@@ -45,6 +49,7 @@ impl Limits {
         runs: 64,
         queues: 4_096,
         samples: 1_000_000,
+        entries: 1 << 18,
     };
 
     /// Refuses networks that are too large.
@@ -88,6 +93,38 @@ impl Limits {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses schemes whose hardware tables would be too large at so many `ports`.
+    pub(super) fn check_tables(
+        &self,
+        marking: &Located<mark::Config>,
+        queues: u8,
+        ports: u64,
+    ) -> Result<(), Problem> {
+        let number = |field: &str| -> u64 {
+            let text = marking.item.value(field);
+            text.and_then(|text| text.parse().ok()).unwrap_or(0)
+        };
+        if marking.item.value("tables").as_deref() != Some("hardware") {
+            return Ok(());
+        }
+        let map = number("map_entries").saturating_mul(queues.into());
+        // The sizes of tables are powers of two.
+        let each = map.checked_next_power_of_two().unwrap_or(u64::MAX);
+        let entries = each
+            .saturating_add(number("count_registers"))
+            .saturating_mul(ports);
+        if entries <= self.entries {
+            return Ok(());
+        }
+        let message = format!(
+            "the tables of {ports} ports have {entries} entries, more than the {} allowed",
+            self.entries
+        );
+        Err(Problem::new(message)
+            .at(marking.spots.place("map_entries"))
+            .help("lower `map_entries` or `count_registers`, or set tables = \"exact\""))
     }
 
     /// Refuses sources that would make too many flows. Those that end by time are made to end one flow

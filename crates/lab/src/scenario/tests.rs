@@ -4,6 +4,8 @@ mod files;
 mod problems;
 mod random;
 
+use std::sync::atomic::AtomicBool;
+
 use super::*;
 
 pub(super) const FILES: [(&str, &str); 5] = [
@@ -31,6 +33,9 @@ fn told(scenario: &Scenario) -> Vec<String> {
         .unwrap_or_else(|problem| panic!("{problem}"));
     let one = |run: Experiment| {
         let built = run.build().unwrap_or_else(|problem| panic!("{problem}"));
+        // What is planned can begin.
+        let begun = tidegate_sim::run::run(&built.setup, &AtomicBool::new(true));
+        begun.unwrap_or_else(|error| panic!("{}: {error}", run.label));
         format!(
             "{} {} {:?} {} {built:?}",
             run.id, run.label, run.point, run.seed
