@@ -250,12 +250,12 @@ fn goodput(flow: &Flow) -> Option<f64> {
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
 fn marks(record: &Record) -> Option<(f64, usize)> {
-    Some((record.counters.marks.values().copied().map(count).sum(), 1))
+    Some((count(record.counters.marks.values().sum()), 1))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
 fn drops(record: &Record) -> Option<(f64, usize)> {
-    Some((record.counters.drops.values().copied().map(count).sum(), 1))
+    Some((count(record.counters.drops.values().sum()), 1))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
