@@ -100,7 +100,7 @@ impl Members {
 
 /// One group at work.
 #[derive(Debug)]
-pub struct Part<'a, D: Discipline + ?Sized> {
+pub struct Part<'a, D: Discipline> {
     /// All queues of the port.
     pub(super) queues: &'a mut [D::Queue],
     pub(super) group: D::Group,
