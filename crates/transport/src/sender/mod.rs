@@ -271,7 +271,6 @@ impl Sender {
             && !self.scoreboard.is_first_lost()
             && self.settled.is_none()
             && self.fin.is_none()
-            && self.prr.is_none()
             && !(self.resend_first | self.probe_due)
     }
 
