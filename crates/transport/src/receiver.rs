@@ -23,10 +23,6 @@ pub(crate) struct Ack {
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
 #[repr(C)]
 pub(crate) struct Receiver {
     reassembly: Reassembly,

@@ -63,10 +63,6 @@ pub struct Place {
 /// The fields are in the order of use: a host of many connections waits for memory more than it
 /// computes, so what every segment reads and writes is together, in here as in the parts.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
 #[repr(C)]
 pub struct Endpoint {
     rules: Rules,

@@ -50,10 +50,6 @@ struct Rules {
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
 #[repr(C)]
 pub(crate) struct Sender {
     /// The first number that is not acknowledged (`SND.UNA`).
