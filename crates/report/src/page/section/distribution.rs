@@ -7,7 +7,7 @@ use crate::plot::{Axis, Chart, Kind, Line};
 use crate::record::{Class, Flow, Record};
 
 /// The points of all lines together, so that a page stays small.
-const BUDGET: usize = 80_000;
+const BUDGET: usize = 60_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
 

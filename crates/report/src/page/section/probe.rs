@@ -8,7 +8,7 @@ use super::{Facet, Material, Panel, Section, commands, named};
 use crate::plot::{Axis, Chart, Kind, Line};
 
 /// The points of all lines together, so that a page stays small.
-const BUDGET: usize = 30_000;
+const BUDGET: usize = 20_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
 const SERIES: usize = 6;

@@ -12,7 +12,7 @@ const DISTRIBUTIONS: usize = 6;
 const BARS: usize = 12;
 
 /// The points of all lines together, so that a page stays small.
-const BUDGET: usize = 40_000;
+const BUDGET: usize = 25_000;
 
 /// A queue by its port and number.
 type Name = (String, u8);
