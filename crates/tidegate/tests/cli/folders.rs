@@ -1,6 +1,7 @@
 //! Results folders: that exist, that are half written, on a full disk, after Ctrl-C.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
