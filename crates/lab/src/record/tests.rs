@@ -256,11 +256,11 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
 
 #[test]
 fn a_run_that_stalls_says_what_it_waits_for() {
-    // Nothing fits into the buffer, so that nothing is ever delivered.
+    // Nothing but ACKs fits into the buffer, not even a probe, so that nothing is ever delivered.
     let (_, _, _, record) = made(
         BUSY,
         &[
-            "switch.buffer={ kind = \"per-port\", limit = \"100B\" }",
+            "switch.buffer={ kind = \"per-port\", limit = \"50B\" }",
             "measure.end=none",
         ],
     );
