@@ -226,10 +226,9 @@ fn traffic_page(name: &str) -> String {
 fn condition(name: &str) -> String {
     match name {
         "unlimited" => "it arrives".to_owned(),
-        "dynamic-threshold" => {
-            "it fits the reserve, or its port's share of the free pool".to_owned()
-        }
-        "pfc" => "it fits its ingress account, which pauses the sender in time".to_owned(),
+        "dynamic-threshold" => "the reserve or its share of the pool has room".to_owned(),
+        "per-queue" => "its queue has room, and its port if limited".to_owned(),
+        "pfc" => "its ingress account has room, with pauses".to_owned(),
         _ => cell(BUFFERS, name, 1),
     }
 }
