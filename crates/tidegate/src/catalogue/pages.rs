@@ -199,10 +199,11 @@ fn traffic_line(name: &str) -> String {
     match name {
         "list" => cell(WORKLOADS, "a list", 1),
         "probe" => "pings beside the flows, whose round trips are written down".to_owned(),
-        "burst" | "long-lived" | "poisson" => cell(WORKLOADS, name, 1),
+        "long-lived" => "named flows: endless, of some bytes, or at a rate".to_owned(),
+        "burst" | "poisson" => cell(WORKLOADS, name, 1),
         _ => {
             let load = cell(WORKLOADS, name, 1);
-            format!("poisson with published settings: load of {load}")
+            format!("published poisson, load of {load}")
         }
     }
 }
