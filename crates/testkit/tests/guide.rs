@@ -79,11 +79,11 @@ impl Step<'_> {
     }
 }
 
-/// Runs a command of the guide. It builds where this test was built, so that libraries are there
-/// already.
+/// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
+/// another library under the name of theirs.
 fn run(command: &str, root: &Path) {
     let mut words = command.split_whitespace();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
     let output = Command::new(words.next().unwrap())
         .args(words)
         .current_dir(root)
