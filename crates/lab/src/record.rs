@@ -14,7 +14,7 @@ use tidegate_report::record::{
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{Histogram, Ideals, LinkSeen, QueueSeen};
 use tidegate_sim::{LinkId, Outcome, run};
-use tidegate_units::{ConfigError, Rate, Ratio};
+use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use crate::scenario::{Built, Experiment};
 
@@ -118,8 +118,8 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
             },
             counts: built.window.counts(u64::from(number), flow),
             start_ps: flow.start.as_ps(),
-            fct_ps: built.convention.time(flow, result).map(|time| time.as_ps()),
-            ideal_ps: ideals.time(number).map(|time| time.as_ps()),
+            fct_ps: built.convention.time(flow, result).map(Span::as_ps),
+            ideal_ps: ideals.time(number).map(Span::as_ps),
             retransmissions: result.retransmissions,
             timeouts: result.timeouts,
             marks: result.marks,

@@ -131,7 +131,7 @@ impl Sweep<'_> {
         match threads {
             // The bridge hands them out one by one, in their order.
             Ok(threads) => {
-                threads.install(|| open.into_iter().enumerate().par_bridge().for_each(one))
+                threads.install(|| open.into_iter().enumerate().par_bridge().for_each(one));
             }
             // No threads to be had is no reason not to run.
             Err(_) => open.into_iter().enumerate().for_each(one),

@@ -1,4 +1,8 @@
-//! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository, word for word.
+//! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository: makes its files,
+//! inserts its lines and runs the scheme's own tests. What would build the whole workspace a second
+//! time is left to the reader.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +22,7 @@ fn a_scheme_can_be_added_as_the_guide_says() {
     copy_folder(&root, &copy);
 
     let steps = steps(&guide);
-    assert!(steps.len() >= 6, "the guide has lost steps: {steps:?}");
+    assert!(steps.len() >= 5, "the guide has lost steps: {steps:?}");
     for step in steps {
         step.take(&copy);
     }
@@ -75,11 +79,11 @@ impl Step<'_> {
     }
 }
 
-/// Runs a command of the guide. It builds where this test was built, so that libraries are there
-/// already.
+/// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
+/// another library under the name of theirs.
 fn run(command: &str, root: &Path) {
     let mut words = command.split_whitespace();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
     let output = Command::new(words.next().unwrap())
         .args(words)
         .current_dir(root)
@@ -110,7 +114,8 @@ fn copy_folder(from: &Path, to: &Path) {
         let target = to.join(&name);
         if is_hidden || is_left_out {
             continue;
-        } else if entry.file_type().unwrap().is_dir() {
+        }
+        if entry.file_type().unwrap().is_dir() {
             copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();

@@ -155,9 +155,9 @@ pub(crate) fn all() -> Vec<Entry> {
     }
     for scenario in builtin::ALL {
         let mut entry = entry(Kind::Scenario, scenario.name, Vec::new());
-        entry.line = scenario.title().to_owned();
+        entry.line = String::from(scenario.title());
         entry.page = format!("# {}\n\n{}\n", scenario.name, entry.line);
-        entry.example = scenario.text.to_owned();
+        entry.example = String::from(scenario.text);
         entries.push(entry);
     }
     entries.sort_by_key(|entry| (entry.kind, entry.name));

@@ -8,6 +8,9 @@ use crate::output::Paint;
 /// Lines are no longer than this, except for code.
 pub(crate) const WIDTH: usize = 80;
 
+/// What code begins with.
+const INDENT: &str = "    ";
+
 /// A page as text for a terminal.
 pub(crate) fn render(page: &str, paint: Paint) -> String {
     let mut out = String::new();
@@ -80,10 +83,10 @@ fn blocks(page: &str) -> Vec<Block> {
         } else if line.starts_with('#') {
             let text = line.trim_start_matches('#').trim();
             blocks.push(Block::Heading(text.to_owned()));
-        } else if line.starts_with("    ") {
-            let mut code = vec![line[4..].to_owned()];
-            while let Some(line) = lines.next_if(|line| line.starts_with("    ")) {
-                code.push(line[4..].to_owned());
+        } else if let Some(first) = line.strip_prefix(INDENT) {
+            let mut code = vec![first.to_owned()];
+            while let Some(line) = lines.next_if(|line| line.starts_with(INDENT)) {
+                code.push(line[INDENT.len()..].to_owned());
             }
             blocks.push(Block::Code(code));
         } else if line.starts_with('|') {

@@ -118,6 +118,7 @@ impl Output {
     }
 
     /// Writes results.
+    #[expect(clippy::unused_self, reason = "whoever prints has been told how")]
     pub(crate) fn print(self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;

@@ -30,7 +30,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) struct Bars<'a> {
     folder: &'a Folder,
     output: Output,
-    bars: Option<MultiProgress>,
+    shown: Option<MultiProgress>,
     whole: ProgressBar,
     runs: usize,
     done: AtomicUsize,
@@ -76,7 +76,7 @@ impl<'a> Bars<'a> {
         Self {
             folder,
             output,
-            bars,
+            shown: bars,
             whole,
             runs,
             done: AtomicUsize::new(0),
@@ -87,7 +87,7 @@ impl<'a> Bars<'a> {
     /// Takes the bars away.
     pub(crate) fn clear(&self) {
         self.whole.finish_and_clear();
-        if let Some(bars) = &self.bars {
+        if let Some(bars) = &self.shown {
             // A terminal that is gone has no bars left.
             let _ = bars.clear();
         }
@@ -110,7 +110,7 @@ impl<'a> Bars<'a> {
 
     /// A warning above the bars.
     fn warn(&self, text: &str) {
-        match &self.bars {
+        match &self.shown {
             None => self.output.warn(text),
             Some(bars) => bars.suspend(|| self.output.warn(text)),
         }
@@ -119,7 +119,7 @@ impl<'a> Bars<'a> {
 
 impl Progress for Bars<'_> {
     fn started(&self, experiment: &Experiment, flows: usize) {
-        let bar = match &self.bars {
+        let bar = match &self.shown {
             None => ProgressBar::hidden(),
             Some(bars) => bars.add(ProgressBar::new(flows as u64)),
         };

@@ -259,6 +259,7 @@ mod tests {
         better: Better::Lower,
     };
 
+    #[expect(clippy::unnecessary_wraps, reason = "a summary holds them so")]
     fn estimate(value: f64, reach: f64, ratio: Option<f64>) -> Option<Estimate> {
         Some(Estimate {
             value,

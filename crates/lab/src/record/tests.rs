@@ -1,10 +1,12 @@
 use std::sync::atomic::AtomicBool;
 
+use tidegate_dataplane::PortStats;
 use tidegate_report::Record;
 use tidegate_report::record::{Class, End, Quantity};
 use tidegate_sim::observe::completion::{Completions, SizeClass};
 use tidegate_sim::observe::{Convention, Ideals};
 use tidegate_sim::{Outcome, run};
+use tidegate_units::Span;
 
 use super::{PROBABILITIES, distribution, record};
 use crate::scenario::{Built, Experiment, Scenario};
@@ -82,7 +84,8 @@ fn flows_have_the_classes_and_times_of_the_simulators_own_statistics() {
             let expected = own
                 .times()
                 .iter()
-                .map(|time| time.as_ps())
+                .copied()
+                .map(Span::as_ps)
                 .collect::<Vec<_>>();
             assert_eq!(times, expected, "{convention}");
             assert_eq!(
@@ -108,8 +111,8 @@ fn a_record_says_what_the_run_counted() {
     assert_eq!(record.run.end, End::TimeUp);
     assert_eq!(record.run.ended_at_ps, 60_000_000_000);
     let ports = || outcome.ports.iter().flatten();
-    let marks = ports().map(|port| port.total_marks()).sum::<u64>();
-    let drops = ports().map(|port| port.total_drops()).sum::<u64>();
+    let marks = ports().map(PortStats::total_marks).sum::<u64>();
+    let drops = ports().map(PortStats::total_drops).sum::<u64>();
     assert!(marks > 0 && drops > 0, "{marks} marks and {drops} drops");
     assert_eq!(record.counters.marks.values().sum::<u64>(), marks);
     assert_eq!(record.counters.drops.values().sum::<u64>(), drops);
@@ -149,10 +152,7 @@ fn flows_are_measured_against_the_ideal_and_by_the_window() {
     assert_eq!(endless.len(), 1);
     assert_eq!((endless[0].ideal_ps, endless[0].fct_ps), (None, None));
     for flow in &record.flows {
-        assert_eq!(
-            flow.ideal_ps,
-            ideals.time(flow.number).map(|time| time.as_ps())
-        );
+        assert_eq!(flow.ideal_ps, ideals.time(flow.number).map(Span::as_ps));
         assert!(
             flow.fct_ps.is_none_or(|fct| Some(fct) >= flow.ideal_ps),
             "{flow:?}"
@@ -256,11 +256,11 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
 
 #[test]
 fn a_run_that_stalls_says_what_it_waits_for() {
-    // Nothing fits into the buffer, so that nothing is ever delivered.
+    // Nothing but ACKs fits into the buffer, not even a probe, so that nothing is ever delivered.
     let (_, _, _, record) = made(
         BUSY,
         &[
-            "switch.buffer={ kind = \"per-port\", limit = \"100B\" }",
+            "switch.buffer={ kind = \"per-port\", limit = \"50B\" }",
             "measure.end=none",
         ],
     );

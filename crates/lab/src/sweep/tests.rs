@@ -201,7 +201,7 @@ fn what_a_folder_has_is_not_run_again() {
         Err(Failure::Refused("not now".to_owned()))
     });
     assert_eq!(done.failures.len(), 5);
-    assert_eq!(bench.folder.finished(), [only.id.clone()]);
+    assert_eq!(bench.folder.finished(), std::slice::from_ref(&only.id));
     let bench = Bench::resumed(&place);
     assert!(bench.sweep(2).run().failures.is_empty());
     assert_eq!(bench.progress.counts(), [5, 5, 0, 0]);

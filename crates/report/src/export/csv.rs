@@ -117,3 +117,74 @@ fn quoted(cell: &str) -> String {
         cell.to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Setting;
+    use crate::summary::{Better, Method, Metric, Relative};
+
+    fn point(label: &str, key: &str, estimates: [Option<Estimate>; 2]) -> Point {
+        let setting = |key: &str, value: &str| Setting {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        Point {
+            label: label.to_owned(),
+            settings: vec![setting("runs", "x"), setting(key, "0.5")],
+            runs: 3,
+            commands: Vec::new(),
+            baseline: Some(0),
+            estimates: estimates.into(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_point_and_metric_has_a_row_and_each_key_a_column() {
+        let metric = |name, unit, better| Metric {
+            name,
+            title: name,
+            unit,
+            better,
+        };
+        let known = Estimate {
+            value: 1e-7,
+            low: 0.0,
+            high: f64::NAN,
+            method: Method::Runs,
+            samples: 7,
+            relative: None,
+        };
+        let relative = Relative {
+            ratio: 0.1 + 0.2,
+            low: 0.25,
+            high: 1e21,
+            method: Method::Blocks,
+        };
+        let compared = Estimate {
+            relative: Some(relative),
+            ..known
+        };
+        let table = Summary {
+            metrics: vec![
+                metric("fct", "s", Better::Lower),
+                metric("rate", "bit/s", Better::Higher),
+            ],
+            points: vec![
+                point("a, \"b\"", "load", [Some(known), None]),
+                point("c", "other", [None, Some(compared)]),
+            ],
+            baseline: Some(0),
+            warnings: Vec::new(),
+        };
+        // A key that is called as a column of ours gets a longer name.
+        let expected = "\
+            point,label,runs,setting.runs,load,other,metric,unit,better,value,low,high,method,samples,\
+            baseline,ratio,ratio_low,ratio_high,ratio_method\n\
+            0,\"a, \"\"b\"\"\",3,x,0.5,,fct,s,lower,0.0000001,0,,runs,7,,,,,\n\
+            1,c,3,x,,0.5,rate,bit/s,higher,0.0000001,0,,runs,7,\"a, \"\"b\"\"\",\
+            0.30000000000000004,0.25,1000000000000000000000,blocks\n";
+        assert_eq!(summary(&table), expected);
+    }
+}

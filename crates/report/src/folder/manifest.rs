@@ -70,51 +70,45 @@ impl Manifest {
         Ok(())
     }
 
-    /// The first reason why runs of both cannot stand in one folder.
-    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+    /// The first reason why runs of a folder that was begun with `self` and runs that are planned `now`
+    /// cannot stand together.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
         let texts = [
-            ("the scenario's name", &self.name, &other.name),
-            ("the first seed", &self.seed, &other.seed),
-            ("the program's version", &self.version, &other.version),
-            ("the program's revision", &self.revision, &other.revision),
+            ("the scenario's name", &self.name, &now.name),
+            ("the first seed", &self.seed, &now.seed),
+            ("the program's version", &self.version, &now.version),
+            ("the program's revision", &self.revision, &now.revision),
         ];
-        let text = texts.into_iter().find(|(_, here, there)| here != there);
-        text.map(|(what, here, there)| format!("{what} is {here:?} there and {there:?} now"))
-            .or_else(|| self.scenario_difference(other))
-            .or_else(|| self.run_difference(other))
+        let text = texts.into_iter().find(|(_, there, now)| there != now);
+        text.map(|(what, there, now)| format!("{what} is {there:?} there and {now:?} now"))
+            .or_else(|| self.scenario_difference(now))
+            .or_else(|| self.run_difference(now))
     }
 
-    fn scenario_difference(&self, other: &Self) -> Option<String> {
-        let (mut here, mut there) = (self.scenario.lines(), other.scenario.lines());
-        let mut section = "";
+    /// The first line that differs, and the section it is in.
+    fn scenario_difference(&self, now: &Self) -> Option<String> {
+        let (mut old, mut new) = (self.scenario.lines(), now.scenario.lines());
+        let mut section = "the scenario";
         loop {
-            let (old, new) = (here.next(), there.next());
-            if old != new {
-                let (old, new) = (old.unwrap_or("nothing"), new.unwrap_or("nothing"));
-                let section = if section.is_empty() {
-                    "the scenario"
-                } else {
-                    section
-                };
-                break Some(format!("in {section}, {old:?} there is {new:?} now"));
+            let (there, now) = (old.next(), new.next());
+            if there != now {
+                let (there, now) = (there.unwrap_or("nothing"), now.unwrap_or("nothing"));
+                break Some(format!("in {section}, {there:?} there is {now:?} now"));
             }
-            let line = old?;
+            let line = there?;
             if line.starts_with('[') {
                 section = line;
             }
         }
     }
 
-    fn run_difference(&self, other: &Self) -> Option<String> {
-        if self.runs.len() != other.runs.len() {
-            let (here, there) = (self.runs.len(), other.runs.len());
-            return Some(format!("it has {here} runs there and {there} now"));
+    fn run_difference(&self, now: &Self) -> Option<String> {
+        if self.runs.len() != now.runs.len() {
+            let (there, now) = (self.runs.len(), now.runs.len());
+            return Some(format!("it has {there} runs there and {now} now"));
         }
-        let pair = self
-            .runs
-            .iter()
-            .zip(&other.runs)
-            .find(|(old, new)| old != new);
-        pair.map(|(old, new)| format!("run {} there is {} now", old.id, new.id))
+        let mut pairs = self.runs.iter().zip(&now.runs);
+        let pair = pairs.find(|(there, now)| there != now);
+        pair.map(|(there, now)| format!("run {} there is {} now", there.id, now.id))
     }
 }

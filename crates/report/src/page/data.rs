@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::budget::COMMANDS;
 use super::{Page, Panel, Section};
 use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, rounded};
 
@@ -61,7 +62,8 @@ fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
         .lines
         .iter()
         .map(|line| line_value(line, shared.is_none()));
-    let places = chart.commands.iter().map(|command| commands.place(command));
+    let kept = chart.commands.iter().take(COMMANDS);
+    let places = kept.map(|command| commands.place(command));
     let mut value = json!({
         "id": chart.id,
         "title": chart.title,
@@ -71,6 +73,7 @@ fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
         "lines": lines.collect::<Vec<Value>>(),
         "notes": chart.notes,
         "commands": places.collect::<Vec<usize>>(),
+        "runs": chart.commands.len(),
         "facets": facets.iter().map(|facet| json!([facet.name, facet.value])).collect::<Vec<Value>>(),
     });
     if let Some(times) = shared {

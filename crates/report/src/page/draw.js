@@ -93,7 +93,7 @@ function alongRuler(view, lines, about) {
 function draw(view) {
   const { chart, svg } = view;
   const side = Boolean(chart.x.names);
-  const width = Math.max(260, Math.floor(view.box.clientWidth || 640));
+  const width = Math.max(260, Math.floor(view.paper || view.box.clientWidth || 640));
   const lines = shownLines(view);
   const about = Math.max(2, Math.min(8, Math.floor(width / 75)));
   const value = valueRuler(view, lines, side ? about : 6);

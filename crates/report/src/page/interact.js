@@ -29,7 +29,8 @@ function animate(view) {
     drag = null;
   });
   svg.addEventListener('pointercancel', () => { drag = null; draw(view); });
-  svg.addEventListener('pointerleave', () => { if (!drag) forget(view); });
+  // A finger that is lifted leaves too, and what it touched is to be read.
+  svg.addEventListener('pointerleave', event => { if (!drag && event.pointerType !== 'touch') forget(view); });
   svg.addEventListener('dblclick', () => reset(view));
   // The wheel scrolls the page unless the reader is at work in the chart.
   svg.addEventListener('wheel', event => {

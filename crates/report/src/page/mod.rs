@@ -11,6 +11,7 @@
     reason = "what is drawn needs no more digits than a float has, and equal ones are copies"
 )]
 
+mod budget;
 mod data;
 mod section;
 mod sweep;
@@ -180,7 +181,7 @@ impl Page<'_> {
             )?;
         }
         out.push_str("<details><summary>Every run by itself</summary><div class=\"wide\"><table class=\"runs\"><thead><tr><th>run<th>seed<th>fingerprint<th>ended<th>command</tr></thead><tbody>\n");
-        for record in self.records {
+        for record in self.records.iter().take(budget::ROWS) {
             let run = &record.run;
             writeln!(
                 out,
@@ -192,7 +193,9 @@ impl Page<'_> {
                 escaped(&run.command)
             )?;
         }
-        out.push_str("</tbody></table></div></details>\n</section>\n");
+        out.push_str("</tbody></table></div>");
+        table::write_rest(out, self.records.len(), "runs", "runs/*/run.json")?;
+        out.push_str("</details>\n</section>\n");
         Ok(())
     }
 }

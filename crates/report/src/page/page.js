@@ -104,7 +104,8 @@ function originOf(view) {
   const own = view.chart.commands.map(place => data.commands[place]);
   const lines = [];
   if (data.sweeps.length) lines.push('# everything on this page', ...data.sweeps, '');
-  lines.push(own.length === 1 ? '# this run alone' : `# the ${own.length} runs of this chart, each alone`, ...own);
+  lines.push(own.length === 1 ? '# this run alone' : `# the ${view.chart.runs} runs of this chart, each alone`, ...own);
+  if (own.length < view.chart.runs) lines.push(`# and ${view.chart.runs - own.length} more, in the results folder`);
   return html('details', { class: 'origin' },
     html('summary', {}, 'Command'), html('pre', { class: 'command', tabindex: 0 }, lines.join('\n')));
 }
@@ -241,11 +242,20 @@ function fillLines() {
 for (const section of data.sections) fill(section, document.getElementById(section.id));
 fillLines();
 
-// Charts are as wide as their place. Paper has its own width.
+// Charts are as wide as their place.
 let width = document.body.clientWidth;
 window.addEventListener('resize', () => {
   if (document.body.clientWidth === width) return;
   width = document.body.clientWidth;
   for (const view of views) if (view.figure.isConnected) draw(view);
 });
+// Paper has another width than the screen, which scripts do not see.
+const setPaper = paper => {
+  for (const view of views) {
+    view.paper = paper && (view.chart.kind === 'trace' ? 690 : 335);
+    if (view.figure.isConnected) draw(view);
+  }
+};
+window.addEventListener('beforeprint', () => setPaper(true));
+window.addEventListener('afterprint', () => setPaper(false));
 document.body.dataset.charts = document.querySelectorAll('figure[data-drawn]').length;

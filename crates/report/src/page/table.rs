@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
+use super::budget::ROWS;
 use super::sweep::Sweep;
 use crate::html::escaped;
 use crate::plot::Prefix;
@@ -44,7 +45,7 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
                 " <details><summary>in {} of {} settings</summary>{}</details>",
                 labels.len(),
                 summary.points.len(),
-                escaped(&labels.join(" · "))
+                escaped(&labels[..labels.len().min(ROWS)].join(" · "))
             )?,
         }
         out.push_str("</li>\n");
@@ -76,11 +77,17 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
         )?;
     }
     out.push_str("</tr></thead>\n");
+    let mut rows = 0;
     for stop in sweep.stops() {
         let lanes = 0..sweep.lanes.len();
         let group: Vec<usize> = lanes
             .filter_map(|lane| sweep.point(lane, stop.as_ref()))
             .collect();
+        // The best is that of the whole group, so a group is shown whole or, if it is the first, in part.
+        if rows > 0 && rows + group.len() > ROWS {
+            break;
+        }
+        rows += group.len();
         out.push_str("<tbody>");
         if let (Some(along), Some((_, value))) = (&sweep.along, &stop) {
             let (span, along) = (summary.metrics.len() + 1, escaped(&along.title));
@@ -90,12 +97,26 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
                 escaped(value)
             )?;
         }
-        for point in &group {
+        for point in group.iter().take(ROWS) {
             write_row(out, summary, &sweep, *point, &group, &columns)?;
         }
         out.push_str("</tbody>\n");
     }
-    out.push_str("</table></div></section>\n");
+    out.push_str("</table></div>");
+    write_rest(out, summary.points.len(), "settings", "summary.csv")?;
+    out.push_str("</section>\n");
+    Ok(())
+}
+
+/// Says that a table is not the whole.
+pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str) -> Result {
+    if known > ROWS {
+        write!(
+            out,
+            "<p class=\"note\">At most {ROWS} of {known} {what} are shown, to keep the page small; \
+             <code>{place}</code> in the results folder has all.</p>"
+        )?;
+    }
     Ok(())
 }
 

@@ -70,7 +70,7 @@ pub(super) fn quantity(value: f64, unit: &'static str) -> String {
 }
 
 /// A number in three digits or, if it is larger, in whole ones.
-fn digits(value: f64) -> String {
+pub(super) fn digits(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         _ if size == 0.0 => return "0".to_owned(),

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::layout::{along_ruler, value_ruler};
-use super::number::quantity;
+use super::number::{Prefix, digits, quantity};
 use super::palette::COLOURS;
 use super::ruler::Ruler;
 use super::{Chart, Kind, Line, Scale};
@@ -360,14 +360,15 @@ fn legend(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     }
 }
 
+/// The value and half of its interval, both in the unit that suits the value.
 fn estimate(mark: &super::Mark, unit: &'static str) -> String {
-    let value = quantity(mark.y, unit);
-    match mark.interval {
-        Some((low, high)) if high > low => {
-            format!("{value} ± {}", quantity((high - low) / 2.0, unit))
-        }
-        _ => value,
-    }
+    let Some((low, high)) = mark.interval.filter(|(low, high)| high > low) else {
+        return quantity(mark.y, unit);
+    };
+    let prefix = Prefix::of(unit, mark.y);
+    let [value, half] = [mark.y, (high - low) / 2.0].map(|part| digits(part / prefix.divisor));
+    let gap = if prefix.is_bare() { "" } else { " " };
+    format!("{value} ± {half}{gap}{}", prefix.unit())
 }
 
 fn painted(out: &mut String, text: &str, hue: usize, colour: Colour) {

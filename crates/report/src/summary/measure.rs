@@ -250,12 +250,12 @@ fn goodput(flow: &Flow) -> Option<f64> {
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
 fn marks(record: &Record) -> Option<(f64, usize)> {
-    Some((record.counters.marks.values().copied().map(count).sum(), 1))
+    Some((count(record.counters.marks.values().sum()), 1))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
 fn drops(record: &Record) -> Option<(f64, usize)> {
-    Some((record.counters.drops.values().copied().map(count).sum(), 1))
+    Some((count(record.counters.drops.values().sum()), 1))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
@@ -275,7 +275,9 @@ fn left_over(record: &Record) -> Option<(f64, usize)> {
 
 /// Bytes in an observed queue, any of them, at any moment of the window.
 fn queue_mean(record: &Record) -> Option<(f64, usize)> {
-    let means: Vec<f64> = record.queues.iter().map(|queue| queue.bytes.mean).collect();
+    // A queue that was watched for no time has no mean.
+    let means = record.queues.iter().map(|queue| queue.bytes.mean);
+    let means: Vec<f64> = means.filter(|mean| mean.is_finite()).collect();
     Some((mean(&means)?, means.len()))
 }
 
@@ -320,6 +322,7 @@ fn fairness(record: &Record) -> Option<(f64, usize)> {
 
 /// The part of the time in which an observed link, any of them, sent.
 fn utilisation(record: &Record) -> Option<(f64, usize)> {
-    let parts: Vec<f64> = record.links.iter().map(|link| link.utilisation).collect();
+    let parts = record.links.iter().map(|link| link.utilisation);
+    let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
 }

@@ -283,7 +283,9 @@ fn queues_are_taken_together() {
     // 2 of 100 moments of both together are at 1000.
     assert!(near(get(&summary, 0, "queue_p99").unwrap().value, 1_000.0));
     record.queues[1] = queue(5.0, &[(0.995, 0.0)], 1_000.0);
+    record.queues.push(queue(f64::NAN, &[], 0.0));
     let summary = Summary::new(&[record], None);
+    assert!(near(get(&summary, 0, "queue_mean").unwrap().value, 27.5));
     assert!(near(get(&summary, 0, "queue_p99").unwrap().value, 100.0));
 }
 
@@ -299,7 +301,7 @@ fn links_probes_and_endless_flows_have_their_numbers() {
         goodput_bps: 0.0,
         paused: 0.0,
     };
-    record.links = vec![link(0.25), link(0.75)];
+    record.links = vec![link(0.25), link(f64::NAN), link(0.75)];
     record.probes = (1..=200)
         .map(|us| Probe {
             series: 0,

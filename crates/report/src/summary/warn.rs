@@ -35,8 +35,8 @@ pub(super) fn of_all(groups: &[Group<'_>], missing_baseline: Option<&str>) -> Ve
                 .to_owned(),
         );
     }
-    let programs: BTreeSet<usize> = groups.iter().map(|group| group.records.len()).collect();
-    if programs.len() > 1 {
+    let numbers: BTreeSet<usize> = groups.iter().map(|group| group.records.len()).collect();
+    if numbers.len() > 1 {
         warnings.push(
             "points have different numbers of runs; comparisons use the seeds that both have"
                 .to_owned(),

@@ -159,9 +159,9 @@ fn the_table_marks_the_best_of_each_group() {
     let table = &page[page.find("<table class=\"headline\"").unwrap()..];
     let table = &table[..table.find("</table>").unwrap()];
     assert_eq!(table.matches("<tbody>").count(), 2);
-    // Six of the seven metrics have a better end; drops are the same in all schemes.
-    assert_eq!(table.matches("class=\"best\"").count() % 2, 0, "{table}");
-    assert!(table.matches("class=\"best\"").count() >= 8, "{table}");
+    for group in table.split("<tbody>").skip(1) {
+        assert!(group.matches("class=\"best\"").count() >= 4, "{group}");
+    }
     assert!(table.contains("±"));
     assert!(page.contains("Read with care"));
 }

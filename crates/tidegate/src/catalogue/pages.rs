@@ -199,10 +199,11 @@ fn traffic_line(name: &str) -> String {
     match name {
         "list" => cell(WORKLOADS, "a list", 1),
         "probe" => "pings beside the flows, whose round trips are written down".to_owned(),
-        "burst" | "long-lived" | "poisson" => cell(WORKLOADS, name, 1),
+        "long-lived" => "named flows: endless, of some bytes, or at a rate".to_owned(),
+        "burst" | "poisson" => cell(WORKLOADS, name, 1),
         _ => {
             let load = cell(WORKLOADS, name, 1);
-            format!("poisson with published settings: load of {load}")
+            format!("published poisson, load of {load}")
         }
     }
 }
@@ -226,10 +227,9 @@ fn traffic_page(name: &str) -> String {
 fn condition(name: &str) -> String {
     match name {
         "unlimited" => "it arrives".to_owned(),
-        "dynamic-threshold" => {
-            "it fits the reserve, or its port's share of the free pool".to_owned()
-        }
-        "pfc" => "it fits its ingress account, which pauses the sender in time".to_owned(),
+        "dynamic-threshold" => "the reserve or its share of the pool has room".to_owned(),
+        "per-queue" => "its queue has room, and its port if limited".to_owned(),
+        "pfc" => "its ingress account has room, with pauses".to_owned(),
         _ => cell(BUFFERS, name, 1),
     }
 }

@@ -1,5 +1,7 @@
 //! `tidegate explain`: what a name stands for, and how to use it.
 
+use std::fmt::Write;
+
 use crate::args::Explain;
 use crate::catalogue::{self, Entry, Parameter};
 use crate::markdown;
@@ -44,11 +46,8 @@ fn text(entry: &Entry, output: Output) -> String {
     let paint = output.paint;
     let mut text = String::new();
     let page = entry.page.split_once('\n').map_or("", |(_, page)| page);
-    text.push_str(&format!(
-        "{} · {}\n\n",
-        paint.bold(entry.name),
-        entry.kind.name()
-    ));
+    let (name, kind) = (paint.bold(entry.name), entry.kind.name());
+    _ = writeln!(text, "{name} · {kind}\n");
     let page = without_sections(page);
     let parameters = parameters(&entry.parameters);
     let page = match page.split_once(PARAMETERS) {
@@ -60,7 +59,7 @@ fn text(entry: &Entry, output: Output) -> String {
     };
     text.push_str(&markdown::render(&page, paint));
     if !entry.example.is_empty() {
-        text.push_str(&format!("\n{}\n\n", paint.bold("Example")));
+        _ = writeln!(text, "\n{}\n", paint.bold("Example"));
         for line in entry.example.lines() {
             text.push_str(format!("    {line}").trim_end());
             text.push('\n');
@@ -108,9 +107,9 @@ fn parameters(parameters: &[Parameter]) -> String {
         };
         let mut doc = parameter.doc.replace('|', "/");
         for word in &parameter.words {
-            doc.push_str(&format!(" `{}`: {}", word.name, word.doc.replace('|', "/")));
+            _ = write!(doc, " `{}`: {}", word.name, word.doc.replace('|', "/"));
         }
-        table.push_str(&format!("| `{}` | {default} | {doc} |\n", parameter.name));
+        _ = writeln!(table, "| `{}` | {default} | {doc} |", parameter.name);
     }
     table
 }

@@ -1,5 +1,7 @@
 //! `tidegate list`: the names that scenario files can use.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use crate::args::List;
@@ -30,10 +32,8 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
     for of_kind in entries.chunk_by(|a, b| a.kind == b.kind) {
         if arguments.kind.is_none() {
             let space = if text.is_empty() { "" } else { "\n" };
-            text.push_str(&format!(
-                "{space}{}\n",
-                output.paint.bold(of_kind[0].kind.name())
-            ));
+            let kind = output.paint.bold(of_kind[0].kind.name());
+            _ = writeln!(text, "{space}{kind}");
         }
         let longest = of_kind
             .iter()
@@ -43,7 +43,7 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
         for entry in of_kind {
             let space = " ".repeat(longest - entry.name.len());
             let name = output.paint.code(entry.name);
-            text.push_str(&format!("  {name}{space}  {}\n", entry.line));
+            _ = writeln!(text, "  {name}{space}  {}", entry.line);
         }
     }
     output.print(&text)?;

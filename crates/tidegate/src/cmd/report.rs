@@ -1,5 +1,6 @@
 //! `tidegate report`: results side by side, as a table, a plot and a page.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -198,7 +199,7 @@ pub(crate) fn print(
         "{} of each; ± is a 95 % confidence interval; {best}",
         count(runs as usize, "run")
     );
-    text.push_str(&format!("{}\n\n", paint.dim(&legend)));
+    _ = writeln!(text, "{}\n", paint.dim(&legend));
     text.push_str(&table::table(summary, paint));
     let metrics = ["fct_small_p99", "fct_mean"].into_iter();
     let mut charts = metrics.filter_map(|metric| comparison.page().chart_of(metric));
@@ -212,7 +213,7 @@ pub(crate) fn print(
         text.push('\n');
     }
     if let Some(page) = page {
-        text.push_str(&format!("\nreport: {}\n", page.display()));
+        _ = writeln!(text, "\nreport: {}", page.display());
     }
     output.print(&text)
 }

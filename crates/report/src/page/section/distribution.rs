@@ -1,12 +1,13 @@
 //! Completion times and slowdowns as distributions, by size of flow.
 
+use super::super::budget::Room;
 use super::super::thin;
 use super::{Material, Panel, Section, Stop, commands, named};
 use crate::plot::{Axis, Chart, Kind, Line};
 use crate::record::{Class, Flow, Record};
 
 /// The points of all lines together, so that a page stays small.
-const BUDGET: usize = 80_000;
+const BUDGET: usize = 60_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
 
@@ -48,25 +49,15 @@ const CLASSES: [(&str, Option<Class>); 4] = [
 
 pub(super) fn section(material: &Material) -> Section {
     let stops = material.sweep.stops();
-    let lines = stops.len() * material.sweep.lanes.len() * CLASSES.len() * MEASURES.len();
-    let most = (BUDGET / lines.max(1)).clamp(LEAST, MOST);
-    // Beyond that even short lines would make a large page: the last stops are the busiest.
-    let shown = (BUDGET / LEAST * stops.len() / lines.max(1)).clamp(1, stops.len());
-    let left_out = stops.len() - shown;
+    let lines = material.lanes() * CLASSES.len() * MEASURES.len();
+    let room = Room::new(BUDGET, stops.len(), lines, LEAST, MOST);
     let mut panels = Vec::new();
-    for stop in stops.iter().skip(left_out) {
+    for stop in stops.iter().skip(room.left_out) {
         for measure in &MEASURES {
-            panels.extend(classes(material, stop, measure, most));
+            panels.extend(classes(material, stop, measure, room.points));
         }
     }
-    if left_out > 0 {
-        for panel in &mut panels {
-            let note = format!(
-                "The first {left_out} values of the sweep are not shown, to keep the page small."
-            );
-            panel.chart.notes.push(note);
-        }
-    }
+    room.tell(&mut panels);
     Section {
         id: "distributions",
         title: "Distributions",

@@ -8,6 +8,7 @@ mod result;
 mod time;
 
 use super::Page;
+use super::budget::LANES;
 use super::sweep::Sweep;
 use crate::plot::{Chart, Line, Mark};
 use crate::record::Record;
@@ -72,6 +73,13 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
         section.panels.retain(|panel| !panel.chart.is_empty());
     }
     sections.retain(|section| !section.panels.is_empty());
+    let known = material.sweep.lanes.len();
+    if known > LANES {
+        let note = format!("The first {LANES} of {known} settings; all are in the results folder.");
+        for panel in sections.iter_mut().flat_map(|section| &mut section.panels) {
+            panel.chart.notes.push(note.clone());
+        }
+    }
     make_unique(&mut sections);
     sections
 }
@@ -104,7 +112,7 @@ impl<'a> Material<'a> {
 
     /// The lines at a stop, each with its records.
     fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
-        let lanes = 0..self.sweep.lanes.len();
+        let lanes = 0..self.lanes();
         let point = |lane| {
             self.sweep
                 .point(lane, stop.as_ref())
@@ -114,6 +122,11 @@ impl<'a> Material<'a> {
         found
             .map(|(lane, point)| (lane, self.records[point].as_slice()))
             .collect()
+    }
+
+    /// How many lines are drawn.
+    fn lanes(&self) -> usize {
+        self.sweep.lanes.len().min(LANES)
     }
 
     fn line(&self, lane: usize, marks: Vec<Mark>) -> Line {

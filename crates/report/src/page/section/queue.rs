@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::budget::Room;
 use super::{Facet, Material, Panel, Section, Stop, commands, heaviest, mean, named};
 use crate::plot::{Axis, Chart, Kind, Line, Mark};
 use crate::record::{Distribution, Queue, Record};
@@ -9,6 +10,9 @@ use crate::record::{Distribution, Queue, Record};
 /// How many queues get a distribution of their own, and a bar.
 const DISTRIBUTIONS: usize = 6;
 const BARS: usize = 12;
+
+/// The points of all lines together, so that a page stays small.
+const BUDGET: usize = 25_000;
 
 /// A queue by its port and number.
 type Name = (String, u8);
@@ -29,27 +33,42 @@ pub(super) fn section(material: &Material) -> Section {
     let known = weights.len();
     let busiest = heaviest(weights, BARS);
     let stops = material.sweep.stops();
+    let quantiles = longest(material);
+    let each = 2 * material.lanes() * quantiles;
+    let apart = (BUDGET / (each * stops.len()).max(1)).clamp(1, DISTRIBUTIONS);
+    let room = Room::new(
+        BUDGET,
+        stops.len(),
+        each * apart / quantiles,
+        quantiles,
+        quantiles,
+    );
     let mut panels = Vec::new();
-    for stop in &stops {
-        for name in busiest.iter().take(DISTRIBUTIONS) {
-            let choice = (known > 1).then(|| Facet {
+    for stop in stops.iter().skip(room.left_out) {
+        for name in busiest.iter().take(apart) {
+            let choice = (apart.min(known) > 1).then(|| Facet {
                 name: "queue".to_owned(),
                 value: text(name),
             });
             panels.extend(distributions(material, stop, name, choice));
         }
     }
+    room.tell(&mut panels);
+    if known > apart {
+        let which = if apart == 1 {
+            "busiest".to_owned()
+        } else {
+            format!("{apart} busiest")
+        };
+        let note = format!(
+            "Shown for the {which} of {known} observed queues; all are in the results folder."
+        );
+        for panel in &mut panels {
+            panel.chart.notes.push(note.clone());
+        }
+    }
     for stop in &stops {
         panels.extend(counts(material, stop, &busiest));
-    }
-    if known > DISTRIBUTIONS {
-        let note = format!(
-            "Shown for the {DISTRIBUTIONS} busiest of {known} observed queues; all are in the results folder."
-        );
-        let split = panels
-            .iter_mut()
-            .filter(|panel| panel.chart.kind == Kind::Cdf);
-        split.for_each(|panel| panel.chart.notes.push(note.clone()));
     }
     if known > BARS {
         let note = format!("The {BARS} busiest of {known} observed queues.");
@@ -64,6 +83,23 @@ pub(super) fn section(material: &Material) -> Section {
         intro: "What was seen of the observed queues in the observed window.",
         panels,
     }
+}
+
+/// How many quantiles a distribution has.
+fn longest(material: &Material) -> usize {
+    let queues = material
+        .records
+        .iter()
+        .flatten()
+        .flat_map(|record| &record.queues);
+    let counts = queues.map(|queue| {
+        queue
+            .bytes
+            .quantiles
+            .len()
+            .max(queue.wait_ps.quantiles.len())
+    });
+    counts.max().unwrap_or(0).max(1)
 }
 
 fn text((port, number): &Name) -> String {
@@ -155,9 +191,15 @@ fn pooled(all: &[&Distribution], factor: f64) -> Vec<Mark> {
         .collect();
     let quantiles = first.quantiles.iter().enumerate();
     let value = |place: usize| mean(alike.iter().map(|one| one.quantiles[place].1));
-    quantiles
-        .filter_map(|(place, pair)| Some(Mark::new(value(place)? * factor, pair.0)))
-        .collect()
+    let mark =
+        |(place, pair): (usize, &(f64, f64))| Some(Mark::new(value(place)? * factor, pair.0));
+    let mut marks: Vec<Mark> = quantiles.filter_map(mark).collect();
+    if let (Some(last), Some(max)) = (marks.last(), mean(alike.iter().map(|one| one.max)))
+        && last.y < 1.0
+    {
+        marks.push(Mark::new(max * factor, 1.0));
+    }
+    marks
 }
 
 /// Marks and drops beside the names of queues.

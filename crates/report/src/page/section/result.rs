@@ -35,7 +35,7 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
             .as_ref()
             .map_or(lane as f64, |along| along.values[point].0)
     };
-    let lines: Vec<Line> = (0..sweep.lanes.len())
+    let lines: Vec<Line> = (0..material.lanes())
         .map(|lane| {
             let own = (0..points.len()).filter(|point| sweep.lane_of[*point] == lane);
             let mut marks: Vec<Mark> = own
@@ -54,7 +54,10 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
             let values = along.values.iter().map(|value| value.0);
             (Kind::Curves, axis(&along.title, along.unit, values))
         }
-        None => (Kind::Dots, Axis::names("", sweep.lanes.clone())),
+        None => (
+            Kind::Dots,
+            Axis::names("", sweep.lanes[..material.lanes()].to_vec()),
+        ),
     };
     let marks = || lines.iter().flat_map(|line| &line.marks);
     // What never happened is told by the table.

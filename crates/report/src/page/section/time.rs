@@ -6,7 +6,7 @@ use crate::plot::{Axis, Chart, Kind, Line};
 use crate::record::{Quantity, Record, Trace};
 
 /// The points of all lines together, so that a page stays small.
-const BUDGET: usize = 140_000;
+const BUDGET: usize = 100_000;
 const MOST: usize = 1200;
 const LEAST: usize = 100;
 /// Flows or queues in one chart, and queues with a chart of their own.
