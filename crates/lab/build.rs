@@ -16,7 +16,9 @@ fn main() -> io::Result<()> {
         let inner = file.strip_prefix(&root).unwrap_or(&file);
         let inner = inner.to_string_lossy().replace('\\', "/");
         let whole = file.canonicalize()?;
-        let entry = format!("Embedded {{ path: {inner:?}, text: include_str!({whole:?}) }}");
+        let id = inner.trim_end_matches(".toml").replace('/', "-");
+        let entry =
+            format!("Embedded {{ id: {id:?}, path: {inner:?}, text: include_str!({whole:?}) }}");
         // Writing to a string does not fail.
         _ = writeln!(code, "    {entry},");
     }

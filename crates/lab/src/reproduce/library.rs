@@ -40,37 +40,38 @@ pub struct Entry {
     pub cut: Vec<String>,
 }
 
-/// A name that a figure is found by: `tcn-f10` for `tcn/f10.toml`.
-pub fn id_of(path: &str) -> Option<String> {
-    let (paper, name) = path.strip_suffix(".toml")?.split_once('/')?;
-    Some(format!("{paper}-{name}"))
-}
-
-/// The ids of all figures, in the order of papers and figures.
-pub fn ids() -> Vec<String> {
-    let figures = FILES.iter().filter(|file| has_figure(file.text));
-    let mut ids: Vec<String> = figures.filter_map(|file| id_of(file.path)).collect();
-    ids.sort_by_key(|id| {
+/// The files of all figures, in the order of papers and figures.
+pub fn files() -> Vec<&'static Embedded> {
+    let mut files: Vec<&Embedded> = FILES.iter().filter(|file| has_figure(file.text)).collect();
+    files.sort_by_key(|file| {
+        let id = file.id;
         let split = id
             .rfind(|c: char| !c.is_ascii_digit())
             .map_or(0, |at| at + 1);
         let (name, number) = id.split_at(split);
-        (name.to_owned(), number.parse::<u32>().unwrap_or(0))
+        (name, number.parse::<u32>().unwrap_or(0))
     });
-    ids
+    files
+}
+
+/// The ids of all figures, in the same order.
+pub fn ids() -> Vec<&'static str> {
+    files().into_iter().map(|file| file.id).collect()
 }
 
 fn has_figure(text: &str) -> bool {
     text.lines().any(|line| line.trim_end() == "[figure]")
 }
 
-/// The file of a figure, and its text.
+/// The file of a figure.
 pub fn file(id: &str) -> Option<&'static Embedded> {
-    let named = |file: &&Embedded| id_of(file.path).as_deref() == Some(id);
-    FILES
-        .iter()
-        .filter(|file| has_figure(file.text))
-        .find(named)
+    let named = |file: &&Embedded| file.id == id && has_figure(file.text);
+    FILES.iter().find(named)
+}
+
+/// What the file of a figure claims, without reading its scenario.
+pub fn figure(file: &Embedded) -> Option<Figure> {
+    Figure::parse(file.text).ok().flatten()
 }
 
 /// Reads the scenario of an embedded figure; `None` if there is none of this name.
@@ -141,7 +142,7 @@ mod tests {
         assert!(ids().len() >= 14, "{:?}", ids());
         for id in ids() {
             for version in [Version::Full, Version::Quick, Version::Reduced] {
-                let entry = match Entry::embedded(&id, version, &[]) {
+                let entry = match Entry::embedded(id, version, &[]) {
                     Some(Ok(entry)) => entry,
                     Some(Err(problem)) => panic!("{id}, {}: {problem}", version.name()),
                     None => panic!("{id} has no figure"),
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn figures_are_in_the_order_of_their_numbers() {
         let ids = ids();
-        let place = |id: &str| ids.iter().position(|other| other == id);
+        let place = |id: &str| ids.iter().position(|other| *other == id);
         assert!(place("tcn-f2") < place("tcn-f10"));
     }
 }

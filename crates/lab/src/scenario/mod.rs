@@ -79,6 +79,8 @@ pub struct Scenario {
 /// A scenario file that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded {
+    /// The name that it is found by: `tcn-f10` for `tcn/f10.toml`.
+    pub id: &'static str,
     /// Its path among the others, which may include it by that.
     pub path: &'static str,
     /// Its text.
