@@ -2,6 +2,7 @@
 
 pub mod record;
 pub mod reference;
+pub mod reproduce;
 pub mod scenario;
 pub mod schema;
 pub mod sweep;

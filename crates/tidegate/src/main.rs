@@ -28,6 +28,9 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => with(run.running.common, |output| {
             cmd::run::run(&run.files, &run.running, output)
         }),
+        Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
+            cmd::reproduce::reproduce(reproduce, output)
+        }),
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }

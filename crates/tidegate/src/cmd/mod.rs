@@ -5,5 +5,6 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 mod source;
