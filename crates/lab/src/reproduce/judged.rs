@@ -159,7 +159,7 @@ figure again and draws it.
 ## Verdicts
 
 - **reproduced**: the number is within the claim's tolerance of the published one, and not on the other
-  side of no difference; of a bound, that it holds.
+  side of no difference by more than a tenth of the tolerance; of a bound, that it holds.
 - **same direction, other size**: it is outside the tolerance, but on the same side of no difference, and
   so is its whole 95 % interval, if it has one.
 - **not reproduced**: anything else that was measured.

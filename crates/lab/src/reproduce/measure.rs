@@ -53,8 +53,8 @@ pub enum Special {
     /// The same of each observed port whose name fits, and then the mean of the ports, however much
     /// each of them sends.
     LossOfPorts {
-        /// The port; `*` stands for any text.
-        port: String,
+        /// The ports; `*` stands for any text.
+        ports: Vec<String>,
     },
     /// Packets marked for any reason, of those sent over all links.
     MarkFraction,
@@ -91,6 +91,9 @@ pub enum Special {
     Timeouts {
         /// Of flows of this class; of all if absent.
         class: Option<Class>,
+        /// As if there had been this many flows of all classes, so that a run with fewer can be
+        /// compared; as it was if absent.
+        per: Option<u32>,
     },
 }
 
@@ -106,6 +109,13 @@ pub enum FromSamples {
     Mean,
     /// The smallest.
     Min,
+    /// The time from the first sample that counts until the first that is near a value.
+    Reaches {
+        /// The value.
+        at: Number,
+        /// How near, as a part of it.
+        within: Number,
+    },
     /// The time from the first sample that counts until all later ones are near a value.
     Settles {
         /// The value.
@@ -197,7 +207,7 @@ impl Special {
             },
             Self::Series { take, quantity, .. } => match take {
                 FromSamples::Changes => "",
-                FromSamples::Settles { .. } => "s",
+                FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
                 FromSamples::Max | FromSamples::Mean | FromSamples::Min => quantity.unit(),
             },
             Self::Division(_)
@@ -234,7 +244,7 @@ impl Special {
                 let dropped = sum(&record.counters.drops);
                 ratio(dropped, record.counters.packet_hops as f64 + dropped)
             }
-            Self::LossOfPorts { port } => loss_of_ports(record, port),
+            Self::LossOfPorts { ports } => loss_of_ports(record, ports),
             Self::MarkFraction => ratio(
                 sum(&record.counters.marks),
                 record.counters.packet_hops as f64,
@@ -247,10 +257,14 @@ impl Special {
                     .collect();
                 (!rates.is_empty()).then(|| rates.iter().sum())
             }
-            Self::Timeouts { class } => {
-                let flows = record.flows.iter().filter(|flow| flow.counts);
-                let flows = flows.filter(|flow| class.is_none_or(|class| class == flow.class));
-                Some(flows.map(|flow| f64::from(flow.timeouts)).sum())
+            Self::Timeouts { class, per } => {
+                let flows = || record.flows.iter().filter(|flow| flow.counts);
+                let own = flows().filter(|flow| class.is_none_or(|class| class == flow.class));
+                let timeouts: f64 = own.map(|flow| f64::from(flow.timeouts)).sum();
+                match per {
+                    None => Some(timeouts),
+                    Some(per) => ratio(timeouts * f64::from(*per), flows().count() as f64),
+                }
             }
             Self::FctOfSource { source, percentile } => fct_of_source(record, *source, *percentile),
             Self::Series {
@@ -289,13 +303,10 @@ fn fct_of_source(record: &Record, source: u32, percent: Option<u32>) -> Option<f
     picos.map(|picos| picos / 1e12)
 }
 
-fn loss_of_ports(record: &Record, port: &str) -> Option<f64> {
+fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
     let mut ports: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for queue in record
-        .queues
-        .iter()
-        .filter(|queue| pattern::fits(port, &queue.port))
-    {
+    let fits = |port: &str| patterns.iter().any(|pattern| pattern::fits(pattern, port));
+    for queue in record.queues.iter().filter(|queue| fits(&queue.port)) {
         let (dropped, sent) = ports.entry(&queue.port).or_default();
         *dropped += sum(&queue.drops);
         *sent += queue.sent as f64;
@@ -366,6 +377,14 @@ impl FromSamples {
             Self::Max => values.reduce(f64::max),
             Self::Min => values.reduce(f64::min),
             Self::Mean => ratio(values.sum(), samples.len() as f64),
+            Self::Reaches { at, within } => {
+                let (begin, _) = samples.first()?;
+                let is_near = |&&(_, value): &&(f64, f64)| {
+                    (value - at.value).abs() <= within.value * at.value
+                };
+                let first = samples.iter().find(is_near)?;
+                Some(first.0 - begin)
+            }
             Self::Settles { at, within } => {
                 let (begin, _) = samples.first()?;
                 let is_far =

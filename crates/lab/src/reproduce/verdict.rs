@@ -3,7 +3,8 @@
 //! The rules, for a measured number and what the paper says of it:
 //!
 //! - **reproduced**: the number is within the claim's tolerance of the published one, and not on the
-//!   other side of the value that means no difference; of a bound, that it holds.
+//!   other side of the value that means no difference by more than a tenth of the tolerance; of a
+//!   bound, that it holds.
 //! - **same direction, other size**: it is not within the tolerance, but on the same side of no
 //!   difference as the published one, and so is its whole 95 % interval, if it has one.
 //! - **not reproduced**: anything else that was measured.
@@ -114,6 +115,19 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
     };
     let verdict = verdict(&claim.paper, &measured, is_change);
     finding(Some(measured), verdict, claim.because.clone())
+}
+
+/// Whether what was measured points the way of the paper, however large it is and however well it is
+/// known.
+pub fn has_direction(claim: &Claim, records: &[Record]) -> bool {
+    let is_change = claim.against.is_some() || claim.take == Take::Spread;
+    measure(claim, records).is_some_and(|measured| {
+        let bare = Measured {
+            interval: None,
+            ..measured
+        };
+        verdict(&claim.paper, &bare, is_change) <= Verdict::SameDirection
+    })
 }
 
 /// A point that a claim is about.
@@ -280,7 +294,9 @@ fn verdict(paper: &Published, measured: &Measured, is_change: bool) -> Verdict {
             };
             // A paper that says "no difference" has no direction.
             let side = neutral.map_or(0.0, |neutral| published - neutral);
-            let is_opposite = neutral.is_some_and(|neutral| (value - neutral) * side < 0.0);
+            let is_opposite = neutral.is_some_and(|neutral| {
+                (value - neutral) * side < 0.0 && (value - neutral).abs() > 0.1 * reach
+            });
             let is_same = neutral.is_some_and(|neutral| is_beyond(neutral, side));
             if (value - published).abs() <= reach + slack(reach) && !is_opposite {
                 Verdict::Reproduced
@@ -339,7 +355,7 @@ mod tests {
         // Near enough, but on the other side.
         let paper = about("-1%", "2%", None);
         assert_eq!(verdict(&paper, &at(0.005), true), Verdict::NotReproduced);
-        assert_eq!(verdict(&paper, &at(0.0), true), Verdict::Reproduced);
+        assert_eq!(verdict(&paper, &at(0.001), true), Verdict::Reproduced);
     }
 
     #[test]

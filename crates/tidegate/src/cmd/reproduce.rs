@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tidegate_lab::reproduce::judged::{self, Judged};
 use tidegate_lab::reproduce::{Entry, Version, library};
-use tidegate_lab::scenario::Scenario;
+use tidegate_lab::scenario::{Experiment, Scenario};
 use tidegate_report::gallery::{Gallery, Shown};
 use tidegate_report::{Folder, Record};
 
@@ -37,6 +37,7 @@ struct Wanted {
     /// Its id, or the path of a file.
     name: String,
     entry: Entry,
+    plan: Vec<Experiment>,
 }
 
 pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict, Error> {
@@ -169,8 +170,13 @@ fn run_all(names: &[String], arguments: &Reproduce, output: Output) -> Result<Do
     // All files are read before the first is run: a mistake in the last one is told at once.
     let wanted = names.iter().map(|name| {
         let entry = entry(name, version, &arguments.set)?;
+        let plan = if entry.figure.is_computed {
+            Vec::new()
+        } else {
+            entry.scenario.plan().map_err(Error::new)?
+        };
         let name = name.clone();
-        Ok(Wanted { name, entry })
+        Ok(Wanted { name, entry, plan })
     });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
     run::watch(output);
@@ -207,7 +213,7 @@ fn run_figure(
     done: &mut Done,
     output: Output,
 ) -> Result<(), Error> {
-    let Wanted { name, entry } = wanted;
+    let Wanted { name, entry, plan } = wanted;
     let mut command = format!("tidegate reproduce {}", run::quoted(&name));
     if version == Version::Quick {
         command.push_str(" --quick");
@@ -221,7 +227,7 @@ fn run_figure(
     }
     let job = Job {
         file: name,
-        plan: entry.scenario.plan().map_err(Error::new)?,
+        plan,
         scenario: entry.scenario.clone(),
         path: done.folder.join(&entry.figure.id),
         command: command.clone(),
