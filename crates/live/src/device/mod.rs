@@ -1,6 +1,8 @@
 //! Where frames come from and go to.
 
 pub mod memory;
+pub mod packet_socket;
+pub mod tap;
 
 use tidegate_units::Time;
 

@@ -100,7 +100,8 @@ impl Lane {
     }
 
     /// Offers a frame to the port. Returns whether it was taken.
-    #[inline]
+    // Not compiled into its callers: every scheme under every scheduler is in it.
+    #[inline(never)]
     pub(super) fn enqueue(
         &mut self,
         id: PktId,
@@ -137,7 +138,8 @@ impl Lane {
     }
 
     /// Takes what is due out of the port, at most a burst.
-    #[inline]
+    // As `enqueue`.
+    #[inline(never)]
     fn stage(&mut self, now: Time, buffer: &mut AnyBuffer, store: &mut Store) {
         while self.staged.len < BURST
             && self.pacer.due() <= now
