@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, ParseError, QueueId, Setting, choices, settings};
+use tidegate_units::{ConfigError, Form, ParseError, QueueId, Setting, choices, settings};
 
 use crate::MAX_QUEUES;
 
@@ -21,6 +21,8 @@ choices! {
     }
 }
 
+const ACCEPTED: &str = "a DSCP and its queue, such as 46:0";
+
 /// One line of a [`DscpMap`], as text `46:0`: packets with DSCP 46 go to queue 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -31,8 +33,10 @@ pub struct Entry {
 }
 
 impl Setting for Entry {
+    const FORM: Form = Form::Text(ACCEPTED);
+
     fn read(text: &str) -> Result<Self, ParseError> {
-        let error = || ParseError::unreadable(text, "a DSCP and its queue, such as 46:0");
+        let error = || ParseError::unreadable(text, ACCEPTED);
         let (dscp, queue) = text.split_once(':').ok_or_else(error)?;
         Ok(Self {
             dscp: u8::read(dscp).map_err(|_| error())?,

@@ -1,7 +1,5 @@
 //! Counters by reason.
 
-use tidegate_units::QueueId;
-
 /// Which rule of a scheme asked for a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -116,7 +114,6 @@ pub struct QueueStats {
 pub struct PortStats {
     pub(crate) marks: [u64; Rule::ALL.len()],
     pub(crate) drops: [u64; DropReason::ALL.len()],
-    pub(crate) last_drop: Option<QueueId>,
 }
 
 impl PortStats {
@@ -128,12 +125,6 @@ impl PortStats {
     /// Packets dropped because of `reason`.
     pub const fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize]
-    }
-
-    /// The queue that the newest dropped packet was meant for, whether or not the port has it. A host
-    /// that counts drops by queue cannot know it otherwise where the scheme chooses the queues.
-    pub const fn last_drop(&self) -> Option<QueueId> {
-        self.last_drop
     }
 
     /// Packets set to CE, whatever the rule.

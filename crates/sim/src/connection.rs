@@ -9,27 +9,28 @@ use crate::network::HostId;
 use crate::packet::Side;
 use crate::setup::{Opening, Transport};
 
-/// One connection of the table.
+/// One connection of the table. What every packet needs comes first, in one cache line.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Connection {
-    pub(crate) ends: Ends,
-    /// Where the flow ends in the stream.
-    pub(crate) goal: u64,
-    /// When the timer of each end runs out next, as far as the table of timers knows.
-    pub(crate) armed: [Time; 2],
-    /// When the last packet of a flow that is over arrived or was dropped, as far as is known.
-    pub(crate) over_at: Time,
     /// Packets on their way, both ways.
     pub(crate) in_flight: u32,
+    pub(crate) service: u8,
+    phase: Phase,
+    /// How far each end is in the stream when the flow's phase changes: at its end while that is
+    /// waited for, never after that, and always once the flow is over.
+    pub(crate) marks: [u64; 2],
+    /// When the timer of each end runs out next, as far as the table of timers knows.
+    pub(crate) armed: [Time; 2],
+    /// Where the flow ends in the stream.
+    pub(crate) goal: u64,
+    pub(crate) ends: Ends,
+    /// When the last packet of a flow that is over arrived or was dropped, as far as is known.
+    pub(crate) over_at: Time,
     /// The flow's number.
     pub(crate) flow: u32,
     /// What was counted before the flow began.
     pub(crate) before: Counts,
-    /// How far each end is in the stream when the flow's phase changes: at its end while that is
-    /// waited for, never after that, and always once the flow is over.
-    pub(crate) marks: [u64; 2],
-    pub(crate) service: u8,
-    phase: Phase,
     /// An application that writes little by little.
     pub(crate) writer: Option<Box<Writer>>,
     pub(crate) tagging: Option<Box<Pias>>,

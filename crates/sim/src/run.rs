@@ -51,9 +51,31 @@ pub enum End {
     TimeUp,
 }
 
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The simulated time.
+    pub now: Time,
+    /// Flows that have finished.
+    pub finished: u32,
+}
+
+/// A run tells its status each time it has made this many steps, which are buckets of time: from a
+/// millisecond of work, with links of 200 ns, to half a second in a busy network of long ones.
+const STEPS_PER_STATUS: u32 = 1 << 8;
+
 /// Runs a set-up. It ends early, with what is finished, once `interrupt` is set.
 pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, None)
+    run_on::<BucketEngine>(setup, interrupt, None, &mut |_| {})
+}
+
+/// Runs a set-up and tells now and then how far it is. Telling does not change the outcome.
+pub fn run_watched(
+    setup: &Setup,
+    interrupt: &AtomicBool,
+    tell: &mut dyn FnMut(Status),
+) -> Result<Outcome, ConfigError> {
+    run_on::<BucketEngine>(setup, interrupt, None, tell)
 }
 
 /// Runs a set-up and captures some of its links. The capture does not change the outcome.
@@ -62,18 +84,19 @@ pub fn run_captured<W: Write>(
     interrupt: &AtomicBool,
     capture: &mut LinkCapture<W>,
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(capture))
+    run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
 }
 
 /// Runs a set-up on the reference engine: the same outcome, event by event.
 pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
-    run_on::<HeapEngine>(setup, interrupt, None)
+    run_on::<HeapEngine>(setup, interrupt, None, &mut |_| {})
 }
 
 fn run_on<E: Engine>(
     setup: &Setup,
     interrupt: &AtomicBool,
     mut recorder: Option<&mut dyn Recorder>,
+    tell: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
@@ -90,6 +113,7 @@ fn run_on<E: Engine>(
         payloads.for_each(|payload| recorder.set_payload(payload));
     }
     let mut watch = Watch::new(setup, &engine)?;
+    let mut steps = 0_u32;
     let end = loop {
         // Looks at every moment that the next step would pass.
         while let Some(now) = watch.next_until(setup.stop.at)
@@ -115,6 +139,13 @@ fn run_on<E: Engine>(
         }
         if interrupt.load(Ordering::Relaxed) {
             break End::Interrupted;
+        }
+        steps = steps.wrapping_add(1);
+        if steps.is_multiple_of(STEPS_PER_STATUS) {
+            tell(Status {
+                now: engine.now(),
+                finished: engine.hosts().tally.finished,
+            });
         }
     };
     while end == End::TimeUp

@@ -3,7 +3,7 @@
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{ConfigError, Span, Time, choices};
+use tidegate_units::{ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
 use crate::network::Network;
@@ -139,25 +139,24 @@ choices! {
     }
 }
 
-/// What the receiving host adds to the way of each packet of a flow: processing in the stack, a
-/// hypervisor or a load balancer. It spreads the round-trip times of flows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostDelay {
-    /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A fitted
-    /// distribution is a list of its quantiles.
-    pub values: Vec<Span>,
-    /// Which packets are delayed.
-    pub packets: Delayed,
+settings! {
+    /// What the receiving host adds to the way of each packet of a flow: processing in the stack, a
+    /// hypervisor or a load balancer. It spreads the round-trip times of flows.
+    pub struct HostDelay {
+        /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A fitted
+        /// distribution is a list of its quantiles.
+        pub values: Vec<Span> = Vec::new(),
+        /// Which packets are delayed.
+        pub packets: Delayed = Delayed::Data,
+    }
 }
 
 choices! {
     /// Which packets of a flow its host delay holds up.
-    #[derive(Default)]
     pub enum Delayed {
         /// Those in both directions, each by the whole delay.
         Both = "both",
         /// Only data, as the delay queue of ECN♯'s simulator does.
-        #[default]
         Data = "data",
     }
 }

@@ -220,3 +220,18 @@ fn a_flow_does_not_feel_a_broken_one_before_it() {
         "the second one goes at its own rate"
     );
 }
+
+#[test]
+fn a_run_that_tells_its_status_leaves_the_same() {
+    let flows = (0..8).map(|src| flow(Time::from_us(u64::from(src)), src, 8, 3_000_000));
+    let setup = setup(star(9, Span::from_us(2)), flows.collect());
+    let never = AtomicBool::new(false);
+    let mut told = Vec::new();
+    let watched = run::run_watched(&setup, &never, &mut |status| told.push(status)).unwrap();
+    assert_eq!(watched, run::run(&setup, &never).unwrap());
+    // 24 MB at 10 Gb/s take 20 ms: ten thousand buckets of 2 µs at most.
+    assert!(told.len() >= 30, "{} times", told.len());
+    assert!(told.is_sorted_by(|a, b| a.now < b.now && a.finished <= b.finished));
+    let last = told.last().unwrap();
+    assert!(last.now <= watched.ended_at && last.finished <= 8);
+}

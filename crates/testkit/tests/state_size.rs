@@ -1,13 +1,14 @@
-//! The state of a port of 8 queues with equal thresholds is below 1 KiB. All of it counts: scheme,
-//! scheduler, queues, links and counters, on the heap and off it. Only the slots of waiting packets do
-//! not: a new port has none, and allocates nothing else later.
+//! The state of a port of 8 queues is below 1 KiB, also with thresholds that differ by queue and with
+//! any division of the queues into groups. All of it counts: scheme, scheduler, queues, links and
+//! counters, on the heap and off it. Only the slots of waiting packets do not: a new port has none,
+//! and allocates nothing else later.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use tidegate_dataplane::buffer::PerPort;
 use tidegate_dataplane::mark::AnyMarker;
-use tidegate_dataplane::sched::AnyScheduler;
+use tidegate_dataplane::sched::{self, AnyScheduler};
 use tidegate_dataplane::{Pkt, Port, PortConfig};
 use tidegate_testkit::parts::{self, Choice};
 use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Time};
@@ -43,57 +44,191 @@ const LIMIT: usize = 1024;
 const WITH_TABLES: [&str; 2] = ["diff-ecn", "per-flow-tcn"];
 /// Schemes that mark nothing where there is no pool.
 const WITHOUT_MARKS: [&str; 2] = ["none", "pool-red"];
-/// The largest form of a scheme that tests in general do not try.
-const BYTES_AND_AVERAGE: Choice = Choice {
-    name: "queue-red",
-    settings: &[
-        ("threshold", "9KB"),
-        ("min_threshold", "1KB"),
-        ("average_weight", "1/4"),
-        ("correction", "bytes"),
-    ],
-};
+const EACH: &str = "9KB, 8KB, 7KB, 6KB, 5KB, 4KB, 3KB, 2KB";
+const EACH_LOW: &str = "1KB, 2KB, 1KB, 2KB, 1KB, 2KB, 1KB, 2KB";
+
+const fn choice(name: &'static str, settings: &'static [(&'static str, &'static str)]) -> Choice {
+    Choice { name, settings }
+}
+
+/// Large forms of schemes that tests in general do not try.
+const LARGE: &[Choice] = &[
+    choice("ecn-sharp", &[("ins_min_target", "100us")]),
+    choice("ideal-red", &[("thresholds", EACH)]),
+    choice(
+        "mq-ecn",
+        &[("strict_threshold", EACH), ("threshold", "9pkts")],
+    ),
+    choice(
+        "port-red",
+        &[
+            ("threshold", "9KB"),
+            ("min_threshold", "1KB"),
+            ("average_weight", "1/4"),
+            ("correction", "bytes"),
+        ],
+    ),
+    choice("queue-red", &[("threshold", EACH)]),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", EACH),
+            ("min_threshold", EACH_LOW),
+            ("max_probability", "1/2"),
+        ],
+    ),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", EACH),
+            ("min_threshold", EACH_LOW),
+            ("average_weight", "1/4"),
+        ],
+    ),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", EACH),
+            ("min_threshold", EACH_LOW),
+            ("average_weight", "1/4"),
+            ("correction", "packets"),
+        ],
+    ),
+    choice(
+        "queue-red",
+        &[
+            ("threshold", EACH),
+            ("min_threshold", EACH_LOW),
+            ("average_weight", "1/4"),
+            ("correction", "bytes"),
+            ("decide", "dequeue"),
+        ],
+    ),
+];
 
 fn schemes() -> impl Iterator<Item = Choice> {
-    let all = parts::schemes().into_iter().chain([BYTES_AND_AVERAGE]);
+    let all = parts::schemes().into_iter().chain(LARGE.iter().copied());
     all.filter(|scheme| !WITH_TABLES.contains(&scheme.name))
 }
 
+/// The parameters of a scheduler.
+fn scheduling(choice: Choice) -> sched::Config {
+    let mut config = sched::Config::named(choice.name).expect("every name is known");
+    for (field, text) in choice.settings {
+        config.set(field, text).expect("every setting is known");
+    }
+    config
+}
+
+/// All lists of numbers that add up to `sum`.
+fn compositions(sum: u8) -> Vec<Vec<u8>> {
+    let with = |first| {
+        let others = compositions(sum - first).into_iter();
+        others.map(move |others| [vec![first], others].concat())
+    };
+    match sum {
+        0 => vec![Vec::new()],
+        _ => (1..=sum).flat_map(with).collect(),
+    }
+}
+
+/// Text of a list of `count` values.
+fn list(count: usize, value: &str) -> String {
+    vec![value; count].join(", ")
+}
+
+/// Every scheduler of two levels with every division of 8 queues.
+fn divisions() -> Vec<sched::Config> {
+    let mut all = Vec::new();
+    for strict in 0..parts::QUEUES {
+        let inside = usize::from(parts::QUEUES - strict);
+        for groups in compositions(parts::QUEUES - strict) {
+            for (name, field) in [
+                ("sp-dwrr", "quanta"),
+                ("sp-pifo", "weights"),
+                ("sp-wfq", "weights"),
+                ("sp-wrr", "quanta"),
+            ] {
+                let mut config = sched::Config::named(name).expect("a known name");
+                let sizes: Vec<_> = groups.iter().map(ToString::to_string).collect();
+                for (field, text) in [
+                    (field, list(inside, "1500")),
+                    ("strict", strict.to_string()),
+                    ("groups", sizes.join(", ")),
+                ] {
+                    config.set(field, &text).expect("a known setting");
+                }
+                all.push(config);
+            }
+        }
+    }
+    all
+}
+
 /// A new port and what it has on the heap, or `None` if the parts do not fit.
-fn make(scheme: Choice, scheduler: Choice) -> Option<(Port<AnyMarker, AnyScheduler>, usize)> {
+fn make(
+    scheme: Choice,
+    scheduling: &sched::Config,
+) -> Option<(Port<AnyMarker, AnyScheduler>, usize)> {
     let before = HELD.get();
-    let made = parts::make_scheduler(scheduler).expect("every choice can be made");
-    let marker = parts::make_marker(scheme, &made, scheduler.name);
+    let made = scheduling.build().expect("every choice can be made");
+    let marker = parts::make_marker(scheme, &made, scheduling.name());
     let marker = marker.expect("every choice can be made")?;
     let port = Port::new(&PortConfig::default(), marker, made);
     Some((port, (HELD.get() - before).unsigned_abs()))
 }
 
+/// The bytes of a new port, or `None` if the parts do not fit.
+fn size(scheme: Choice, scheduling: &sched::Config) -> Option<usize> {
+    let (port, heap) = make(scheme, scheduling)?;
+    Some(heap + size_of_val(&port))
+}
+
 #[test]
 fn a_port_of_eight_queues_is_below_one_kibibyte() {
     let mut table = Vec::new();
-    let mut largest = 0;
     for scheme in schemes() {
         for scheduler in parts::schedulers() {
-            if let Some((port, heap)) = make(scheme, scheduler) {
-                let bytes = heap + size_of_val(&port);
-                drop(port);
-                table.push(format!("{bytes:6}  {scheme} / {scheduler}"));
-                largest = bytes.max(largest);
+            if let Some(bytes) = size(scheme, &scheduling(scheduler)) {
+                table.push((bytes, format!("{scheme} / {scheduler}")));
             }
         }
     }
+    assert_small(table);
+}
+
+#[test]
+fn so_is_one_with_any_groups() {
+    let mut table = Vec::new();
+    let divisions = divisions();
+    assert_eq!(divisions.len(), 4 * 255, "every division once");
+    for scheme in schemes() {
+        for scheduling in &divisions {
+            if let Some(bytes) = size(scheme, scheduling) {
+                table.push((bytes, format!("{scheme} / {scheduling:?}")));
+            }
+        }
+    }
+    assert_small(table);
+}
+
+fn assert_small(mut table: Vec<(usize, String)>) {
+    table.sort();
+    let too_large = table.iter().filter(|(bytes, _)| *bytes >= LIMIT);
+    let too_large: Vec<_> = too_large
+        .map(|(bytes, ports)| format!("{bytes:6}  {ports}"))
+        .collect();
     assert!(
-        largest < LIMIT,
-        "the state of some port is not below {LIMIT} bytes:\n{}",
-        table.join("\n")
+        too_large.is_empty(),
+        "the state of these ports is not below {LIMIT} bytes:\n{}",
+        too_large.join("\n")
     );
 }
 
 /// What a burst that is marked and overflows adds to the heap of a port, which is then empty again.
 fn growth(scheme: Choice, scheduler: Choice) -> Option<isize> {
     const PACKETS: u32 = 2_000;
-    let (mut port, _) = make(scheme, scheduler)?;
+    let (mut port, _) = make(scheme, &scheduling(scheduler))?;
     let mut buffer = PerPort::new(1, Bytes(1_500_000)).expect("a limit");
     let before = HELD.get();
     for id in 0..PACKETS {

@@ -44,6 +44,7 @@ mod receiver;
 mod rtt;
 mod sack;
 pub mod segment;
+mod seldom;
 mod sender;
 pub mod seq;
 pub mod stats;

@@ -50,13 +50,21 @@ impl Prr {
     pub(crate) fn on_delivered(&mut self, delivered: u32, pipe: u32, target: u32, mss: u32) {
         self.delivered += u64::from(delivered);
         let allowance = if pipe > target {
-            let share = u128::from(self.delivered) * u128::from(target);
-            let due = share.div_ceil(u128::from(self.flight));
-            due.saturating_sub(u128::from(self.out))
+            let flight = u64::from(self.flight);
+            // A division of 128 bits takes as long as all else that an ACK does, and is needed for
+            // no less than 2^32 bytes.
+            let due = match self.delivered.checked_mul(u64::from(target)) {
+                Some(share) => share.div_ceil(flight),
+                None => {
+                    let share = u128::from(self.delivered) * u128::from(target);
+                    u64::try_from(share.div_ceil(u128::from(flight))).unwrap_or(u64::MAX)
+                }
+            };
+            due.saturating_sub(self.out)
         } else {
             let owed = self.delivered.saturating_sub(self.out);
             let limit = owed.max(u64::from(delivered)) + u64::from(mss);
-            u128::from(limit.min(u64::from(target - pipe)))
+            limit.min(u64::from(target - pipe))
         };
         let allowance = u32::try_from(allowance).unwrap_or(u32::MAX);
         self.allowance = allowance.max(if self.out == 0 { self.at_once } else { 0 });

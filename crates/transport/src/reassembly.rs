@@ -4,6 +4,7 @@
 //! segment first, then those reported most recently. Duplicates may be reported in front of them
 //! (RFC 2883).
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
 use crate::segment::SackBlocks;
@@ -31,7 +32,15 @@ pub(crate) enum Arrival {
 pub(crate) struct Reassembly {
     /// Everything before this has arrived.
     next: Seq,
-    /// Later ranges: in order, disjoint, not touching each other.
+    /// What has arrived out of order. Made by the first hole, and kept from then on: most connections
+    /// never see one.
+    later: Option<Box<Later>>,
+}
+
+/// What has arrived after a hole.
+#[derive(Clone, Debug, Default)]
+struct Later {
+    /// In order, disjoint, not touching each other.
     ranges: VecDeque<Range>,
     /// The ranges reported last, newest first; each is one of `ranges`.
     recent: SackBlocks,
@@ -40,27 +49,24 @@ pub(crate) struct Reassembly {
 impl Reassembly {
     /// Nothing has arrived before `next`.
     pub(crate) fn new(next: Seq) -> Self {
-        Self {
-            next,
-            ranges: VecDeque::new(),
-            recent: SackBlocks::default(),
-        }
+        Self { next, later: None }
     }
 
     /// Takes in a range, which must not reach half the sequence space beyond `next`.
     #[inline]
     pub(crate) fn insert(&mut self, range: Range) -> Arrival {
         if range.start.is_after(self.next) {
-            return self.insert_later(range);
+            let later = self.later.get_or_insert_default();
+            return later.insert(range);
         }
         if !range.end.is_after(self.next) {
             return Arrival::Duplicate;
         }
         self.next = range.end;
-        if self.ranges.is_empty() {
+        let Some(later) = self.later.as_mut().filter(|later| !later.ranges.is_empty()) else {
             return Arrival::InOrder;
-        }
-        self.absorb();
+        };
+        self.next = later.absorb(self.next);
         Arrival::FilledHole
     }
 
@@ -73,7 +79,11 @@ impl Reassembly {
     /// Whether nothing has arrived out of order.
     #[inline]
     pub(crate) fn has_no_holes(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges().is_none_or(VecDeque::is_empty)
+    }
+
+    fn ranges(&self) -> Option<&VecDeque<Range>> {
+        self.later.as_deref().map(|later| &later.ranges)
     }
 
     /// Everything before this has arrived.
@@ -85,42 +95,51 @@ impl Reassembly {
     /// One past the last byte that has arrived.
     #[inline]
     pub(crate) fn highest(&self) -> Seq {
-        self.ranges.back().map_or(self.next, |last| last.end)
+        let last = self.ranges().and_then(VecDeque::back);
+        last.map_or(self.next, |last| last.end)
     }
 
     /// The blocks to report, after `duplicate` if there is one.
     pub(crate) fn blocks(&self, duplicate: Option<Range>) -> SackBlocks {
+        let recent = self
+            .later
+            .as_ref()
+            .map_or(SackBlocks::EMPTY, |it| it.recent);
         let Some(duplicate) = duplicate else {
-            return self.recent;
+            return recent;
         };
         let mut blocks = SackBlocks::default();
         blocks.push(duplicate);
-        for &block in self.recent.as_slice() {
+        for &block in recent.as_slice() {
             blocks.push(block);
         }
         blocks
     }
+}
 
-    /// Moves `next` over the ranges that it has reached.
+impl Later {
+    /// Everything before `next` has arrived: drops the ranges that it has reached, and answers where
+    /// the last of them leads.
     #[cold]
-    fn absorb(&mut self) {
+    fn absorb(&mut self, mut next: Seq) -> Seq {
         while let Some(&first) = self.ranges.front()
-            && !first.start.is_after(self.next)
+            && !first.start.is_after(next)
         {
-            self.next = self.next.max(first.end);
+            next = next.max(first.end);
             self.ranges.pop_front();
         }
         let mut recent = SackBlocks::default();
         for &block in self.recent.as_slice() {
-            if block.start.is_after(self.next) {
+            if block.start.is_after(next) {
                 recent.push(block);
             }
         }
         self.recent = recent;
+        next
     }
 
     #[cold]
-    fn insert_later(&mut self, range: Range) -> Arrival {
+    fn insert(&mut self, range: Range) -> Arrival {
         if range.is_empty() {
             return Arrival::Duplicate;
         }
@@ -254,7 +273,12 @@ mod tests {
                 let first_hole = held.iter().position(|&byte| !byte).unwrap_or(1000);
                 assert_eq!((r.next() - base) as usize, first_hole, "seed {seed}");
                 let later = held[first_hole..].iter().filter(|&&byte| byte).count();
-                let sum: u32 = r.ranges.iter().map(|range| range.len()).sum();
+                let sum: u32 = r
+                    .ranges()
+                    .into_iter()
+                    .flatten()
+                    .map(|range| range.len())
+                    .sum();
                 assert_eq!(sum as usize, later, "seed {seed}");
             }
         }
@@ -263,12 +287,13 @@ mod tests {
     /// Ranges are in order, apart from each other and from `next`; recent blocks are among them.
     fn check(r: &Reassembly) {
         let mut last = r.next;
-        for held in &r.ranges {
+        let Some(later) = &r.later else { return };
+        for held in &later.ranges {
             assert!(held.start.is_after(last) && !held.is_empty());
             last = held.end;
         }
-        for block in r.recent.as_slice() {
-            assert!(r.ranges.contains(block), "{block:?} in {:?}", r.ranges);
+        for block in later.recent.as_slice() {
+            assert!(later.ranges.contains(block), "{block:?} in {later:?}");
         }
     }
 }

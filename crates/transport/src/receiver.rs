@@ -23,10 +23,7 @@ pub(crate) struct Ack {
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
+#[repr(C)]
 pub(crate) struct Receiver {
     reassembly: Reassembly,
     /// Payload bytes received in order, and those of them that were not read.
@@ -34,10 +31,9 @@ pub(crate) struct Receiver {
     unread: u32,
     /// The largest number that the peer was allowed to send, plus one.
     edge: Seq,
-    /// The number of the peer's FIN, once it is known.
-    fin: Option<Seq>,
-    /// An ACK of earlier data that must leave before any other, with the echo of that time.
-    earlier: Option<Ack>,
+    buffer: u32,
+    /// The least step of the window's edge that is worth telling.
+    step: u32,
     /// Whether all is in order; see [`Receiver::is_orderly`]. Kept, because it is asked for every
     /// segment and changes only with what is rare.
     orderly: bool,
@@ -50,16 +46,17 @@ pub(crate) struct Receiver {
     waiting: u8,
     /// The echo as it stands: ECE of the next ACK.
     echoing: bool,
-    /// A duplicate to report in the next ACK (RFC 2883).
-    duplicate: Option<Range>,
-    buffer: u32,
-    /// The least step of the window's edge that is worth telling.
-    step: u32,
-    delay: Span,
     delayed_ack: u8,
     echo: Echo,
     reader: Reader,
     reports_duplicates: bool,
+    delay: Span,
+    /// The number of the peer's FIN, once it is known.
+    fin: Option<Seq>,
+    /// An ACK of earlier data that must leave before any other, with the echo of that time.
+    earlier: Option<Ack>,
+    /// A duplicate to report in the next ACK (RFC 2883).
+    duplicate: Option<Range>,
     /// Whether the short way is never taken.
     #[cfg(test)]
     only_long_way: bool,

@@ -10,16 +10,20 @@ use crate::seq::Seq;
 
 /// The estimate of the round-trip time.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Rtt {
-    smoothed: Option<Span>,
-    variation: Span,
-    /// The timeout before backoff, clamped; and with it, kept because every ACK asks for it.
-    base: Span,
+    /// The timeout with backoff, kept because every ACK asks for it.
     timeout: Span,
+    /// When the segment being timed was sent, or the end of time if none is; and one past its last
+    /// byte.
+    timed_from: Time,
+    timed_end: Seq,
     /// How often the timeout was doubled since the last sample.
     backoff: u32,
-    /// The segment being timed: one past its last byte, and when it was sent.
-    timed: Option<(Seq, Time)>,
+    /// The timeout before backoff, clamped.
+    base: Span,
+    smoothed: Option<Span>,
+    variation: Span,
     min: Span,
     max: Span,
     granularity: Span,
@@ -34,7 +38,8 @@ impl Rtt {
             base: config.rto_initial,
             timeout: config.rto_initial,
             backoff: 0,
-            timed: None,
+            timed_from: Time::MAX,
+            timed_end: Seq(0),
             min: config.rto_min,
             max: config.rto_max,
             granularity: config.clock_granularity,
@@ -44,24 +49,24 @@ impl Rtt {
     /// A segment that ends at `end` is sent for the first time.
     #[inline]
     pub(crate) fn on_sent(&mut self, end: Seq, now: Time) {
-        if self.timed.is_none() {
-            self.timed = Some((end, now));
+        if self.timed_from == Time::MAX {
+            self.timed_from = now;
+            self.timed_end = end;
         }
     }
 
     /// Something is sent again: an ACK could now answer either copy, or come late because of the
     /// hole that is being repaired.
     pub(crate) fn on_retransmission(&mut self) {
-        self.timed = None;
+        self.timed_from = Time::MAX;
     }
 
     /// Everything before `ack` was acknowledged.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: Seq, now: Time) {
-        if let Some((end, sent)) = self.timed
-            && !ack.is_before(end)
-        {
-            self.timed = None;
+        let sent = self.timed_from;
+        if sent != Time::MAX && !ack.is_before(self.timed_end) {
+            self.timed_from = Time::MAX;
             self.sample(self.elapsed(sent, now));
         }
     }
@@ -69,7 +74,7 @@ impl Rtt {
     /// The retransmission timer ran out: the timeout doubles (rule 5.5).
     pub(crate) fn on_timeout(&mut self) {
         self.backoff = self.backoff.saturating_add(1);
-        self.timed = None;
+        self.timed_from = Time::MAX;
         self.back_off();
     }
 

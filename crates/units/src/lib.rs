@@ -41,7 +41,7 @@ pub use parse::ParseError;
 pub use rate::{ByteTime, Rate};
 pub use ratio::Ratio;
 pub use rng::Rng;
-pub use settings::{ConfigError, Field, Setting, Settings};
+pub use settings::{Choice, ConfigError, Field, Form, Setting, Settings};
 pub use size::{Bytes, Size};
 pub use time::{Span, Time};
 

@@ -15,10 +15,49 @@ use crate::{Bytes, ParseError, Rate, Ratio, Size, Span};
 
 /// A value that a setting can hold: it has a text form.
 pub trait Setting: Sized {
+    /// What its text looks like.
+    const FORM: Form;
+
     /// Reads the value from its text form.
     fn read(text: &str) -> Result<Self, ParseError>;
     /// The text form, which [`read`](Self::read) reads back as the same value.
     fn write(&self) -> String;
+}
+
+/// What the text of a setting looks like: enough to describe it to an editor or in a reference page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `true` or `false`.
+    Bool,
+    /// An amount of data, such as `300KB`.
+    Bytes,
+    /// One of these words.
+    Choice(&'static [Choice]),
+    /// Several values, such as one for each queue.
+    List(&'static Self),
+    /// A whole number from zero to this.
+    Number(u64),
+    /// The word `none`, or a value.
+    Optional(&'static Self),
+    /// A speed, such as `10Gbps`.
+    Rate,
+    /// A number, a fraction or a percentage, such as `0.25`, `1/8` or `10%`.
+    Ratio,
+    /// An amount of data, or a number of packets such as `65pkts`.
+    Size,
+    /// A length of time, such as `78us`.
+    Span,
+    /// Something else; these words say what.
+    Text(&'static str),
+}
+
+/// A word that a setting may be, and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The word.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
 }
 
 /// One field of a settings struct.
@@ -28,6 +67,8 @@ pub struct Field {
     pub name: &'static str,
     /// What it does and where its default comes from.
     pub doc: &'static str,
+    /// What its text looks like.
+    pub form: Form,
 }
 
 /// A struct of named settings with defaults.
@@ -111,8 +152,10 @@ impl Display for ConfigError {
 impl core::error::Error for ConfigError {}
 
 macro_rules! setting_by_text {
-    ($($kind:ty),*) => {$(
+    ($($kind:ident),*) => {$(
         impl Setting for $kind {
+            const FORM: Form = Form::$kind;
+
             fn read(text: &str) -> Result<Self, ParseError> {
                 text.parse()
             }
@@ -129,6 +172,8 @@ setting_by_text!(Bytes, Rate, Ratio, Size, Span);
 macro_rules! setting_by_number {
     ($($kind:ty: $most:literal),*) => {$(
         impl Setting for $kind {
+            const FORM: Form = Form::Number(Self::MAX as u64);
+
             fn read(text: &str) -> Result<Self, ParseError> {
                 let accepted = concat!("a whole number from 0 to ", $most);
                 Self::from_str(text.trim()).map_err(|error| match error.kind() {
@@ -147,6 +192,8 @@ macro_rules! setting_by_number {
 setting_by_number!(u8: 255, u16: 65535, u32: 4294967295, u64: 18446744073709551615);
 
 impl Setting for bool {
+    const FORM: Form = Form::Bool;
+
     fn read(text: &str) -> Result<Self, ParseError> {
         match text.trim() {
             "true" => Ok(true),
@@ -162,6 +209,8 @@ impl Setting for bool {
 
 /// A list, one value per queue or port: `1500, 3000`. The empty text is the empty list.
 impl<T: Setting> Setting for Vec<T> {
+    const FORM: Form = Form::List(&T::FORM);
+
     fn read(text: &str) -> Result<Self, ParseError> {
         if text.trim().is_empty() {
             return Ok(Self::new());
@@ -177,6 +226,8 @@ impl<T: Setting> Setting for Vec<T> {
 
 /// A value that may be left out: the word `none` stands for its absence.
 impl<T: Setting> Setting for Option<T> {
+    const FORM: Form = Form::Optional(&T::FORM);
+
     fn read(text: &str) -> Result<Self, ParseError> {
         if text.trim() == "none" {
             Ok(None)
@@ -231,7 +282,11 @@ macro_rules! settings {
 
         impl $crate::Settings for $name {
             const FIELDS: &'static [$crate::Field] = &[
-                $($crate::Field { name: stringify!($field), doc: concat!($($doc),*) },)*
+                $($crate::Field {
+                    name: stringify!($field),
+                    doc: concat!($($doc),*),
+                    form: <$kind as $crate::Setting>::FORM,
+                },)*
             ];
 
             fn set(&mut self, field: &str, text: &str) -> Result<(), $crate::ConfigError> {
@@ -285,13 +340,13 @@ macro_rules! choices {
     (
         $(#[$enum_doc:meta])*
         pub enum $name:ident {
-            $($(#[$doc:meta])* $variant:ident = $word:literal,)*
+            $($(#[doc = $doc:literal])* $variant:ident = $word:literal,)*
         }
     ) => {
         $(#[$enum_doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name {
-            $($(#[$doc])* $variant,)*
+            $($(#[doc = $doc])* $variant,)*
         }
 
         impl $name {
@@ -300,6 +355,10 @@ macro_rules! choices {
         }
 
         impl $crate::Setting for $name {
+            const FORM: $crate::Form = $crate::Form::Choice(&[
+                $($crate::Choice { name: $word, doc: concat!($($doc),*) },)*
+            ]);
+
             fn read(text: &str) -> Result<Self, $crate::ParseError> {
                 match text.trim() {
                     $($word => Ok(Self::$variant),)*
@@ -378,6 +437,18 @@ mod tests {
         assert_eq!(sample.value("min-threshold"), None);
         assert_eq!(Side::NAMES, ["enqueue", "dequeue"]);
         assert_eq!(Sample::FIELDS[0].doc, " First line, second line.");
+    }
+
+    #[test]
+    fn every_field_says_what_its_text_looks_like() {
+        let forms: Vec<Form> = Sample::FIELDS.iter().map(|field| field.form).collect();
+        let choice = |name, doc| Choice { name, doc };
+        let sides = [choice("enqueue", " In."), choice("dequeue", " Out.")];
+        assert_eq!(forms[0], Form::Size);
+        assert_eq!(forms[1], Form::List(&Form::Number(4_294_967_295)));
+        assert!(matches!(forms[2], Form::Choice(found) if *found == sides));
+        assert_eq!(forms[3], Form::Optional(&Form::Bytes));
+        assert_eq!(forms[4], Form::Bool);
     }
 
     #[test]

@@ -179,9 +179,14 @@ const MOST: &str = "4.294967295GB";
 /// BCC.
 #[derive(Clone, Debug)]
 pub struct Bcc {
-    port: Red<Port>,
     /// Boxed to keep the enum of all schemes small.
-    pool: Box<Red<Pool>>,
+    parts: Box<Parts>,
+}
+
+#[derive(Clone, Debug)]
+struct Parts {
+    port: Red<Port>,
+    pool: Red<Pool>,
 }
 
 impl Bcc {
@@ -220,8 +225,10 @@ impl Bcc {
             ..law.clone()
         };
         Ok(Self {
-            port: Red::new(&[step], &law, site)?,
-            pool: Box::new(Red::new(&[rise], &pool_law, site)?),
+            parts: Box::new(Parts {
+                port: Red::new(&[step], &law, site)?,
+                pool: Red::new(&[rise], &pool_law, site)?,
+            }),
         })
     }
 }
@@ -230,8 +237,8 @@ impl Marker for Bcc {
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         // Both see every packet; a mark that both ask for counts as the port's.
-        let port = self.port.on_dequeue(cx);
-        port.or(self.pool.on_dequeue(cx))
+        let Parts { port, pool } = &mut *self.parts;
+        port.on_dequeue(cx).or(pool.on_dequeue(cx))
     }
 
     #[inline]

@@ -147,12 +147,10 @@ struct Queue {
 struct Group {
     /// `T_round`, in units of the arithmetic.
     round: u64,
-    /// When the last packet was off the wire. Kept for [`TurnEnd::LastPacket`] only.
-    last_end: Time,
-    /// When the last packet left. Not kept for [`IdleDecay::WholeSlots`].
-    idle_since: Time,
-    /// Queues that hold packets.
-    active: u8,
+    /// When the last packet was off the wire, for [`TurnEnd::LastPacket`] and [`IdleDecay::Steps`];
+    /// or when it left, for [`IdleDecay::Fractional`]. With the first and the last of these at once,
+    /// the latter while no queue of the group holds packets: the queues then tell the former.
+    last: Time,
 }
 
 /// What holds for the whole port.
@@ -215,9 +213,7 @@ impl MqEcn {
         };
         let group = Group {
             round: 0,
-            last_end: Time::ZERO,
-            idle_since: Time::ZERO,
-            active: 0,
+            last: Time::ZERO,
         };
         Ok(Self {
             queues,
@@ -248,19 +244,20 @@ impl MqEcn {
             .get(queue.index())
             .and_then(|queue| queue.service.group());
         for (number, group) in self.groups.iter_mut().enumerate() {
+            let is_idle = || is_idle(&self.queues, number);
             match self.rules.idle_decay {
                 IdleDecay::WholeSlots => {
                     let slots = whole_slots(now - self.rules.idle_since, rules.idle_slot);
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
-                IdleDecay::Fractional if group.active == 0 => {
-                    let slots = slots(now - group.idle_since, rules.idle_slot);
+                IdleDecay::Fractional if is_idle() => {
+                    let slots = slots(now - group.last, rules.idle_slot);
                     if slots >= ONE_SLOT {
                         group.round = rules.average.decayed(group.round, slots);
                     }
                 }
-                IdleDecay::Steps if group.active == 0 && own == Some(number) => {
-                    let slots = whole_slots(now - group.idle_since, rules.idle_slot);
+                IdleDecay::Steps if own == Some(number) && is_idle() => {
+                    let slots = whole_slots(now - group.last, rules.idle_slot);
                     if slots > 10 {
                         group.round = 0;
                     }
@@ -274,7 +271,26 @@ impl MqEcn {
     }
 }
 
+/// Whether no queue of a group holds packets.
+fn is_idle(queues: &[Queue], group: usize) -> bool {
+    !queues.iter().any(|queue| queue.service.is_active_in(group))
+}
+
+/// When the last packet of an idle group was off the wire.
+#[cold]
+fn last_end(queues: &[Queue], group: usize) -> Time {
+    let last = queues.iter().find(|queue| queue.service.was_last_in(group));
+    // A queue that emptied starts where its last packet ended.
+    last.map_or(Time::ZERO, |queue| queue.start)
+}
+
 impl Rules {
+    /// Whether it matters both when the last packet of a group left and when it was off the wire.
+    #[inline]
+    fn needs_both(&self) -> bool {
+        self.turn_end == TurnEnd::LastPacket && self.idle_decay == IdleDecay::Fractional
+    }
+
     /// The threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
     /// Rounded down, or, where that is no whole number, at times to the next one.
     #[inline]
@@ -296,7 +312,7 @@ impl Marker for MqEcn {
         let length = u64::from(cx.queue_bytes) + u64::from(cx.pkt.len);
         let rules = &*self.rules;
         let hit = match queue.service {
-            Service::Rounds { group, quantum } => {
+            Service::Rounds { group, quantum, .. } => {
                 let round = self.groups[usize::from(group)].round;
                 // `length > share / round`, and the share of no queue is more than the threshold.
                 let above_share = rules.average.is_measured(round)
@@ -316,25 +332,40 @@ impl Marker for MqEcn {
         if self.rules.turn_end == TurnEnd::LastPacket
             && let Some(queue) = self.queues.get(cx.queue.index())
             && let Some(group) = queue.service.group()
+            && !(self.rules.needs_both() && is_idle(&self.queues, group))
         {
-            self.groups[group].last_end = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.groups[group].last = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         Verdict::Pass
     }
 
     #[inline]
     fn on_turn(&mut self, turn: &Turn) {
-        let Some(queue) = self.queues.get_mut(turn.queue.index()) else {
-            return;
-        };
-        let Some(group) = queue.service.group() else {
-            return;
-        };
-        let group = &mut self.groups[group];
         let rules = &*self.rules;
+        let Some(queue) = self.queues.get(turn.queue.index()) else {
+            return;
+        };
+        let Some(number) = queue.service.group() else {
+            return;
+        };
+        let group = &mut self.groups[number];
+        if rules.needs_both() {
+            match turn.event {
+                TurnEvent::Joined if is_idle(&self.queues, number) => {
+                    group.last = last_end(&self.queues, number);
+                }
+                TurnEvent::Emptied { .. } => {
+                    for queue in &mut self.queues {
+                        queue.service.was_followed(number);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let queue = &mut self.queues[turn.queue.index()];
         match turn.event {
             TurnEvent::Joined => {
-                group.active = group.active.saturating_add(1);
+                queue.service.join();
                 queue.start = match rules.start {
                     Start::AfterOwnPacket => queue.start.max(turn.now),
                     Start::Now => turn.now,
@@ -342,14 +373,14 @@ impl Marker for MqEcn {
             }
             TurnEvent::Ended => {
                 let end = match rules.turn_end {
-                    TurnEnd::LastPacket => group.last_end,
+                    TurnEnd::LastPacket => group.last,
                     TurnEnd::Now => turn.now,
                 };
                 group.round = rules.average.with_sample(group.round, end - queue.start);
                 queue.start = end;
             }
             TurnEvent::Emptied { len } => {
-                group.active = group.active.saturating_sub(1);
+                queue.service.leave();
                 let transmission = rules.wire.span(len);
                 let end = turn.now + transmission;
                 let sample = match rules.emptying {
@@ -358,7 +389,7 @@ impl Marker for MqEcn {
                 };
                 group.round = rules.average.with_sample(group.round, sample);
                 queue.start = end;
-                group.idle_since = match self.rules.idle_decay {
+                group.last = match rules.idle_decay {
                     IdleDecay::Fractional => turn.now,
                     IdleDecay::Steps | IdleDecay::WholeSlots => end,
                 };
@@ -370,7 +401,9 @@ impl Marker for MqEcn {
     fn threshold(&self, queue: QueueId) -> Option<u32> {
         let queue = self.queues.get(queue.index())?;
         let (round, quantum) = match queue.service {
-            Service::Rounds { group, quantum } => (self.groups[usize::from(group)].round, quantum),
+            Service::Rounds { group, quantum, .. } => {
+                (self.groups[usize::from(group)].round, quantum)
+            }
             Service::Strict { threshold } => return Some(threshold),
         };
         if !self.rules.average.is_measured(round) {
@@ -384,7 +417,7 @@ impl Marker for MqEcn {
 
     fn capacity(&self, queue: QueueId) -> Option<Rate> {
         let queue = self.queues.get(queue.index())?;
-        let Service::Rounds { group, quantum } = queue.service else {
+        let Service::Rounds { group, quantum, .. } = queue.service else {
             return None;
         };
         let round = self.groups[usize::from(group)].round;

@@ -48,17 +48,17 @@ impl Ramp {
                 "0 to 1",
             ));
         }
-        Ok(Self {
+        Ok(Self::of(low, high, probability))
+    }
+
+    /// A ramp of what has been checked: `low` ≤ `high`, and a probability of at most one.
+    #[inline]
+    pub(super) const fn of(low: u64, high: u64, probability: Ratio) -> Self {
+        Self {
             low,
             high,
             probability,
-        })
-    }
-
-    /// Above this, every packet is marked.
-    #[inline]
-    pub(super) const fn high(&self) -> u64 {
-        self.high
+        }
     }
 
     /// Where `value` lies. The probability is rounded down.

@@ -269,16 +269,19 @@ pub(super) struct Red<S> {
     special: Option<Box<Special>>,
     /// Which bits of a packet's length count: all or none.
     own: u32,
-    slots: u8,
-    when: When,
+    terms: Terms,
     scope: PhantomData<S>,
 }
 
-/// When packets are marked.
+/// What holds for all slots.
 #[derive(Clone, Copy, Debug)]
-struct When {
+struct Terms {
+    /// The probability at the upper threshold.
+    max_probability: Ratio,
     decide: Point,
     compare: Compare,
+    /// How many there are.
+    slots: u8,
 }
 
 /// More than any length, which is below 2^33.
@@ -292,12 +295,10 @@ impl<S: Scope> Red<S> {
         site: &Site,
     ) -> Result<Self, ConfigError> {
         law.check::<S>()?;
-        // Averages are kept in finer units than lengths.
-        let shift = law.average_weight.map_or(0, |_| Averaging::SHIFT);
         let mut is_step = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
-        let mut ramps = Vec::with_capacity(thresholds.len());
+        let mut all = Vec::with_capacity(thresholds.len());
         for &Thresholds { high, low } in thresholds {
             let top = law.length("threshold", high)?;
             let bottom = law.length("min_threshold", low.unwrap_or(high))?;
@@ -308,26 +309,30 @@ impl<S: Scope> Red<S> {
             }
             // Equal thresholds are a step: `compare` alone decides what happens at them.
             is_step &= bottom == top;
-            let [bottom, top] = [bottom, top].map(|length| u64::from(length) << shift);
-            let probability = ("max_probability", law.max_probability);
-            let ramp = Ramp::new(("min_threshold", bottom), top, probability)?;
-            ramps.push(ramp);
+            all.push(Slot {
+                low: bottom,
+                high: top,
+                memory: Memory::default(),
+            });
         }
-        let slots = ramps.len();
-        let lowest = ramps.iter().map(Ramp::high).min().unwrap_or(0);
-        let ramps = Ramps::from(ramps);
-        let is_plain = is_step && matches!(ramps, Ramps::One(_));
+        // A port has at most 128 queues.
+        let slots = all.len() as u8;
+        let lowest = all.iter().map(|slot| slot.high).min().unwrap_or(0);
+        let differ = |pair: &[Slot]| (pair[0].low, pair[0].high) != (pair[1].low, pair[1].high);
+        let are_equal = !all.windows(2).any(differ);
+        let is_plain = is_step && are_equal;
         // A correction counts the packets of no mark too, and an average all of them.
         let from = if is_step {
-            lowest + law.compare.beyond()
+            u64::from(lowest) + law.compare.beyond()
         } else {
             0
         };
         let averaging = Averaging::new(law, site);
-        let remembers = averaging.is_some() || law.correction != Correction::None;
+        if are_equal && averaging.is_none() && law.correction == Correction::None {
+            all.truncate(1);
+        }
         let special = Special {
-            ramps,
-            memories: alloc::vec![Memory::default(); if remembers { slots } else { 0 }].into(),
+            slots: all.into(),
             averaging,
             rng: Rng::new(site.seed, site.place),
             mean_packet: law.mean_packet,
@@ -351,11 +356,11 @@ impl<S: Scope> Red<S> {
                 Reading::Exclusive => 0,
                 Reading::Inclusive => u32::MAX,
             },
-            // A port has at most 128 queues.
-            slots: slots as u8,
-            when: When {
+            terms: Terms {
+                max_probability: law.max_probability,
                 decide: law.decide,
                 compare: law.compare,
+                slots,
             },
             special: (!is_plain).then(|| Box::new(special)),
             scope: PhantomData,
@@ -368,12 +373,12 @@ impl<S: Scope> Red<S> {
             return Verdict::Pass;
         }
         let slot = S::slot(cx);
-        let hit = slot < usize::from(self.slots)
+        let hit = slot < usize::from(self.terms.slots)
             && match &mut self.special {
                 None => true,
                 Some(special) => {
                     let (bytes, packets) = (S::bytes(cx), S::packets(cx));
-                    special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.when)
+                    special.on_enqueue(slot, bytes, packets, cx.pkt.len, cx.now, self.terms)
                 }
             };
         Verdict::mark_if(hit, S::RULE)
@@ -385,12 +390,12 @@ impl<S: Scope> Red<S> {
             return Verdict::Pass;
         }
         let slot = S::slot(cx);
-        let hit = slot < usize::from(self.slots)
+        let hit = slot < usize::from(self.terms.slots)
             && match &mut self.special {
                 None => true,
                 Some(special) => {
                     let (bytes, packets) = (S::bytes(cx), S::packets(cx));
-                    special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.when)
+                    special.on_dequeue(slot, bytes, packets, cx.pkt.len, cx.now, self.terms)
                 }
             };
         Verdict::mark_if(hit, S::RULE)
@@ -398,16 +403,13 @@ impl<S: Scope> Red<S> {
 
     /// The threshold above which every packet is marked, in bytes; `None` if packets are counted.
     pub(super) fn threshold(&self, slot: usize) -> Option<u32> {
-        if slot >= usize::from(self.slots) {
+        if slot >= usize::from(self.terms.slots) {
             return None;
         }
         let threshold = match &self.special {
-            None => self.at_enqueue.min(self.at_dequeue) - self.when.compare.beyond(),
+            None => self.at_enqueue.min(self.at_dequeue) - self.terms.compare.beyond(),
             Some(special) if special.unit == Unit::Packets => return None,
-            Some(special) => {
-                let shift = special.averaging.as_ref().map_or(0, |_| Averaging::SHIFT);
-                special.ramps.of(slot)?.high() >> shift
-            }
+            Some(special) => return Some(special.slots.get(special.place(slot))?.high),
         };
         u32::try_from(threshold).ok()
     }
@@ -504,13 +506,11 @@ pub(super) fn per_queue<T: Copy>(
 }
 
 /// The fields are few and small enough for a port of eight queues to stay below 1 KiB: one list for
-/// all that is kept of a slot, no list of ramps that are equal, and what [`When`] holds left out.
+/// all that is kept of a slot, thresholds as they were given, and what [`Terms`] holds left out.
 #[derive(Clone, Debug)]
 struct Special {
-    /// In units of the average if there is one; a step is a ramp of no width.
-    ramps: Ramps,
-    /// By slot; empty with neither an average nor a correction.
-    memories: Box<[Memory]>,
+    /// One for all if they are equal and remember nothing.
+    slots: Box<[Slot]>,
     averaging: Option<Averaging>,
     rng: Rng,
     mean_packet: u32,
@@ -520,13 +520,13 @@ struct Special {
     short_queue: ShortQueue,
 }
 
-/// The ramp of each slot.
+/// What is kept of a slot.
 #[derive(Clone, Debug)]
-enum Ramps {
-    /// Not all are equal.
-    Each(Box<[Ramp]>),
-    /// The same for all.
-    One(Ramp),
+struct Slot {
+    /// The thresholds in the law's unit, the same for a step.
+    low: u32,
+    high: u32,
+    memory: Memory,
 }
 
 /// What is kept of a slot from one packet to the next.
@@ -534,7 +534,7 @@ enum Ramps {
 struct Memory {
     /// Not used without [`Special::averaging`].
     average: Average,
-    /// What the correction counts; see [`Spread`].
+    /// What the correction counts; see [`Spread`]. Not read without one.
     count: u64,
 }
 
@@ -549,16 +549,17 @@ impl Special {
         packets: u32,
         len: u32,
         now: Time,
-        when: When,
+        terms: Terms,
     ) -> bool {
         let seen = self.seen(slot, bytes, packets, len);
-        if let (Some(averaging), Some(memory)) = (&self.averaging, self.memories.get_mut(slot)) {
+        if let (Some(averaging), Some(slot)) = (&self.averaging, self.slots.get_mut(seen.place)) {
+            let average = &mut slot.memory.average;
             match bytes {
-                0 => averaging.end_idling(&mut memory.average, now),
-                _ => averaging.sample(&mut memory.average, seen.length),
+                0 => averaging.end_idling(average, now),
+                _ => averaging.sample(average, seen.length),
             }
         }
-        when.decide == Point::Enqueue && self.hit(&seen, when.compare)
+        terms.decide == Point::Enqueue && self.hit(&seen, terms)
     }
 
     #[cold]
@@ -569,34 +570,34 @@ impl Special {
         packets: u32,
         len: u32,
         now: Time,
-        when: When,
+        terms: Terms,
     ) -> bool {
-        if bytes == 0
-            && let Some(memory) = self.memories.get_mut(slot)
-        {
-            memory.average.start_idling(now);
-        }
         let seen = self.seen(slot, bytes, packets, len);
-        when.decide == Point::Dequeue && self.hit(&seen, when.compare)
+        if bytes == 0
+            && let Some(slot) = self.slots.get_mut(seen.place)
+        {
+            slot.memory.average.start_idling(now);
+        }
+        terms.decide == Point::Dequeue && self.hit(&seen, terms)
     }
 
-    fn hit(&mut self, seen: &Seen, compare: Compare) -> bool {
+    fn hit(&mut self, seen: &Seen, terms: Terms) -> bool {
         if self.short_queue == ShortQueue::Pass && seen.packets <= 1 {
             return false;
         }
-        let mut unused = Memory::default();
-        let memory = self.memories.get_mut(seen.slot).unwrap_or(&mut unused);
-        let length = match &self.averaging {
-            None => seen.length,
-            Some(_) => memory.average.length(),
-        };
-        let Some(ramp) = self.ramps.of(seen.slot) else {
+        let Some(Slot { low, high, memory }) = self.slots.get_mut(seen.place) else {
             return false;
         };
-        let zone = if length >= ramp.high() + compare.beyond() {
+        // Averages are kept in finer units than lengths.
+        let (length, shift) = match &self.averaging {
+            None => (seen.length, 0),
+            Some(_) => (memory.average.length(), Averaging::SHIFT),
+        };
+        let [low, high] = [*low, *high].map(|threshold| u64::from(threshold) << shift);
+        let zone = if length >= high + terms.compare.beyond() {
             Zone::Above
         } else {
-            ramp.zone(length)
+            Ramp::of(low, high, terms.max_probability).zone(length)
         };
         let spread = Spread::new(self.correction, self.mean_packet);
         let count = &mut memory.count;
@@ -613,6 +614,14 @@ impl Special {
         }
     }
 
+    /// Where the list has `slot`.
+    fn place(&self, slot: usize) -> usize {
+        match *self.slots {
+            [_] => 0,
+            _ => slot,
+        }
+    }
+
     /// What a packet of `len` bytes reads where `bytes` and `packets` wait.
     fn seen(&self, slot: usize, bytes: u32, packets: u32, len: u32) -> Seen {
         let (own_bytes, own_packets) = match self.reading {
@@ -621,7 +630,7 @@ impl Special {
         };
         let packets = u64::from(packets) + own_packets;
         Seen {
-            slot,
+            place: self.place(slot),
             length: match self.unit {
                 Unit::Bytes => u64::from(bytes) + u64::from(own_bytes),
                 Unit::Packets => packets,
@@ -632,29 +641,10 @@ impl Special {
     }
 }
 
-impl From<Vec<Ramp>> for Ramps {
-    fn from(ramps: Vec<Ramp>) -> Self {
-        match &*ramps {
-            [first, others @ ..] if others.iter().all(|other| other == first) => {
-                Self::One(first.clone())
-            }
-            _ => Self::Each(ramps.into()),
-        }
-    }
-}
-
-impl Ramps {
-    fn of(&self, slot: usize) -> Option<&Ramp> {
-        match self {
-            Self::Each(ramps) => ramps.get(slot),
-            Self::One(ramp) => Some(ramp),
-        }
-    }
-}
-
 /// What a packet reads.
 struct Seen {
-    slot: usize,
+    /// Of its slot in the list.
+    place: usize,
     /// In the law's unit.
     length: u64,
     packets: u64,

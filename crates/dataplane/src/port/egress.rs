@@ -104,6 +104,9 @@ pub trait Egress: Any + Send {
     /// The port's marks and drops by reason.
     fn stats(&self) -> &PortStats;
 
+    /// The queue that the newest dropped packet was meant for, see [`Port::last_drop`].
+    fn last_drop(&self) -> Option<QueueId>;
+
     /// The marking threshold of `queue` in bytes as it stands, if the scheme has one.
     fn threshold(&self, queue: QueueId) -> Option<u32>;
 
@@ -262,6 +265,10 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
 
     fn stats(&self) -> &PortStats {
         self.stats()
+    }
+
+    fn last_drop(&self) -> Option<QueueId> {
+        self.last_drop()
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {

@@ -124,6 +124,8 @@ pub struct Port<M, S> {
     wire: ByteTime,
     id: PortId,
     non_ect: NonEct,
+    /// The queue of the newest drop, which means nothing before the first.
+    last_drop: QueueId,
     stats: PortStats,
 }
 
@@ -196,6 +198,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
+            last_drop: QueueId(0),
             stats: PortStats::default(),
         }
     }
@@ -466,6 +469,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         &self.stats
     }
 
+    /// The queue that the newest dropped packet was meant for, whether or not the port has it. A host
+    /// that counts drops by queue cannot know it otherwise where the scheme chooses the queues.
+    pub fn last_drop(&self) -> Option<QueueId> {
+        (self.stats.total_drops() > 0).then_some(self.last_drop)
+    }
+
     /// The scheme, for its thresholds and estimates.
     pub const fn marker(&self) -> &M {
         &self.marker
@@ -492,7 +501,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[cold]
     fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
         self.stats.drops[reason as usize] += 1;
-        self.stats.last_drop = Some(queue);
+        self.last_drop = queue;
         reason
     }
 }

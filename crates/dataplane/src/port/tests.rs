@@ -284,7 +284,7 @@ fn packets_that_cannot_be_marked_are_dropped_on_request() {
         (us(0), Fate::Send),
         "the wire stayed free"
     );
-    assert_eq!(port.stats().last_drop(), Some(Q0));
+    assert_eq!(port.last_drop(), Some(Q0));
     assert_eq!(port.stats().total_drops(), 1);
 }
 
@@ -474,7 +474,7 @@ fn a_full_buffer_drops_and_names_the_queue() {
     let mut buffer = PerPort::new(1, Bytes(250)).unwrap();
     port.enqueue(PktId(1), pkt(200, Ecn::Ect0), Q0, us(0), &mut buffer)
         .unwrap();
-    assert_eq!(port.stats().last_drop(), None);
+    assert_eq!(port.last_drop(), None);
     let refused = port.enqueue(PktId(2), pkt(100, Ecn::Ect0), Q1, us(0), &mut buffer);
     assert_eq!(refused, Err(DropReason::PortFull));
     assert_eq!(
@@ -483,11 +483,11 @@ fn a_full_buffer_drops_and_names_the_queue() {
         "the scheme does not see it"
     );
     assert_eq!(port.stats().drops(DropReason::PortFull), 1);
-    assert_eq!(port.stats().last_drop(), Some(Q1));
+    assert_eq!(port.last_drop(), Some(Q1));
     let unknown = QueueId(2);
     let refused = port.enqueue(PktId(3), pkt(1, Ecn::Ect0), unknown, us(0), &mut buffer);
     assert_eq!(refused, Err(DropReason::UnknownQueue));
-    assert_eq!(port.stats().last_drop(), Some(unknown));
+    assert_eq!(port.last_drop(), Some(unknown));
 }
 
 #[test]

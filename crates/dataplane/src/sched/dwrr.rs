@@ -13,10 +13,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
+use super::discipline::{Discipline, Members, Part};
 use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
 
 settings! {
@@ -37,14 +37,14 @@ impl Build for Config {
 }
 
 impl Divide for Config {
+    type Discipline = Turns;
+
     fn queues(&self) -> usize {
         self.quanta.len()
     }
 
-    fn part(&self, queues: Range<usize>) -> Self {
-        Self {
-            quanta: self.quanta[queues].to_vec(),
-        }
+    fn divide(&self) -> Result<(Turns, Box<[State]>), ConfigError> {
+        Ok((Turns, states(&self.quanta)?))
     }
 }
 
@@ -52,14 +52,12 @@ impl Divide for Config {
 #[derive(Clone, Debug)]
 pub struct Dwrr {
     queues: Box<[State]>,
-    /// The list of active queues; `front` and `back` mean nothing while `active` is zero.
-    front: QueueId,
-    back: QueueId,
-    active: u8,
+    ring: Ring,
 }
 
+/// What is kept of a queue.
 #[derive(Clone, Debug)]
-struct State {
+pub struct State {
     quantum: u32,
     /// Bytes the queue may still send in this turn, or in its next one.
     deficit: u32,
@@ -67,65 +65,84 @@ struct State {
     head: u32,
     /// The active queue behind this one.
     next: QueueId,
+    /// In groups: the ring of the group that this queue is the first of.
+    ring: Ring,
+}
+
+/// The list of active queues; `front` and `back` mean nothing while `active` is zero.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ring {
+    front: QueueId,
+    back: QueueId,
+    active: u8,
+}
+
+/// DWRR inside groups.
+#[derive(Clone, Debug)]
+pub struct Turns;
+
+/// What is kept of queues with these quanta.
+fn states(quanta: &[u32]) -> Result<Box<[State]>, ConfigError> {
+    super::check_quanta(quanta)?;
+    let state = |&quantum| State {
+        quantum,
+        deficit: 0,
+        head: 0,
+        next: QueueId(0),
+        ring: Ring::default(),
+    };
+    Ok(quanta.iter().map(state).collect())
 }
 
 impl Dwrr {
     /// A scheduler for as many queues as there are quanta.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        super::check_quanta(&config.quanta)?;
-        let state = |&quantum| State {
-            quantum,
-            deficit: 0,
-            head: 0,
-            next: QueueId(0),
-        };
         Ok(Self {
-            queues: config.quanta.iter().map(state).collect(),
-            front: QueueId(0),
-            back: QueueId(0),
-            active: 0,
+            queues: states(&config.quanta)?,
+            ring: Ring::default(),
         })
     }
+}
 
+impl Ring {
     /// Grants every active queue the quanta of all rounds but the last before one of them can send.
     #[cold]
-    fn skip_rounds(&mut self) {
+    fn skip_rounds(self, queues: &mut [State]) {
         let mut fewest = u32::MAX;
         let mut queue = self.front;
         for _ in 0..self.active {
-            let state = &self.queues[queue.index()];
+            let state = &queues[queue.index()];
             let missing = state.head.saturating_sub(state.deficit);
             fewest = fewest.min(missing.div_ceil(state.quantum));
             queue = state.next;
         }
         for _ in 0..self.active {
-            let state = &mut self.queues[queue.index()];
+            let state = &mut queues[queue.index()];
             let granted = state.quantum.saturating_mul(fewest.saturating_sub(1));
             state.deficit = state.deficit.saturating_add(granted);
             queue = state.next;
         }
     }
-}
-
-impl Scheduler for Dwrr {
-    #[inline]
-    fn queues(&self) -> u8 {
-        // At most 128, checked when it was made.
-        self.queues.len() as u8
-    }
 
     #[inline]
-    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-        let state = &mut self.queues[queue.index()];
+    fn on_active(
+        &mut self,
+        queues: &mut [State],
+        queue: QueueId,
+        len: u32,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        let state = &mut queues[queue.index()];
         state.deficit = state.quantum;
         state.head = len;
         if self.active == 0 {
             self.front = queue;
         } else {
-            self.queues[self.back.index()].next = queue;
+            queues[self.back.index()].next = queue;
         }
         // The list is a ring, so that sending the front to the back only moves its ends.
-        self.queues[queue.index()].next = self.front;
+        queues[queue.index()].next = self.front;
         self.back = queue;
         self.active += 1;
         turn(&Turn {
@@ -136,12 +153,12 @@ impl Scheduler for Dwrr {
     }
 
     #[inline]
-    fn pick(&mut self, now: Time, mut turn: impl FnMut(&Turn)) -> Pick {
+    fn pick(&mut self, queues: &mut [State], now: Time, mut turn: impl FnMut(&Turn)) -> Pick {
         // Up to two rounds of 128 queues.
         let mut passed = 0_u16;
         loop {
             let queue = self.front;
-            let state = &mut self.queues[queue.index()];
+            let state = &mut queues[queue.index()];
             if let Some(left) = state.deficit.checked_sub(state.head) {
                 state.deficit = left;
                 return Pick::head(queue);
@@ -156,9 +173,52 @@ impl Scheduler for Dwrr {
             });
             passed += 1;
             if passed == u16::from(self.active) {
-                self.skip_rounds();
+                self.skip_rounds(queues);
             }
         }
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queues: &mut [State],
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        let state = &mut queues[queue.index()];
+        if let Some(next) = next {
+            state.head = next;
+        } else {
+            self.front = state.next;
+            queues[self.back.index()].next = self.front;
+            self.active -= 1;
+            turn(&Turn {
+                queue,
+                now,
+                event: TurnEvent::Emptied { len },
+            });
+        }
+    }
+}
+
+impl Scheduler for Dwrr {
+    #[inline]
+    fn queues(&self) -> u8 {
+        // At most 128, checked when it was made.
+        self.queues.len() as u8
+    }
+
+    #[inline]
+    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        self.ring.on_active(&mut self.queues, queue, len, now, turn);
+    }
+
+    #[inline]
+    fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+        self.ring.pick(&mut self.queues, now, turn)
     }
 
     #[inline]
@@ -168,21 +228,10 @@ impl Scheduler for Dwrr {
         len: u32,
         next: Option<u32>,
         now: Time,
-        mut turn: impl FnMut(&Turn),
+        turn: impl FnMut(&Turn),
     ) {
-        let state = &mut self.queues[queue.index()];
-        if let Some(next) = next {
-            state.head = next;
-        } else {
-            self.front = state.next;
-            self.queues[self.back.index()].next = self.front;
-            self.active -= 1;
-            turn(&Turn {
-                queue,
-                now,
-                event: TurnEvent::Emptied { len },
-            });
-        }
+        self.ring
+            .on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
@@ -190,6 +239,64 @@ impl Scheduler for Dwrr {
             group: 0,
             quantum: state.quantum,
         })
+    }
+}
+
+impl Discipline for Turns {
+    type Queue = State;
+    type Group = Ring;
+
+    fn new_group(&self, _: &Members) -> Ring {
+        Ring::default()
+    }
+
+    #[inline]
+    fn load(&self, queues: &[State], members: &Members) -> Ring {
+        queues[usize::from(members.first)].ring
+    }
+
+    #[inline]
+    fn store(&self, queues: &mut [State], members: &Members, ring: Ring) {
+        queues[usize::from(members.first)].ring = ring;
+    }
+
+    #[inline]
+    fn on_active(
+        &mut self,
+        Part { queues, group, .. }: &mut Part<'_, Self>,
+        queue: QueueId,
+        len: u32,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        group.on_active(queues, queue, len, now, turn);
+    }
+
+    #[inline]
+    fn pick(
+        &mut self,
+        Part { queues, group, .. }: &mut Part<'_, Self>,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) -> Pick {
+        group.pick(queues, now, turn)
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        Part { queues, group, .. }: &mut Part<'_, Self>,
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        group.on_departed(queues, queue, len, next, now, turn);
+    }
+
+    fn quantum(queue: &State) -> Option<u32> {
+        Some(queue.quantum)
     }
 }
 

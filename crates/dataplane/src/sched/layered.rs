@@ -16,10 +16,11 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, Field, QueueId, Settings, Time, settings};
+use tidegate_units::{ConfigError, Field, Form, QueueId, Settings, Time, settings};
 
+use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
-use super::{Build, Divide, Pick, Round, Scheduler, Turn};
+use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn};
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {
@@ -47,7 +48,12 @@ impl<C: Settings> Config<C> {
     const COUNT: usize = Levels::FIELDS.len() + C::FIELDS.len();
     /// All fields, and then empty places: the length of an array cannot depend on `C`.
     const PADDED: [Field; 16] = {
-        let mut all = [Field { name: "", doc: "" }; 16];
+        let empty = Field {
+            name: "",
+            doc: "",
+            form: Form::Bool,
+        };
+        let mut all = [empty; 16];
         let mut i = 0;
         while i < Self::COUNT {
             all[i] = match i.checked_sub(Levels::FIELDS.len()) {
@@ -83,180 +89,151 @@ impl<C: Settings> Settings for Config<C> {
 }
 
 impl<C: Divide> Build for Config<C> {
-    type Scheduler = Layered<C::Scheduler>;
+    type Scheduler = Layered<C::Discipline>;
 
     fn build(&self) -> Result<Self::Scheduler, ConfigError> {
         Layered::new(self)
     }
 }
 
-/// Strict priority between groups of queues that are scheduled by `S` inside.
+/// Strict priority between groups of queues that are scheduled by `D` inside.
 #[derive(Clone, Debug)]
-pub struct Layered<S> {
-    groups: Box<[Group<S>]>,
-    /// The levels that hold packets.
+pub struct Layered<D: Discipline> {
+    /// By queue. Strict ones have a place too, so that all go by their numbers.
+    queues: Box<[D::Queue]>,
+    /// The queues that hold packets, and the first queues of groups whose packets wait by rank.
     busy: QueueSet,
-    strict: u8,
-    queues: u8,
+    /// Boxed to keep the enum of all schedulers small.
+    rules: Box<Rules<D>>,
 }
 
 #[derive(Clone, Debug)]
-struct Group<S> {
-    scheduler: S,
-    /// The number of its first queue.
-    first: u8,
-    /// How many of its queues hold packets, or, where packets wait by rank, how many packets.
-    waiting: u32,
+struct Rules<D> {
+    /// The first queue of each group. Those below are strict.
+    starts: QueueSet,
+    inside: D,
 }
 
-impl<S: Scheduler> Layered<S> {
+impl<D: Discipline> Layered<D> {
     /// Two levels with these parameters.
-    pub fn new<C: Divide<Scheduler = S>>(config: &Config<C>) -> Result<Self, ConfigError> {
+    pub fn new<C: Divide<Discipline = D>>(config: &Config<C>) -> Result<Self, ConfigError> {
         let Levels { strict, groups } = &config.levels;
-        let inside = config.inner.queues();
+        let count = config.inner.queues();
         let most = usize::from(MAX_QUEUES);
-        if usize::from(*strict) + inside > most {
+        if usize::from(*strict) + count > most {
             let allowed = alloc::format!("at most {most} queues with those of the groups");
             return Err(ConfigError::out_of_range("strict", strict, allowed));
         }
         // The inner scheduler says what is wrong with its own parameters.
-        config.inner.build()?;
+        let (inside, states): Divided<D> = config.inner.divide()?;
         let sum: usize = groups.iter().copied().map(usize::from).sum();
-        if !groups.is_empty() && (groups.contains(&0) || sum != inside) {
+        if !groups.is_empty() && (groups.contains(&0) || sum != count) {
             return Err(ConfigError::out_of_range(
                 "groups",
                 config.levels.value("groups").unwrap_or_default(),
-                alloc::format!("1 or more queues each, {inside} in all"),
+                alloc::format!("1 or more queues each, {count} in all"),
             ));
         }
         let sizes = match groups.as_slice() {
             // At most 128, as all queues are.
-            [] => &[inside as u8],
+            [] => &[count as u8],
             groups => groups,
         };
+        let strict_states = states.iter().take(1).cycle().take(usize::from(*strict));
+        let mut queues: Box<[_]> = strict_states.chain(&*states).cloned().collect();
+        let mut starts = QueueSet::default();
         let mut first = *strict;
-        let mut build = |&size: &u8| {
-            let start = usize::from(first - strict);
-            let group = Group {
-                scheduler: config
-                    .inner
-                    .part(start..start + usize::from(size))
-                    .build()?,
+        for &size in sizes {
+            let members = Members {
                 first,
-                waiting: 0,
+                end: first + size,
+                active: QueueSet::default(),
             };
+            inside.store(&mut queues, &members, inside.new_group(&members));
+            starts.insert(QueueId(first));
             first += size;
-            Ok(group)
-        };
-        let groups: Result<_, _> = sizes.iter().map(&mut build).collect();
+        }
         Ok(Self {
-            groups: groups?,
+            queues,
             busy: QueueSet::default(),
-            strict: *strict,
-            queues: first,
+            rules: Box::new(Rules { starts, inside }),
         })
     }
 
-    /// The group of `queue`, or `None` for a strict one and one that there is not.
+    /// The group of `queue`, or `None` for a strict one.
     #[inline]
-    fn group(&self, queue: QueueId) -> Option<&Group<S>> {
-        if queue.0 >= self.queues {
-            return None;
-        }
-        let group = self.level(queue).checked_sub(self.strict)?;
-        self.groups.get(usize::from(group))
+    fn members(&self, queue: QueueId) -> Option<Members> {
+        let starts = self.rules.starts;
+        let first = starts.within(0, queue.0 + 1).last()?.0;
+        let end = starts.above(queue).first();
+        let end = end.map_or(self.queues(), |next| next.0);
+        Some(Members {
+            first,
+            end,
+            active: self.busy.within(first, end),
+        })
     }
 
-    /// The level of `queue`: its number for a strict one, else `strict` plus its group's.
+    /// Sets a group to work, and returns what came of it.
     #[inline]
-    fn level(&self, queue: QueueId) -> u8 {
-        if queue.0 < self.strict {
-            return queue.0;
-        }
-        let later = self.groups.iter().skip(1);
-        // Groups and levels are at most 128.
-        self.strict + later.take_while(|group| group.first <= queue.0).count() as u8
-    }
-
-    #[inline]
-    fn group_mut(&mut self, level: u8) -> Option<&mut Group<S>> {
-        let group = level.checked_sub(self.strict)?;
-        self.groups.get_mut(usize::from(group))
+    fn work<R>(
+        &mut self,
+        members: Members,
+        work: impl FnOnce(&mut D, &mut Part<'_, D>, &mut QueueSet) -> R,
+    ) -> R {
+        let Rules { inside, .. } = &mut *self.rules;
+        let mut part = Part {
+            group: inside.load(&self.queues, &members),
+            queues: &mut self.queues,
+            members,
+        };
+        let result = work(inside, &mut part, &mut self.busy);
+        let active = self.busy.within(members.first, members.end);
+        let members = Members { active, ..members };
+        inside.store(part.queues, &members, part.group);
+        result
     }
 }
 
-impl<S> Group<S> {
-    /// The number of `queue` inside the group.
-    #[inline]
-    const fn inside(&self, queue: QueueId) -> QueueId {
-        QueueId(queue.0 - self.first)
-    }
-
-    /// The number at the port of what is `queue` inside the group.
-    #[inline]
-    const fn outside(&self, queue: QueueId) -> QueueId {
-        QueueId(queue.0 + self.first)
-    }
-}
-
-/// Tells of turns inside a group by the numbers of the port.
-#[inline]
-fn outside(first: u8, mut turn: impl FnMut(&Turn)) -> impl FnMut(&Turn) {
-    move |inside| {
-        turn(&Turn {
-            queue: QueueId(inside.queue.0 + first),
-            ..*inside
-        });
-    }
-}
-
-impl<S: Scheduler> Scheduler for Layered<S> {
+impl<D: Discipline> Scheduler for Layered<D> {
     #[inline]
     fn queues(&self) -> u8 {
-        self.queues
+        // At most 128, checked when it was made.
+        self.queues.len() as u8
     }
 
     #[inline]
     fn is_ranked(&self, queue: QueueId) -> bool {
-        self.group(queue)
-            .is_some_and(|group| group.scheduler.is_ranked(group.inside(queue)))
+        D::RANKED && queue.0 < self.queues() && self.members(queue).is_some()
     }
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let level = self.level(queue);
-        self.busy.insert(QueueId(level));
-        if let Some(group) = self.group_mut(level) {
-            group.waiting += 1;
-            let queue = group.inside(queue);
-            group.scheduler.on_ranked(queue, slot, pkt, now);
+        if let Some(members) = self.members(queue) {
+            self.work(members, |inside, part, busy| {
+                inside.on_ranked(part, queue, slot, pkt, now);
+                busy.insert(QueueId(members.first));
+            });
         }
     }
 
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        let level = self.level(queue);
-        self.busy.insert(QueueId(level));
-        if let Some(group) = self.group_mut(level) {
-            group.waiting += 1;
-            let queue = group.inside(queue);
-            let turn = outside(group.first, turn);
-            group.scheduler.on_active(queue, len, now, turn);
+        match self.members(queue) {
+            None => self.busy.insert(queue),
+            Some(members) => self.work(members, |inside, part, busy| {
+                inside.on_active(part, queue, len, now, turn);
+                busy.insert(queue);
+            }),
         }
     }
 
     #[inline]
     fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
-        let level = self.busy.first().expect("a packet waits");
-        match self.group_mut(level.0) {
-            None => Pick::head(level),
-            Some(group) => {
-                let pick = group.scheduler.pick(now, outside(group.first, turn));
-                Pick {
-                    queue: group.outside(pick.queue),
-                    ..pick
-                }
-            }
+        let first = self.busy.first().expect("a packet waits");
+        match self.members(first) {
+            None => Pick::head(first),
+            Some(members) => self.work(members, |inside, part, _| inside.pick(part, now, turn)),
         }
     }
 
@@ -269,27 +246,26 @@ impl<S: Scheduler> Scheduler for Layered<S> {
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        let level = self.level(queue);
-        let mut left = 0;
-        if let Some(group) = self.group_mut(level) {
-            // A ranked packet has none behind it in a list.
-            group.waiting -= u32::from(next.is_none());
-            left = group.waiting;
-            let queue = group.inside(queue);
-            let turn = outside(group.first, turn);
-            group.scheduler.on_departed(queue, len, next, now, turn);
-        }
-        if next.is_none() && left == 0 {
-            self.busy.remove(QueueId(level));
+        match self.members(queue) {
+            None if next.is_none() => self.busy.remove(queue),
+            None => {}
+            Some(members) => self.work(members, |inside, part, busy| {
+                inside.on_departed(part, queue, len, next, now, turn);
+                if D::RANKED && !inside.has_ranked(&members) {
+                    busy.remove(QueueId(members.first));
+                } else if !D::RANKED && next.is_none() {
+                    busy.remove(queue);
+                }
+            }),
         }
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
-        let group = self.group(queue)?;
-        let round = group.scheduler.round(group.inside(queue))?;
+        let quantum = D::quantum(self.queues.get(queue.index())?)?;
+        let Members { first, .. } = self.members(queue)?;
         Some(Round {
-            group: self.level(queue) - self.strict,
-            ..round
+            group: self.rules.starts.within(0, first).len(),
+            quantum,
         })
     }
 }

@@ -3,6 +3,7 @@
 //! A scheduler learns of the packets at the heads of its queues through two hooks, one for a queue
 //! that gets its first packet and one for a packet that left, and names the queue to serve.
 
+mod discipline;
 pub mod dwrr;
 pub mod fifo;
 pub mod layered;
@@ -13,6 +14,7 @@ mod virtual_time;
 pub mod wfq;
 pub mod wrr;
 
+pub use discipline::{Discipline, Members, Part};
 pub use dwrr::Dwrr;
 pub use fifo::Fifo;
 pub use layered::Layered;
@@ -21,7 +23,7 @@ pub use strict::Strict;
 pub use wfq::Wfq;
 pub use wrr::Wrr;
 
-use core::ops::Range;
+use alloc::boxed::Box;
 
 use tidegate_units::{ConfigError, QueueId, Settings, Time};
 
@@ -143,13 +145,18 @@ pub trait Build: Settings {
 /// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
 /// list with the whole port.
 pub trait Divide: Build {
+    /// What the scheduler does inside a group.
+    type Discipline: Discipline;
+
     /// How many queues they are for.
     fn queues(&self) -> usize;
 
-    /// The parameters of some of the queues.
-    #[must_use]
-    fn part(&self, queues: Range<usize>) -> Self;
+    /// The rules of the groups and the state of all queues, or which parameter cannot be used.
+    fn divide(&self) -> Result<Divided<Self::Discipline>, ConfigError>;
 }
+
+/// What all groups share, and what is kept of each queue.
+pub type Divided<D> = (D, Box<[<D as Discipline>::Queue]>);
 
 /// Makes, from one list: the enum of all schedulers and its forwarding, the enum of their
 /// parameters, and the names by which both are known in files and on the command line.
@@ -196,10 +203,10 @@ schedulers! {
     "fifo" => Fifo(Fifo, fifo::Config),
     "pifo" => Pifo(Pifo, pifo::Config),
     "sp" => Strict(Strict, strict::Config),
-    "sp-dwrr" => SpDwrr(Layered<Dwrr>, layered::Config<dwrr::Config>),
-    "sp-pifo" => SpPifo(Layered<Pifo>, layered::Config<pifo::Config>),
-    "sp-wfq" => SpWfq(Layered<Wfq>, layered::Config<wfq::Config>),
-    "sp-wrr" => SpWrr(Layered<Wrr>, layered::Config<wrr::Config>),
+    "sp-dwrr" => SpDwrr(Layered<dwrr::Turns>, layered::Config<dwrr::Config>),
+    "sp-pifo" => SpPifo(Layered<pifo::Ranks>, layered::Config<pifo::Config>),
+    "sp-wfq" => SpWfq(Layered<wfq::Stamps>, layered::Config<wfq::Config>),
+    "sp-wrr" => SpWrr(Layered<wrr::Turns>, layered::Config<wrr::Config>),
     "wfq" => Wfq(Wfq, wfq::Config),
     "wrr" => Wrr(Wrr, wrr::Config),
 }

@@ -14,21 +14,22 @@
 //! - SRPT, shortest remaining processing time: the bytes that the flow has left, in
 //!   [`Pkt::urgency`].
 //!
-//! STFQ's times wrap. No waiting rank is before `V`, because `V` was the smallest when it was set
-//! and later ranks are not smaller; so ranks are compared by how far they are past `V`. A finish
-//! is at most the worth of a port full of bytes past `V`, 2^53. How far one can fall behind while
-//! its queue is empty is kept below 2^63: see `catch_up`.
+//! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank is
+//! the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was the
+//! smallest rank when it was set and later ones are not smaller, and none is more than the worth of
+//! a port full of bytes past it, 2^53; so two of them are compared by their difference.
 //!
 //! Differs from the paper: no limit to the number of classes or the width of a rank, and a heap,
-//! so that a packet costs the logarithm of the number of packets waiting.
+//! so that a packet costs the logarithm of the number of packets waiting, and with STFQ a look at
+//! each class.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Span, Time, choices, settings};
 
-use super::virtual_time::{Inverse, MAX_WEIGHT, inverses, is_before};
+use super::discipline::{Discipline, Members, Part};
+use super::virtual_time::{Inverse, check_weights, is_before};
 use super::{Build, Divide, Pick, Scheduler, Turn};
 use crate::{Pkt, Slot};
 
@@ -64,45 +65,38 @@ impl Build for Config {
 }
 
 impl Divide for Config {
+    type Discipline = Ranks;
+
     fn queues(&self) -> usize {
         self.weights.len()
     }
 
-    fn part(&self, queues: Range<usize>) -> Self {
-        Self {
-            weights: self.weights[queues].to_vec(),
-            ..*self
-        }
+    fn divide(&self) -> Result<(Ranks, Box<[Class]>), ConfigError> {
+        let ranks = Ranks {
+            heap: Vec::new(),
+            arrivals: 0,
+            rank: self.rank,
+        };
+        Ok((ranks, classes(&self.weights)?))
     }
 }
 
 /// Push in, first out.
 #[derive(Clone, Debug)]
 pub struct Pifo {
+    classes: Box<[Class]>,
+    /// Boxed to keep the enum of all schedulers small.
+    ranks: Box<Ranks>,
+}
+
+/// The packets that wait, of all groups if there are several.
+#[derive(Clone, Debug)]
+pub struct Ranks {
     /// A binary heap: no entry leaves after those at twice its place, plus one and plus two.
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    /// Boxed to keep the enum of all schedulers small, and the groups of `sp-pifo`.
-    ranking: Box<Ranking>,
-}
-
-/// Where ranks come from.
-#[derive(Clone, Debug)]
-enum Ranking {
-    /// From what has come before: [`Rank::Stfq`].
-    Stfq(Stfq),
-    /// From the packet's urgency.
-    Urgency { kind: Urgency, queues: u8 },
-}
-
-/// How an urgency is read. Not two more forms of [`Ranking`], which would then need a tag.
-#[derive(Clone, Copy, Debug)]
-enum Urgency {
-    /// As slack: [`Rank::Lstf`].
-    Lstf,
-    /// As it is: [`Rank::Srpt`].
-    Srpt,
+    rank: Rank,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -111,61 +105,73 @@ struct Entry {
     arrival: u64,
     slot: Slot,
     queue: QueueId,
+    /// The first queue of its group.
+    group: u8,
 }
 
+/// What is kept of a queue. It has 12 bytes, so that a port with all that a scheme may keep besides
+/// stays below 1 KiB.
 #[derive(Clone, Debug)]
-struct Stfq {
-    virtual_time: u64,
-    classes: Box<[Class]>,
+pub struct Class {
+    /// Virtual end of the last packet that came, or `V` if that is later; the lower half first.
+    /// Only STFQ has one.
+    finish: [u32; 2],
+    /// Not its inverse, which would take 8 bytes more than a division costs time beside the heap.
+    weight: u16,
 }
 
-#[derive(Clone, Debug)]
-struct Class {
-    /// Virtual end of the last packet that came.
-    finish: u64,
-    inverse: Inverse,
+/// What is kept of queues with these weights.
+fn classes(weights: &[u32]) -> Result<Box<[Class]>, ConfigError> {
+    let weights = check_weights(weights)?;
+    let class = |weight| Class {
+        finish: [0; 2],
+        weight,
+    };
+    Ok(weights.map(class).collect())
 }
 
 impl Pifo {
     /// A PIFO for as many queues as there are weights.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let inverses = inverses(&config.weights, MAX_WEIGHT)?;
-        let class = |&inverse| Class { finish: 0, inverse };
-        // At most 128, checked with the weights.
-        let queues = inverses.len() as u8;
-        let by = |kind| Ranking::Urgency { kind, queues };
+        let (ranks, classes) = config.divide()?;
         Ok(Self {
-            heap: Vec::new(),
-            arrivals: 0,
-            ranking: Box::new(match config.rank {
-                Rank::Lstf => by(Urgency::Lstf),
-                Rank::Srpt => by(Urgency::Srpt),
-                Rank::Stfq => Ranking::Stfq(Stfq {
-                    virtual_time: 0,
-                    classes: inverses.iter().map(class).collect(),
-                }),
-            }),
+            classes,
+            ranks: Box::new(ranks),
         })
     }
+}
 
-    /// Where ranks are counted from.
+impl Ranks {
+    /// Ranks a packet and puts it at its place in the heap.
     #[inline]
-    fn base(&self) -> u64 {
-        match &*self.ranking {
-            Ranking::Stfq(stfq) => stfq.virtual_time,
-            Ranking::Urgency { .. } => 0,
-        }
-    }
-
-    /// Puts an entry at the end of the heap and moves it up to its place.
-    #[inline]
-    fn push(&mut self, entry: Entry) {
-        let base = self.base();
+    fn push(
+        &mut self,
+        group: u8,
+        queue: QueueId,
+        class: &mut Class,
+        slot: Slot,
+        pkt: &Pkt,
+        now: Time,
+    ) {
+        let rank = match self.rank {
+            Rank::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
+            Rank::Srpt => pkt.urgency,
+            Rank::Stfq => class.start(pkt.len),
+        };
+        let arrival = self.arrivals;
+        self.arrivals += 1;
+        let entry = Entry {
+            rank,
+            arrival,
+            slot,
+            queue,
+            group,
+        };
         let mut place = self.heap.len();
         self.heap.push(entry);
         while place > 0 {
             let parent = (place - 1) / 2;
-            if self.heap[parent].key(base) < entry.key(base) {
+            if self.heap[parent].leaves_before(&entry, self.rank) {
                 break;
             }
             self.heap.swap(place, parent);
@@ -176,7 +182,6 @@ impl Pifo {
     /// Takes the first entry of a heap that is not empty.
     #[inline]
     fn pop(&mut self) -> Entry {
-        let base = self.base();
         let first = self.heap.swap_remove(0);
         let mut place = 0;
         loop {
@@ -186,68 +191,86 @@ impl Pifo {
             };
             let mut at = left;
             if let Some(right) = self.heap.get(left + 1)
-                && right.key(base) < child.key(base)
+                && right.leaves_before(child, self.rank)
             {
                 (child, at) = (right, left + 1);
             }
-            if self.heap[place].key(base) < child.key(base) {
+            if self.heap[place].leaves_before(child, self.rank) {
                 return first;
             }
             self.heap.swap(place, at);
             place = at;
         }
     }
+
+    /// Takes the first packet, one of these classes.
+    #[inline]
+    fn serve(&mut self, classes: &mut [Class]) -> Pick {
+        let entry = self.pop();
+        if self.rank == Rank::Stfq {
+            for class in classes {
+                class.catch_up(entry.rank);
+            }
+        }
+        Pick {
+            queue: entry.queue,
+            slot: Some(entry.slot),
+        }
+    }
 }
 
 impl Entry {
-    /// What decides: the rank, then the arrival. No two entries have the same key.
+    /// Whether it is served first: by group, then by rank, then by arrival.
     #[inline]
-    const fn key(&self, base: u64) -> u128 {
-        (self.rank.wrapping_sub(base) as u128) << 64 | self.arrival as u128
+    const fn leaves_before(&self, other: &Self, rank: Rank) -> bool {
+        if self.group != other.group {
+            return self.group < other.group;
+        }
+        if self.rank == other.rank {
+            return self.arrival < other.arrival;
+        }
+        match rank {
+            Rank::Lstf | Rank::Srpt => self.rank < other.rank,
+            Rank::Stfq => is_before(self.rank, other.rank),
+        }
     }
 }
 
-impl Stfq {
+impl Class {
+    /// The virtual start of a packet of `len` bytes that comes now.
     #[inline]
-    fn rank(&mut self, queue: QueueId, len: u32) -> u64 {
-        let class = &mut self.classes[queue.index()];
-        let rank = if is_before(self.virtual_time, class.finish) {
-            class.finish
-        } else {
-            self.virtual_time
-        };
-        class.finish = rank.wrapping_add(class.inverse.times(len));
-        rank
+    fn start(&mut self, len: u32) -> u64 {
+        let start = self.finish();
+        let worth = Inverse::of(u32::from(self.weight)).times(len);
+        self.set_finish(start.wrapping_add(worth));
+        start
     }
 
+    /// `V` is now `virtual_time`.
     #[inline]
-    fn on_served(&mut self, rank: u64) {
-        let quarter_changed = (self.virtual_time ^ rank) >> 62 != 0;
-        self.virtual_time = rank;
-        if quarter_changed {
-            self.catch_up();
+    fn catch_up(&mut self, virtual_time: u64) {
+        if is_before(self.finish(), virtual_time) {
+            self.set_finish(virtual_time);
         }
     }
 
-    /// Lifts to the present the finishes of classes that have long been idle. Done in each quarter
-    /// of the range, so that none falls behind by half of it and looks as if it were ahead.
-    #[cold]
-    fn catch_up(&mut self) {
-        for class in &mut self.classes {
-            if is_before(class.finish, self.virtual_time) {
-                class.finish = self.virtual_time;
-            }
-        }
+    #[inline]
+    fn finish(&self) -> u64 {
+        let [low, high] = self.finish.map(u64::from);
+        high << 32 | low
+    }
+
+    #[inline]
+    const fn set_finish(&mut self, finish: u64) {
+        self.finish = [finish as u32, (finish >> 32) as u32];
     }
 }
 
 impl Scheduler for Pifo {
     #[inline]
     fn queues(&self) -> u8 {
-        match &*self.ranking {
-            Ranking::Stfq(stfq) => stfq.classes.len() as u8,
-            Ranking::Urgency { queues, .. } => *queues,
-        }
+        // At most 128, checked with the weights.
+        self.classes.len() as u8
     }
 
     #[inline]
@@ -257,21 +280,8 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
-        let rank = match &mut *self.ranking {
-            Ranking::Stfq(stfq) => stfq.rank(queue, pkt.len),
-            Ranking::Urgency { kind, .. } => match kind {
-                Urgency::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
-                Urgency::Srpt => pkt.urgency,
-            },
-        };
-        let arrival = self.arrivals;
-        self.arrivals += 1;
-        self.push(Entry {
-            rank,
-            arrival,
-            slot,
-            queue,
-        });
+        let class = &mut self.classes[queue.index()];
+        self.ranks.push(0, queue, class, slot, pkt, now);
     }
 
     #[inline]
@@ -279,18 +289,76 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
-        let entry = self.pop();
-        if let Ranking::Stfq(stfq) = &mut *self.ranking {
-            stfq.on_served(entry.rank);
-        }
-        Pick {
-            queue: entry.queue,
-            slot: Some(entry.slot),
-        }
+        self.ranks.serve(&mut self.classes)
     }
 
     #[inline]
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
+}
+
+impl Discipline for Ranks {
+    type Queue = Class;
+    type Group = ();
+
+    const RANKED: bool = true;
+
+    fn new_group(&self, _: &Members) {}
+
+    #[inline]
+    fn load(&self, _: &[Class], _: &Members) {}
+
+    #[inline]
+    fn store(&self, _: &mut [Class], _: &Members, (): ()) {}
+
+    #[inline]
+    fn on_active(
+        &mut self,
+        _: &mut Part<'_, Self>,
+        _: QueueId,
+        _: u32,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+    }
+
+    #[inline]
+    fn pick(&mut self, part: &mut Part<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
+        let Members { first, end, .. } = part.members;
+        self.serve(&mut part.queues[usize::from(first)..usize::from(end)])
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        _: &mut Part<'_, Self>,
+        _: QueueId,
+        _: u32,
+        _: Option<u32>,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+    }
+
+    #[inline]
+    fn on_ranked(
+        &mut self,
+        part: &mut Part<'_, Self>,
+        queue: QueueId,
+        slot: Slot,
+        pkt: &Pkt,
+        now: Time,
+    ) {
+        let class = &mut part.queues[queue.index()];
+        self.push(part.members.first, queue, class, slot, pkt, now);
+    }
+
+    #[inline]
+    fn has_ranked(&self, members: &Members) -> bool {
+        // No group above the one that was served last has any.
+        self.heap
+            .first()
+            .is_some_and(|entry| entry.group == members.first)
+    }
 }
 
 #[cfg(test)]

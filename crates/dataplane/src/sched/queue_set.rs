@@ -61,6 +61,25 @@ impl QueueSet {
         }
     }
 
+    /// The part of the set from `first` up to `end`, which is not in it. Both are at most 128.
+    #[inline]
+    pub(super) const fn within(self, first: u8, end: u8) -> Self {
+        let ([low, high], from, to) = (self.0, ones_from(first), ones_from(end));
+        Self([low & from[0] & !to[0], high & from[1] & !to[1]])
+    }
+
+    /// The lowest queue from `first` up to `end` that is not in the set.
+    #[inline]
+    pub(super) const fn first_gap(self, first: u8, end: u8) -> Option<QueueId> {
+        let [low, high] = self.0;
+        Self([!low, !high]).within(first, end).first()
+    }
+
+    /// How many queues are in the set.
+    pub(super) const fn len(self) -> u8 {
+        (self.0[0].count_ones() + self.0[1].count_ones()) as u8
+    }
+
     /// Takes the lowest queue out of the set.
     #[inline]
     pub(super) fn pop_first(&mut self) -> Option<QueueId> {
@@ -79,6 +98,16 @@ const fn word(queue: QueueId) -> usize {
 #[inline]
 const fn bit(queue: QueueId) -> u64 {
     1 << (queue.0 & 63)
+}
+
+/// The bits of all queues from this one on.
+#[inline]
+const fn ones_from(queue: u8) -> [u64; 2] {
+    match queue {
+        0..64 => [!0 << queue, !0],
+        64..128 => [0, !0 << (queue - 64)],
+        _ => [0, 0],
+    }
 }
 
 #[cfg(test)]
@@ -128,5 +157,44 @@ mod tests {
         ] {
             assert_eq!(all.above(QueueId(queue)), set(rest), "{queue}");
         }
+    }
+
+    #[test]
+    fn a_part_has_its_first_and_not_its_end() {
+        let all = set(&[0, 5, 63, 64, 127]);
+        for (first, end, part) in [
+            (0, 128, &[0, 5, 63, 64, 127][..]),
+            (0, 0, &[]),
+            (0, 5, &[0]),
+            (5, 6, &[5]),
+            (6, 63, &[]),
+            (6, 64, &[63]),
+            (63, 65, &[63, 64]),
+            (64, 127, &[64]),
+            (65, 128, &[127]),
+            (128, 128, &[]),
+        ] {
+            assert_eq!(all.within(first, end), set(part), "{first} {end}");
+            assert_eq!(all.within(first, end).len(), part.len() as u8);
+        }
+    }
+
+    #[test]
+    fn a_gap_is_what_is_not_in_the_set() {
+        let all = set(&[0, 1, 5, 63, 64, 127]);
+        let gaps = [
+            (0, 128),
+            (5, 128),
+            (63, 128),
+            (63, 65),
+            (127, 128),
+            (0, 2),
+            (1, 3),
+        ]
+        .map(|(first, end)| all.first_gap(first, end).map(|queue| queue.0));
+        assert_eq!(
+            gaps,
+            [Some(2), Some(6), Some(65), None, None, None, Some(2)]
+        );
     }
 }

@@ -21,7 +21,8 @@ pub(super) struct Inverse(u64);
 
 impl Inverse {
     /// The inverse of a weight, which is 1 at least.
-    const fn of(weight: u32) -> Self {
+    #[inline]
+    pub(super) const fn of(weight: u32) -> Self {
         Self((1_u64 << (32 + FRACTION)).div_ceil(weight as u64))
     }
 
@@ -41,7 +42,14 @@ pub(super) const fn is_before(a: u64, b: u64) -> bool {
     a.wrapping_sub(b) > u64::MAX / 2
 }
 
-/// Checks the weights of all queues.
+/// Checks the weights of all queues, each up to [`MAX_WEIGHT`].
+pub(super) fn check_weights(weights: &[u32]) -> Result<impl Iterator<Item = u16>, ConfigError> {
+    inverses(weights, MAX_WEIGHT)?;
+    // At most `MAX_WEIGHT`, just checked.
+    Ok(weights.iter().map(|&weight| weight as u16))
+}
+
+/// The inverses of the weights of all queues, each checked to be at most `most`.
 pub(super) fn inverses(weights: &[u32], most: u32) -> Result<Box<[Inverse]>, ConfigError> {
     super::queue_count("weights", weights.len())?;
     let inverse = |&weight| match weight {

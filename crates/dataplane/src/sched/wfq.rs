@@ -24,10 +24,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
+use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
 use super::virtual_time::{FRACTION, Inverse, MAX_WEIGHT, inverses, is_before};
 use super::{Build, Divide, Pick, Scheduler, Turn};
@@ -74,15 +74,14 @@ impl Build for Config {
 }
 
 impl Divide for Config {
+    type Discipline = Stamps;
+
     fn queues(&self) -> usize {
         self.weights.len()
     }
 
-    fn part(&self, queues: Range<usize>) -> Self {
-        Self {
-            weights: self.weights[queues].to_vec(),
-            ..*self
-        }
+    fn divide(&self) -> Result<(Stamps, Box<[State]>), ConfigError> {
+        Stamps::new(self)
     }
 }
 
@@ -93,20 +92,45 @@ pub struct Wfq {
     /// The queues that hold packets.
     active: QueueSet,
     virtual_time: u64,
-    clock: Clock,
-    division: Division,
+    stamps: Stamps,
 }
 
+/// What is kept of a queue.
 #[derive(Clone, Debug)]
-struct State {
-    /// The stamp of the head packet; means nothing while the queue is empty.
+pub struct State {
+    /// The stamp of the head packet. While the queue is empty it means nothing, or in groups the
+    /// virtual time of the group: see [`Stamps`].
     stamp: u64,
     inverse: Inverse,
+}
+
+/// How packets are stamped.
+///
+/// Inside groups the virtual time of each stands in the place of the lowest empty queue's stamp. If
+/// no queue is empty, the stamps tell it: with the authors' clock it is the largest of them, because
+/// those of a queue only rise, and with the other it is that of the packet in service, the smallest.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamps {
+    clock: Clock,
+    division: Division,
 }
 
 impl Wfq {
     /// A scheduler for as many queues as there are weights.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let (stamps, queues) = Stamps::new(config)?;
+        Ok(Self {
+            queues,
+            active: QueueSet::default(),
+            virtual_time: 0,
+            stamps,
+        })
+    }
+}
+
+impl Stamps {
+    /// The rules, and what is kept of the queues.
+    fn new(config: &Config) -> Result<(Self, Box<[State]>), ConfigError> {
         let most = match config.division {
             Division::Exact => MAX_WEIGHT,
             // So that a packet of 64 bytes is worth a byte at least.
@@ -114,22 +138,56 @@ impl Wfq {
         };
         let inverses = inverses(&config.weights, most)?;
         let state = |&inverse| State { stamp: 0, inverse };
-        Ok(Self {
-            queues: inverses.iter().map(state).collect(),
-            active: QueueSet::default(),
-            virtual_time: 0,
+        let stamps = Self {
             clock: config.clock,
             division: config.division,
-        })
+        };
+        Ok((stamps, inverses.iter().map(state).collect()))
     }
 
     /// What `len` bytes are worth to a queue.
     #[inline]
-    const fn worth(&self, inverse: Inverse, len: u32) -> u64 {
+    const fn worth(self, inverse: Inverse, len: u32) -> u64 {
         let worth = inverse.times(len);
         match self.division {
             Division::Exact => worth,
             Division::Integer => worth & (u64::MAX << FRACTION),
+        }
+    }
+
+    /// Stamps the packet that an empty queue got.
+    #[inline]
+    fn first(self, state: &mut State, len: u32, virtual_time: &mut u64) {
+        state.stamp = virtual_time.wrapping_add(self.worth(state.inverse, len));
+        if self.clock == Clock::Authors {
+            *virtual_time = state.stamp;
+        }
+    }
+
+    /// The queue with the smallest stamp.
+    #[inline]
+    fn smallest(self, queues: &[State], mut active: QueueSet, virtual_time: &mut u64) -> Pick {
+        let mut best = active.pop_first().expect("a packet waits");
+        let mut smallest = queues[best.index()].stamp;
+        while let Some(queue) = active.pop_first() {
+            let stamp = queues[queue.index()].stamp;
+            if is_before(stamp, smallest) {
+                (best, smallest) = (queue, stamp);
+            }
+        }
+        if self.clock == Clock::Scfq {
+            *virtual_time = smallest;
+        }
+        Pick::head(best)
+    }
+
+    /// Stamps the packet behind one that left.
+    #[inline]
+    fn next(self, state: &mut State, len: u32, virtual_time: &mut u64) {
+        let worth = self.worth(state.inverse, len);
+        state.stamp = state.stamp.wrapping_add(worth);
+        if self.clock == Clock::Authors && is_before(*virtual_time, state.stamp) {
+            *virtual_time = state.stamp;
         }
     }
 }
@@ -143,30 +201,15 @@ impl Scheduler for Wfq {
 
     #[inline]
     fn on_active(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
-        let worth = self.worth(self.queues[queue.index()].inverse, len);
         let state = &mut self.queues[queue.index()];
-        state.stamp = self.virtual_time.wrapping_add(worth);
-        if self.clock == Clock::Authors {
-            self.virtual_time = state.stamp;
-        }
+        self.stamps.first(state, len, &mut self.virtual_time);
         self.active.insert(queue);
     }
 
     #[inline]
     fn pick(&mut self, _: Time, _: impl FnMut(&Turn)) -> Pick {
-        let mut others = self.active;
-        let mut best = others.pop_first().expect("a packet waits");
-        let mut smallest = self.queues[best.index()].stamp;
-        while let Some(queue) = others.pop_first() {
-            let stamp = self.queues[queue.index()].stamp;
-            if is_before(stamp, smallest) {
-                (best, smallest) = (queue, stamp);
-            }
-        }
-        if self.clock == Clock::Scfq {
-            self.virtual_time = smallest;
-        }
-        Pick::head(best)
+        self.stamps
+            .smallest(&self.queues, self.active, &mut self.virtual_time)
     }
 
     #[inline]
@@ -182,11 +225,71 @@ impl Scheduler for Wfq {
             self.active.remove(queue);
             return;
         };
-        let worth = self.worth(self.queues[queue.index()].inverse, next);
         let state = &mut self.queues[queue.index()];
-        state.stamp = state.stamp.wrapping_add(worth);
-        if self.clock == Clock::Authors && is_before(self.virtual_time, state.stamp) {
-            self.virtual_time = state.stamp;
+        self.stamps.next(state, next, &mut self.virtual_time);
+    }
+}
+
+impl Discipline for Stamps {
+    type Queue = State;
+    /// The virtual time.
+    type Group = u64;
+
+    fn new_group(&self, _: &Members) -> u64 {
+        0
+    }
+
+    #[inline]
+    fn load(&self, queues: &[State], members: &Members) -> u64 {
+        if let Some(queue) = members.first_idle() {
+            return queues[queue.index()].stamp;
+        }
+        let stamps = queues[usize::from(members.first)..usize::from(members.end)]
+            .iter()
+            .map(|state| state.stamp);
+        let later = |a, b| match (self.clock, is_before(a, b)) {
+            (Clock::Authors, true) | (Clock::Scfq, false) => b,
+            (Clock::Authors, false) | (Clock::Scfq, true) => a,
+        };
+        stamps.reduce(later).unwrap_or(0)
+    }
+
+    #[inline]
+    fn store(&self, queues: &mut [State], members: &Members, virtual_time: u64) {
+        if let Some(queue) = members.first_idle() {
+            queues[queue.index()].stamp = virtual_time;
+        }
+    }
+
+    #[inline]
+    fn on_active(
+        &mut self,
+        part: &mut Part<'_, Self>,
+        queue: QueueId,
+        len: u32,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+        self.first(&mut part.queues[queue.index()], len, &mut part.group);
+    }
+
+    #[inline]
+    fn pick(&mut self, part: &mut Part<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
+        self.smallest(part.queues, part.members.active, &mut part.group)
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        part: &mut Part<'_, Self>,
+        queue: QueueId,
+        _: u32,
+        next: Option<u32>,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+        if let Some(next) = next {
+            self.next(&mut part.queues[queue.index()], next, &mut part.group);
         }
     }
 }

@@ -18,6 +18,7 @@ use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
+use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
 use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
 
@@ -51,15 +52,14 @@ impl Build for Config {
 }
 
 impl Divide for Config {
+    type Discipline = Turns;
+
     fn queues(&self) -> usize {
         self.quanta.len()
     }
 
-    fn part(&self, queues: Range<usize>) -> Self {
-        Self {
-            quanta: self.quanta[queues].to_vec(),
-            ..*self
-        }
+    fn divide(&self) -> Result<(Turns, Box<[State]>), ConfigError> {
+        Ok((Turns { order: self.order }, states(&self.quanta)?))
     }
 }
 
@@ -69,6 +69,28 @@ pub struct Wrr {
     queues: Box<[State]>,
     /// The queues that hold packets.
     active: QueueSet,
+    cycle: Cycle,
+}
+
+/// What is kept of a queue.
+#[derive(Clone, Debug)]
+pub struct State {
+    quantum: u32,
+    /// Bytes of the first packet.
+    head: u32,
+    /// The queue behind this one in the list.
+    next: QueueId,
+    /// In groups, of the group that this queue is the first of: the cycle. Its fields apart, so that
+    /// they fill the room beside `next`.
+    budget: u32,
+    current: QueueId,
+    back: QueueId,
+    in_turn: bool,
+}
+
+/// Where the rounds of some queues stand.
+#[derive(Clone, Copy, Debug)]
+pub struct Cycle {
     /// What the queue whose turn it is may still send. A whole quantum: it has sent nothing.
     budget: u32,
     /// The queue whose turn it is. Outside a turn: the one whose turn was last under the cyclic
@@ -80,49 +102,82 @@ pub struct Wrr {
     order: Order,
 }
 
+/// WRR inside groups.
 #[derive(Clone, Debug)]
-struct State {
-    quantum: u32,
-    /// Bytes of the first packet.
-    head: u32,
-    /// The queue behind this one in the list.
-    next: QueueId,
+pub struct Turns {
+    order: Order,
+}
+
+/// What is kept of queues with these quanta.
+fn states(quanta: &[u32]) -> Result<Box<[State]>, ConfigError> {
+    super::check_quanta(quanta)?;
+    let state = |&quantum| State {
+        quantum,
+        head: 0,
+        next: QueueId(0),
+        budget: 0,
+        current: QueueId(0),
+        back: QueueId(0),
+        in_turn: false,
+    };
+    Ok(quanta.iter().map(state).collect())
 }
 
 impl Wrr {
     /// A scheduler for as many queues as there are quanta.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let count = super::check_quanta(&config.quanta)?;
-        let state = |&quantum| State {
-            quantum,
-            head: 0,
-            next: QueueId(0),
-        };
+        let queues = states(&config.quanta)?;
+        let active = QueueSet::default();
         Ok(Self {
-            queues: config.quanta.iter().map(state).collect(),
-            active: QueueSet::default(),
+            cycle: Cycle::new(config.order, &members(&queues, active)),
+            queues,
+            active,
+        })
+    }
+}
+
+/// All queues, as one group.
+#[inline]
+fn members(queues: &[State], active: QueueSet) -> Members {
+    Members {
+        first: 0,
+        // At most 128, checked when they were made.
+        end: queues.len() as u8,
+        active,
+    }
+}
+
+impl Cycle {
+    fn new(order: Order, members: &Members) -> Self {
+        Self {
             budget: 0,
-            // The first to be looked at is queue 0.
-            current: QueueId(count - 1),
+            // The first to be looked at is the first of the group.
+            current: QueueId(members.end - 1),
             back: QueueId(0),
             in_turn: false,
-            order: config.order,
-        })
+            order,
+        }
     }
 
     /// Begins the turn of the next queue.
     #[inline]
-    fn move_on(&mut self, now: Time, turn: &mut impl FnMut(&Turn)) {
+    fn move_on(
+        &mut self,
+        queues: &[State],
+        members: &Members,
+        now: Time,
+        turn: &mut impl FnMut(&Turn),
+    ) {
         match self.order {
             Order::ActiveList => {
                 if self.in_turn {
                     self.back = self.current;
-                    self.current = self.queues[self.current.index()].next;
+                    self.current = queues[self.current.index()].next;
                 }
             }
             Order::Cyclic => {
-                let last = self.current;
-                let next = self.active.above(last).first().or(self.active.first());
+                let (last, active) = (self.current, members.active);
+                let next = active.above(last).first().or(active.first());
                 self.current = next.expect("a packet waits");
                 let event = TurnEvent::Skipped;
                 let mut skip = |passed: Range<u8>| {
@@ -133,13 +188,85 @@ impl Wrr {
                 if self.current > last {
                     skip(last.0 + 1..self.current.0);
                 } else {
-                    skip(last.0 + 1..self.queues());
-                    skip(0..self.current.0);
+                    skip(last.0 + 1..members.end);
+                    skip(members.first..self.current.0);
                 }
             }
         }
-        self.budget = self.queues[self.current.index()].quantum;
+        self.budget = queues[self.current.index()].quantum;
         self.in_turn = true;
+    }
+
+    #[inline]
+    fn on_active(
+        &mut self,
+        queues: &mut [State],
+        members: &Members,
+        queue: QueueId,
+        len: u32,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        queues[queue.index()].head = len;
+        if self.order == Order::ActiveList {
+            if members.active.is_empty() {
+                self.current = queue;
+            } else {
+                queues[self.back.index()].next = queue;
+            }
+            // The list is a ring, so that sending the front to the back only moves its ends.
+            queues[queue.index()].next = self.current;
+            self.back = queue;
+        }
+        let event = TurnEvent::Joined;
+        turn(&Turn { queue, now, event });
+    }
+
+    #[inline]
+    fn pick(
+        &mut self,
+        queues: &[State],
+        members: &Members,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) -> Pick {
+        loop {
+            if self.in_turn {
+                let queue = self.current;
+                let state = &queues[queue.index()];
+                if state.head <= self.budget || self.budget == state.quantum {
+                    self.budget = self.budget.saturating_sub(state.head);
+                    return Pick::head(queue);
+                }
+                let event = TurnEvent::Ended;
+                turn(&Turn { queue, now, event });
+            }
+            self.move_on(queues, members, now, &mut turn);
+        }
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queues: &mut [State],
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        let state = &mut queues[queue.index()];
+        if let Some(next) = next {
+            state.head = next;
+            return;
+        }
+        if self.order == Order::ActiveList {
+            self.current = state.next;
+            queues[self.back.index()].next = self.current;
+        }
+        self.in_turn = false;
+        let event = TurnEvent::Emptied { len };
+        turn(&Turn { queue, now, event });
     }
 }
 
@@ -151,38 +278,17 @@ impl Scheduler for Wrr {
     }
 
     #[inline]
-    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-        self.queues[queue.index()].head = len;
-        if self.order == Order::ActiveList {
-            if self.active.is_empty() {
-                self.current = queue;
-            } else {
-                self.queues[self.back.index()].next = queue;
-            }
-            // The list is a ring, so that sending the front to the back only moves its ends.
-            self.queues[queue.index()].next = self.current;
-            self.back = queue;
-        }
-        let event = TurnEvent::Joined;
-        turn(&Turn { queue, now, event });
+    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        let all = members(&self.queues, self.active);
+        self.cycle
+            .on_active(&mut self.queues, &all, queue, len, now, turn);
         self.active.insert(queue);
     }
 
     #[inline]
-    fn pick(&mut self, now: Time, mut turn: impl FnMut(&Turn)) -> Pick {
-        loop {
-            if self.in_turn {
-                let queue = self.current;
-                let state = &self.queues[queue.index()];
-                if state.head <= self.budget || self.budget == state.quantum {
-                    self.budget = self.budget.saturating_sub(state.head);
-                    return Pick::head(queue);
-                }
-                let event = TurnEvent::Ended;
-                turn(&Turn { queue, now, event });
-            }
-            self.move_on(now, &mut turn);
-        }
+    fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+        let all = members(&self.queues, self.active);
+        self.cycle.pick(&self.queues, &all, now, turn)
     }
 
     #[inline]
@@ -192,26 +298,93 @@ impl Scheduler for Wrr {
         len: u32,
         next: Option<u32>,
         now: Time,
-        mut turn: impl FnMut(&Turn),
+        turn: impl FnMut(&Turn),
     ) {
-        let state = &mut self.queues[queue.index()];
-        if let Some(next) = next {
-            state.head = next;
-            return;
+        if next.is_none() {
+            self.active.remove(queue);
         }
-        if self.order == Order::ActiveList {
-            self.current = state.next;
-            self.queues[self.back.index()].next = self.current;
-        }
-        self.active.remove(queue);
-        self.in_turn = false;
-        let event = TurnEvent::Emptied { len };
-        turn(&Turn { queue, now, event });
+        self.cycle
+            .on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
         let quantum = self.queues.get(queue.index())?.quantum;
         Some(Round { group: 0, quantum })
+    }
+}
+
+impl Discipline for Turns {
+    type Queue = State;
+    type Group = Cycle;
+
+    fn new_group(&self, members: &Members) -> Cycle {
+        Cycle::new(self.order, members)
+    }
+
+    #[inline]
+    fn load(&self, queues: &[State], members: &Members) -> Cycle {
+        let State {
+            budget,
+            current,
+            back,
+            in_turn,
+            ..
+        } = queues[usize::from(members.first)];
+        Cycle {
+            budget,
+            current,
+            back,
+            in_turn,
+            order: self.order,
+        }
+    }
+
+    #[inline]
+    fn store(&self, queues: &mut [State], members: &Members, cycle: Cycle) {
+        let state = &mut queues[usize::from(members.first)];
+        state.budget = cycle.budget;
+        state.current = cycle.current;
+        state.back = cycle.back;
+        state.in_turn = cycle.in_turn;
+    }
+
+    #[inline]
+    fn on_active(
+        &mut self,
+        part: &mut Part<'_, Self>,
+        queue: QueueId,
+        len: u32,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        let Part {
+            queues,
+            group,
+            members,
+        } = part;
+        group.on_active(queues, members, queue, len, now, turn);
+    }
+
+    #[inline]
+    fn pick(&mut self, part: &mut Part<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+        part.group.pick(part.queues, &part.members, now, turn)
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        Part { queues, group, .. }: &mut Part<'_, Self>,
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        group.on_departed(queues, queue, len, next, now, turn);
+    }
+
+    fn quantum(queue: &State) -> Option<u32> {
+        Some(queue.quantum)
     }
 }
 

@@ -31,7 +31,13 @@ pub(crate) fn index(socket: BorrowedFd, name: &str) -> io::Result<Option<c_int>>
 
 /// Whether an interface is up and has a carrier.
 pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> bool {
-    let wanted = (libc::IFF_UP | libc::IFF_RUNNING) as c_short;
+    // The flag for a carrier follows it up to a second later; this answer does not.
+    let has_carrier = ethtool(socket, name, ETHTOOL_GLINK, 0);
+    let wanted = match has_carrier {
+        Ok(0) => return false,
+        Ok(_) => libc::IFF_UP,
+        Err(_) => libc::IFF_UP | libc::IFF_RUNNING,
+    } as c_short;
     flags(socket, name).is_ok_and(|flags| flags & wanted == wanted)
 }
 
@@ -47,18 +53,27 @@ pub(crate) fn set_up(socket: BorrowedFd, name: &str) -> io::Result<()> {
 /// Leaves checksums and segmentation to neither the interface nor its receiving side: every packet
 /// is then handed over as it would be on a wire. What an interface does not know is passed over.
 pub(crate) fn disable_offloads(socket: BorrowedFd, name: &str) -> io::Result<()> {
-    // ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO and their values: off.
+    // ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
     for command in [0x17, 0x1F, 0x24, 0x2C] {
-        let mut value: [u32; 2] = [command, 0];
-        let mut request = request(name)?;
-        request.ifr_ifru.ifru_data = (&raw mut value).cast();
-        // SAFETY: the data is a command and a value, which live until the call returns.
-        match unsafe { control_interface(socket, libc::SIOCETHTOOL as _, &mut request) } {
+        match ethtool(socket, name, command, 0) {
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
-            other => other?,
+            other => drop(other?),
         }
     }
     Ok(())
+}
+
+/// Asks whether there is a carrier.
+const ETHTOOL_GLINK: u32 = 0x0A;
+
+/// Calls a command that takes or returns one number.
+fn ethtool(socket: BorrowedFd, name: &str, command: u32, value: u32) -> io::Result<u32> {
+    let mut value: [u32; 2] = [command, value];
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the data is a command and a value, which live until the call returns.
+    unsafe { control_interface(socket, libc::SIOCETHTOOL as _, &mut request) }?;
+    Ok(value[1])
 }
 
 fn flags(socket: BorrowedFd, name: &str) -> io::Result<c_short> {

@@ -78,7 +78,7 @@ const SCHEDULERS: [(&str, &str, &str); 5] = [
 fn configurations() -> impl Iterator<Item = Config> {
     let base = move || {
         let mut config = config(PORTS);
-        config.buffer.set("limit", "200KB").unwrap();
+        config.buffer.set("limit", "20KB").unwrap();
         for port in config.ports.iter_mut().skip(1).step_by(2) {
             port.rate = "100Mbps".parse().unwrap();
         }

@@ -7,6 +7,7 @@ use tidegate_units::{Ecn, Rng, Span, Time};
 
 use super::{below, config, frame};
 
+/// A multiple of how many come between two looks, so that all have been looked at in the end.
 const FRAMES: u32 = 1_000_000;
 const PORTS: u16 = 4;
 
@@ -26,7 +27,7 @@ fn a_million_random_frames_are_all_accounted_for() {
         let frame = garbage(&mut rng);
         switch.devices_mut()[port].push(now, frame);
         now += Span::from_ns(u64::from(below(&mut rng, 4_000)));
-        if number % 16 == 0 {
+        if number % 16 == 15 {
             disturb(&mut rng, &mut switch);
             switch.maintain();
             while switch.receive(now) > 0 {}

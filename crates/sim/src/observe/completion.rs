@@ -78,6 +78,15 @@ impl Convention {
         }
     }
 
+    /// The class of each flow of a run, in the order of the flows.
+    pub fn classes(self, setup: &Setup, outcome: &Outcome) -> Result<Vec<SizeClass>, ConfigError> {
+        let framings = framings(setup)?;
+        let flows = setup.flows.iter().zip(&outcome.flows);
+        Ok(flows
+            .map(|(flow, result)| self.class(flow, result, of_group(&framings, flow)))
+            .collect())
+    }
+
     /// A flow's completion time; `None` if it did not finish.
     pub fn time(self, flow: &Flow, result: &FlowResult) -> Option<Span> {
         match self {
@@ -118,11 +127,10 @@ impl Completions {
         convention: Convention,
         wanted: impl Fn(&Flow, SizeClass) -> bool,
     ) -> Result<Self, ConfigError> {
-        let framings = framings(setup)?;
+        let classes = convention.classes(setup, outcome)?;
         let (mut times, mut unfinished) = (Vec::new(), 0);
-        for (flow, result) in setup.flows.iter().zip(&outcome.flows) {
-            let framing = of_group(&framings, flow);
-            if !wanted(flow, convention.class(flow, result, framing)) {
+        for ((flow, result), class) in setup.flows.iter().zip(&outcome.flows).zip(classes) {
+            if !wanted(flow, class) {
                 continue;
             }
             match convention.time(flow, result) {

@@ -172,7 +172,7 @@ impl Watched {
     #[cold]
     fn note_drop(&mut self, reason: DropReason, at: Time) {
         let belongs = self.window.contains(at);
-        let queue = self.inner.stats().last_drop();
+        let queue = self.inner.last_drop();
         if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(queue.index())) {
             queue.seen.drops[reason as usize] += u64::from(belongs);
         }
@@ -269,6 +269,10 @@ impl Egress for Watched {
 
     fn stats(&self) -> &PortStats {
         self.inner.stats()
+    }
+
+    fn last_drop(&self) -> Option<QueueId> {
+        self.inner.last_drop()
     }
 
     fn threshold(&self, queue: QueueId) -> Option<u32> {

@@ -4,11 +4,9 @@ use tidegate_units::{Ratio, choices};
 
 choices! {
     /// Which of `n` sorted values is a percentile. None of the rules interpolates.
-    #[derive(Default)]
     pub enum Percentile {
         /// The smallest value that at least the fraction `p` of all values do not exceed: number
         /// ⌈`p·n`⌉, counted from one.
-        #[default]
         NearestRank = "nearest-rank",
         /// `sorted[int(p * n)]` in double precision, counted from zero, as the scripts of BCC, of
         /// ECN♯ and of the traffic generator have it.

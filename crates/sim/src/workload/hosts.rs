@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_units::{ConfigError, ParseError, Setting};
+use tidegate_units::{ConfigError, Form, ParseError, Setting};
 
 use crate::network::HostId;
 
@@ -37,12 +37,15 @@ impl Hosts {
             let allowed = format!("hosts that exist: 0 to {}", hosts.saturating_sub(1));
             return Err(ConfigError::out_of_range(field, self.write(), allowed));
         }
-        let mut all: Vec<HostId> = ranges
-            .iter()
-            .flat_map(|&(first, last)| (first..=last).map(HostId))
-            .collect();
-        all.sort_unstable();
-        all.dedup();
+        // Ranges that overlap are taken once, so that no list is longer than the network.
+        let mut ranges = ranges.clone();
+        ranges.sort_unstable();
+        let mut all = Vec::new();
+        let mut next = 0;
+        for (first, last) in ranges {
+            all.extend((first.max(next)..=last).map(HostId));
+            next = next.max(last + 1);
+        }
         Ok(all)
     }
 
@@ -59,6 +62,8 @@ impl Hosts {
 }
 
 impl Setting for Hosts {
+    const FORM: Form = Form::Text(ACCEPTED);
+
     fn read(text: &str) -> Result<Self, ParseError> {
         let unreadable = || ParseError::unreadable(text, ACCEPTED);
         if text.trim() == "all" {

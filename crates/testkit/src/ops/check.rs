@@ -236,7 +236,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
     ) -> Result<(), String> {
         // The scheme may have chosen another queue than the one that was asked for.
         let assigned = self.port.marker().assigned;
-        let named = self.port.stats().last_drop();
+        let named = self.port.last_drop();
         ensure!(
             named == assigned,
             "a packet for {assigned:?} was dropped for {named:?}"
@@ -376,7 +376,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             None => {
                 let reason = DropReason::NotCapable;
                 ensure!(fate == Fate::Drop(reason), "{verdict:?} made {departure:?}");
-                let named = self.port.stats().last_drop();
+                let named = self.port.last_drop();
                 ensure!(named == Some(queue), "{departure:?} was lost for {named:?}");
                 self.model.count_drop(reason);
             }

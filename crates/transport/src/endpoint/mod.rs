@@ -59,38 +59,39 @@ pub struct Place {
 }
 
 /// One end of a connection.
+///
+/// The fields are in the order of use: a host of many connections waits for memory more than it
+/// computes, so what every segment reads and writes is together, in here as in the parts.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
+#[repr(C)]
 pub struct Endpoint {
-    state: State,
-    sender: Sender,
-    receiver: Receiver,
-    timers: Timers,
-    stats: Stats,
+    rules: Rules,
+    /// No answer to a senseless segment before this time (RFC 5961, section 7).
+    quiet_until: Time,
     /// Our initial sequence number, and the peer's once it is known.
     iss: Seq,
     irs: Seq,
     /// What the peer's SYN offered.
     offer: Offer,
-    /// A SYN or SYN-ACK must leave, and how often it already did.
-    syn_due: bool,
+    /// How often a SYN or SYN-ACK left.
     syns_sent: u32,
+    stats: Stats,
+    timers: Timers,
     /// An answer that belongs to no connection.
     reset_due: Option<Reset>,
-    /// No answer to a senseless segment before this time (RFC 5961, section 7).
-    quiet_until: Time,
-    /// Whether the peer ended the connection with a RST, or was given up.
-    broken: bool,
+    state: State,
+    /// Nothing leaves before the next call that is not a poll.
+    quiet: bool,
     /// Whether both ends agreed on ECN, and on SACK.
     ecn: bool,
     sack: bool,
     codepoints: Codepoints,
-    /// Nothing leaves before the next call that is not a poll.
-    quiet: bool,
-    rules: Rules,
+    /// A SYN or SYN-ACK must leave.
+    syn_due: bool,
+    /// Whether the peer ended the connection with a RST, or was given up.
+    broken: bool,
+    receiver: Receiver,
+    sender: Sender,
 }
 
 /// A RST.

@@ -32,6 +32,7 @@ impl Sender {
         self.messages.advance(self.acked);
         self.una = segment.ack;
         self.rtt.on_ack(segment.ack, now);
+        self.end_reduction();
         self.peak = self.peak.max(flight);
         self.note_peak();
         let acked = Acked {
@@ -50,6 +51,9 @@ impl Sender {
         } else {
             self.tell_rule(&acked, stats);
         }
+        if self.prr.is_some() {
+            self.pace(fresh);
+        }
         self.set_timer(now, timers);
         true
     }
@@ -61,12 +65,6 @@ impl Sender {
         acked.echo = true;
         stats.echoes_received += 1;
         self.tell_rule(&acked, stats);
-        if self.prr.is_some() {
-            // This very ACK began the reduction, and all is plain no longer.
-            self.wake();
-            self.plain = false;
-            self.pace(acked.delivered);
-        }
     }
 
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
@@ -268,7 +266,15 @@ impl Sender {
         if self.settled.is_some_and(|point| ack.is_after(point)) {
             self.settled = None;
         }
-        if self.prr.is_some_and(|prr| ack.is_after(prr.end)) || ack == self.max {
+        self.end_reduction();
+    }
+
+    /// A reduction ends once all is acknowledged that was on the way when it began, or everything.
+    #[inline]
+    fn end_reduction(&mut self) {
+        if let Some(prr) = &self.prr
+            && (self.una.is_after(prr.end) || self.una == self.max)
+        {
             self.prr = None;
         }
     }
@@ -367,7 +373,7 @@ impl Sender {
     }
 
     /// Tells a reduction in progress what has arrived.
-    #[cold]
+    #[inline(never)]
     fn pace(&mut self, delivered: u32) {
         let pipe = self.pipe();
         let target = self.window;

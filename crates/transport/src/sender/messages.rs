@@ -1,15 +1,18 @@
 //! The boundaries of the application's messages in the stream.
 
-use alloc::collections::VecDeque;
-
 use crate::Place;
+use crate::seldom::Seldom;
 
 /// The messages that are not yet acknowledged.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Messages {
-    /// The offset after each message, in order, and the first of them again.
-    ends: VecDeque<u64>,
+    /// The offset after the first of them, or the end of numbers if there is none.
     first_end: u64,
+    /// Whether there is one.
+    is_any: bool,
+    /// The offset after each of the others, in order.
+    later_ends: Seldom<u64>,
     /// How many messages have been acknowledged, and where the last of them ended.
     done: u64,
     done_end: u64,
@@ -18,8 +21,9 @@ pub(crate) struct Messages {
 impl Default for Messages {
     fn default() -> Self {
         Self {
-            ends: VecDeque::new(),
             first_end: u64::MAX,
+            is_any: false,
+            later_ends: Seldom::new(),
             done: 0,
             done_end: 0,
         }
@@ -29,8 +33,12 @@ impl Default for Messages {
 impl Messages {
     /// A message that ends at the offset `end`.
     pub(crate) fn push(&mut self, end: u64) {
-        self.ends.push_back(end);
-        self.first_end = self.first_end.min(end);
+        if self.is_any {
+            self.later_ends.push_back(end);
+        } else {
+            self.is_any = true;
+            self.first_end = end;
+        }
     }
 
     /// Everything before `offset` is acknowledged.
@@ -43,27 +51,35 @@ impl Messages {
 
     #[cold]
     fn forget_before(&mut self, offset: u64) {
-        while let Some(&end) = self.ends.front()
-            && end <= offset
-        {
+        while self.is_any && self.first_end <= offset {
             self.done += 1;
-            self.done_end = end;
-            self.ends.pop_front();
+            self.done_end = self.first_end;
+            let next = if self.later_ends.is_empty() {
+                None
+            } else {
+                self.later_ends.pop_front()
+            };
+            self.is_any = next.is_some();
+            self.first_end = next.unwrap_or(u64::MAX);
         }
-        self.first_end = self.ends.front().copied().unwrap_or(u64::MAX);
     }
 
     /// Where the byte at `offset` lies, if its message is not yet acknowledged.
     pub(crate) fn place(&self, offset: u64) -> Option<Place> {
-        let index = self.ends.partition_point(|&end| end <= offset);
-        let end = *self.ends.get(index)?;
-        let start = if index == 0 {
-            self.done_end
+        if !self.is_any {
+            return None;
+        }
+        let (message, start, end) = if offset < self.first_end {
+            (self.done, self.done_end, self.first_end)
         } else {
-            self.ends[index - 1]
+            let index = self.later_ends.partition_point(|&end| end <= offset);
+            let end = *self.later_ends.get(index)?;
+            let before = index.checked_sub(1).map(|before| self.later_ends[before]);
+            let message = self.done + 1 + index as u64;
+            (message, before.unwrap_or(self.first_end), end)
         };
         Some(Place {
-            message: self.done + index as u64,
+            message,
             offset: offset.checked_sub(start)?,
             len: end - start,
         })

@@ -50,10 +50,7 @@ struct Rules {
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
+#[repr(C)]
 pub(crate) struct Sender {
     /// The first number that is not acknowledged (`SND.UNA`).
     una: Seq,
@@ -67,21 +64,40 @@ pub(crate) struct Sender {
     edge_from: Seq,
     /// The largest window that the peer ever announced.
     widest: u32,
-    /// Payload bytes written, those of them that are acknowledged, and those never sent.
-    written: u64,
-    acked: u64,
-    unsent: u64,
-    messages: Messages,
-    /// Whether a FIN follows the data, and its number once it was sent.
-    fin_wanted: bool,
-    fin: Option<Seq>,
-
     mss: u32,
-    rule: AnyWindow,
     /// The rule's window and threshold, kept here because every segment asks for them.
     window: u32,
     threshold: u32,
+    /// The most that was on the way in this round trip and in the one before, and where this one
+    /// ends. While all is plain the first is behind: until the next ACK, what is on the way only
+    /// grows.
+    peak: u32,
+    last_peak: u32,
+    peak_end: Seq,
+    /// Payload bytes acknowledged, and those written and never sent.
+    acked: u64,
+    unsent: u64,
+    /// Whether data flows without any complication; see [`Sender::is_plain`]. Kept, because it is
+    /// asked for every segment and changes only with what is rare.
+    plain: bool,
+    /// Whether both ends agreed on ECN.
+    ecn: bool,
+    /// Whether the next new segment carries CWR.
+    cwr_due: bool,
+    /// Whether a FIN follows the data.
+    fin_wanted: bool,
+    rules: Rules,
+    /// When payload was last sent; the end of time stands for never.
+    last_sent: Time,
+    messages: Messages,
     rtt: Rtt,
+    rule: AnyWindow,
+    prr: Option<Prr>,
+
+    /// Payload bytes written.
+    written: u64,
+    /// The number of the FIN once it was sent.
+    fin: Option<Seq>,
     /// While all is plain this is blank and stays behind; [`Sender::wake`] brings it to `una`.
     scoreboard: Scoreboard,
     recovery: Recovery,
@@ -98,30 +114,12 @@ pub(crate) struct Sender {
     inflation: u32,
     /// Whether the first missing segment must be sent again, whatever the window.
     resend_first: bool,
-    prr: Option<Prr>,
-    /// Whether the next new segment carries CWR.
-    cwr_due: bool,
-    /// Whether both ends agreed on ECN.
-    ecn: bool,
-
-    /// The most that was on the way in this round trip and in the one before, and where this one
-    /// ends. While all is plain the first is behind: until the next ACK, what is on the way only
-    /// grows.
-    peak: u32,
-    last_peak: u32,
-    peak_end: Seq,
-    /// When payload was last sent; the end of time stands for never.
-    last_sent: Time,
     /// Timeouts in a row without progress, and without any answer from the peer.
     retries: u32,
     unanswered: u32,
     /// Probes in a row of a closed window.
     probes: u32,
     probe_due: bool,
-    /// Whether data flows without any complication; see [`Sender::is_plain`]. Kept, because it is
-    /// asked for every segment and changes only with what is rare.
-    plain: bool,
-    rules: Rules,
     /// Whether the short way is never taken.
     #[cfg(test)]
     only_long_way: bool,
@@ -269,7 +267,6 @@ impl Sender {
             && !self.scoreboard.is_first_lost()
             && self.settled.is_none()
             && self.fin.is_none()
-            && self.prr.is_none()
             && !(self.resend_first | self.probe_due)
     }
 

@@ -104,6 +104,9 @@ impl Sender {
         self.nxt = end;
         self.max = end;
         self.last_sent = now;
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(self.mss);
+        }
         (seq, core::mem::take(&mut self.cwr_due))
     }
 
@@ -114,10 +117,14 @@ impl Sender {
         self.unsent > u64::from(self.mss) && self.fills_window(self.nxt - self.una)
     }
 
-    /// Whether a segment more than `on_the_way` is too much for the window.
+    /// Whether a segment more than `on_the_way` is too much for the window, or for the pace of a
+    /// reduction.
     #[inline]
     fn fills_window(&self, on_the_way: u32) -> bool {
-        u64::from(on_the_way) + u64::from(self.mss) > u64::from(self.window)
+        match &self.prr {
+            None => u64::from(on_the_way) + u64::from(self.mss) > u64::from(self.window),
+            Some(prr) => prr.allowance() < self.mss,
+        }
     }
 
     /// Whether there is nothing to send at all: the common answer after an ACK was sent.

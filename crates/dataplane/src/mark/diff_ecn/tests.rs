@@ -7,12 +7,12 @@ use tidegate_units::{Ecn, FlowId, PktId, Rate, Rng, Settings};
 use super::*;
 use crate::buffer::PerPort;
 use crate::mark::testing::{cx, site};
-use crate::sched::{Dwrr, Layered, dwrr, layered};
+use crate::sched::{Layered, dwrr, layered};
 use crate::{DropReason, Port, PortConfig};
 
 /// A port under test with its buffer and clock.
 struct Rig {
-    port: Port<DiffEcn, Layered<Dwrr>>,
+    port: Port<DiffEcn, Layered<dwrr::Turns>>,
     buffer: PerPort,
     now: Time,
     sent: u32,

@@ -8,9 +8,9 @@ use super::Arithmetic;
 #[derive(Clone, Debug)]
 pub(super) struct Average {
     arithmetic: Arithmetic,
-    /// The weight of the old value, in units of 2^−`bits`; rounded down.
-    weight: u64,
-    bits: u32,
+    /// The weight of the old value, which is below one, in units of 2^−[`bits`];
+    /// rounded down.
+    weight: u32,
 }
 
 /// One idle slot, as a number of slots with 32 bits after the point.
@@ -28,14 +28,10 @@ pub(super) fn slots(span: Span, slot: Span) -> u128 {
 
 impl Average {
     pub(super) fn new(arithmetic: Arithmetic, weight: Ratio) -> Self {
-        let bits = match arithmetic {
-            Arithmetic::Exact => 32,
-            Arithmetic::Kernel => 10,
-        };
+        let unit = 1 << bits(arithmetic);
         Self {
             arithmetic,
-            weight: weight.of(1 << bits),
-            bits,
+            weight: u32::try_from(weight.of(unit)).unwrap_or(u32::MAX),
         }
     }
 
@@ -46,10 +42,11 @@ impl Average {
             Arithmetic::Exact => sample.as_ps(),
             Arithmetic::Kernel => sample.as_ns(),
         };
-        let rest = (1 << self.bits) - self.weight;
+        let bits = bits(self.arithmetic);
+        let rest = (1 << bits) - u64::from(self.weight);
         let sum = u128::from(old) * u128::from(self.weight) + u128::from(sample) * u128::from(rest);
         // The weights add up to one, so this is no more than the larger of the two.
-        (sum >> self.bits) as u64
+        (sum >> bits) as u64
     }
 
     /// `old` times the weight to the power of `exponent`, which has 32 bits after the point;
@@ -58,7 +55,7 @@ impl Average {
         if old == 0 {
             return 0;
         }
-        let base = self.weight << (32 - self.bits);
+        let base = u64::from(self.weight) << (32 - bits(self.arithmetic));
         ((u128::from(old) * u128::from(power(base, exponent))) >> 32) as u64
     }
 
@@ -77,6 +74,15 @@ impl Average {
             Arithmetic::Exact => round >= 1_000,
             Arithmetic::Kernel => round >= 1,
         }
+    }
+}
+
+/// Bits behind the point of a weight.
+#[inline]
+const fn bits(arithmetic: Arithmetic) -> u32 {
+    match arithmetic {
+        Arithmetic::Exact => 32,
+        Arithmetic::Kernel => 10,
     }
 }
 

@@ -12,9 +12,24 @@ use crate::mark::red::{bytes, per_queue};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Service {
     /// In turns with the other queues of its group, with a quantum of bytes for each turn.
-    Rounds { group: u8, quantum: u32 },
+    Rounds {
+        group: u8,
+        quantum: u32,
+        presence: Presence,
+    },
     /// Without rounds, so that its threshold never moves.
     Strict { threshold: u32 },
+}
+
+/// Whether a queue takes turns now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// It holds packets.
+    Active,
+    /// It holds none.
+    Away,
+    /// It holds none, and was the last of its group to lose them; only known where that is needed.
+    LeftLast,
 }
 
 impl Service {
@@ -32,6 +47,7 @@ impl Service {
                 (site.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
                     group: round.group,
                     quantum: round.quantum,
+                    presence: Presence::Away,
                 }),
             )
         };
@@ -44,6 +60,48 @@ impl Service {
         match self {
             Self::Rounds { group, .. } => Some(usize::from(group)),
             Self::Strict { .. } => None,
+        }
+    }
+
+    /// Whether it takes turns in `group` now.
+    pub(super) fn is_active_in(self, group: usize) -> bool {
+        self.group() == Some(group) && self.presence() == Presence::Active
+    }
+
+    /// Whether it was the last to become empty in `group`.
+    pub(super) fn was_last_in(self, group: usize) -> bool {
+        self.group() == Some(group) && self.presence() == Presence::LeftLast
+    }
+
+    fn presence(self) -> Presence {
+        match self {
+            Self::Rounds { presence, .. } => presence,
+            Self::Strict { .. } => Presence::Away,
+        }
+    }
+
+    /// The queue got its first packet.
+    #[inline]
+    pub(super) const fn join(&mut self) {
+        if let Self::Rounds { presence, .. } = self {
+            *presence = Presence::Active;
+        }
+    }
+
+    /// The queue lost its last packet.
+    #[inline]
+    pub(super) const fn leave(&mut self) {
+        if let Self::Rounds { presence, .. } = self {
+            *presence = Presence::LeftLast;
+        }
+    }
+
+    /// Another queue of `group` lost its last packet.
+    pub(super) fn was_followed(&mut self, group: usize) {
+        if self.was_last_in(group)
+            && let Self::Rounds { presence, .. } = self
+        {
+            *presence = Presence::Away;
         }
     }
 }
@@ -87,6 +145,7 @@ mod tests {
         let rounds = Service::Rounds {
             group: 7,
             quantum: 9_000,
+            presence: Presence::Away,
         };
         let expect = |first, last| {
             let [first, last] = [first, last].map(|threshold| Service::Strict { threshold });

@@ -11,11 +11,13 @@ fn pifo(rank: Rank, weights: &[u32]) -> Pifo {
     Config { rank, weights }.build().unwrap()
 }
 
-fn stfq(pifo: &mut Pifo) -> &mut Stfq {
-    match &mut *pifo.ranking {
-        Ranking::Stfq(stfq) => stfq,
-        other @ Ranking::Urgency { .. } => panic!("{other:?}"),
+/// STFQ at virtual time `start`.
+fn stfq_at(start: u64, weights: &[u32]) -> Pifo {
+    let mut pifo = pifo(Rank::Stfq, weights);
+    for class in &mut pifo.classes {
+        class.set_finish(start);
     }
+    pifo
 }
 
 #[test]
@@ -111,11 +113,7 @@ fn an_emptied_queue_does_not_start_before_its_last_finish() {
 }
 
 fn served(start: u64, seed: u64) -> Vec<u32> {
-    let mut pifo = pifo(Rank::Stfq, &[1, 2, 3, 7]);
-    let stfq = stfq(&mut pifo);
-    stfq.virtual_time = start;
-    stfq.catch_up();
-    let mut bench = Bench::new(pifo);
+    let mut bench = Bench::new(stfq_at(start, &[1, 2, 3, 7]));
     let mut rng = Rng::new(seed, 0);
     let mut served = Vec::new();
     for id in 0..2000 {
@@ -132,45 +130,38 @@ fn served(start: u64, seed: u64) -> Vec<u32> {
 fn start_times_may_wrap() {
     for seed in 0..4 {
         // 2000 packets are worth less than 2^42.
-        assert_eq!(
-            served(0, seed),
-            served((1_u64 << 40).wrapping_neg() & !(3 << 62), seed)
-        );
-        assert_eq!(served(0, seed), served((1 << 62) - (1 << 40), seed));
+        for start in [0, 1 << 62, 1 << 63] {
+            let start = u64::wrapping_sub(start, 1 << 40);
+            assert_eq!(served(0, seed), served(start, seed));
+        }
     }
 }
 
 #[test]
 fn a_class_that_was_idle_for_long_starts_at_the_present() {
-    let mut stfq = Stfq {
-        virtual_time: 0,
-        classes: [1, 1]
-            .map(|weight| Class {
-                finish: 0,
-                inverse: inverses(&[weight], 1).unwrap()[0],
-            })
-            .into(),
-    };
-    stfq.rank(QueueId(0), 1000);
-    // Class 1 alone drives the clock beyond half the range and once around.
+    let mut class = classes(&[1]).unwrap()[0].clone();
+    assert_eq!(class.start(1000), 0);
+    // Others drive the clock beyond half the range and once around.
     for quarter in [1_u64, 2, 3, 0] {
         let now = (quarter << 62) + 5;
-        stfq.classes[1].finish = now;
-        stfq.on_served(now);
-        assert_eq!(stfq.classes[0].finish, now);
-        assert_eq!(stfq.classes[1].finish, now);
+        class.catch_up(now);
+        assert_eq!(class.finish(), now);
     }
-    stfq.classes[0].finish = 4;
-    stfq.on_served(6);
-    assert_eq!(
-        stfq.classes[0].finish, 4,
-        "within a quarter there is nothing to do"
-    );
-    assert_eq!(stfq.rank(QueueId(0), 1), 6);
-    // A finish that lies ahead stays.
-    stfq.classes[0].finish = (1 << 62) + 9;
-    stfq.on_served(1 << 62);
-    assert_eq!(stfq.classes[0].finish, (1 << 62) + 9);
+    class.catch_up(6);
+    assert_eq!((class.start(1), class.finish()), (6, (1 << 20) + 6));
+    // A finish that lies ahead stays, and one at the clock.
+    for now in [7, (1 << 20) + 6] {
+        class.catch_up(now);
+        assert_eq!(class.finish(), (1 << 20) + 6);
+    }
+}
+
+#[test]
+fn a_finish_has_all_its_bits() {
+    let mut class = classes(&[65_535]).unwrap()[0].clone();
+    class.set_finish(0xFEDC_BA98_7654_3210);
+    assert_eq!(class.finish(), 0xFEDC_BA98_7654_3210);
+    assert_eq!((class.weight, size_of::<Class>()), (65_535, 12));
 }
 
 #[test]
@@ -181,7 +172,7 @@ fn the_heap_sorts_whatever_comes() {
         let mut model: Vec<(u64, u64)> = Vec::new();
         let pop = |pifo: &mut Pifo, model: &mut Vec<(u64, u64)>| {
             model.sort_unstable();
-            let entry = pifo.pop();
+            let entry = pifo.ranks.pop();
             assert_eq!((entry.rank, entry.arrival), model.remove(0), "seed {seed}");
         };
         for arrival in 0..300_u32 {
@@ -204,8 +195,7 @@ fn the_heap_sorts_whatever_comes() {
 
 #[test]
 fn stfq_keeps_its_order_when_ranks_wrap() {
-    let mut pifo = pifo(Rank::Stfq, &[1, 1]);
-    stfq(&mut pifo).virtual_time = u64::MAX - 10;
+    let mut pifo = stfq_at(u64::MAX - 10, &[1, 1]);
     let pkt = Pkt {
         len: 1500,
         ..Pkt::default()

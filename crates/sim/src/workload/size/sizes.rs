@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_units::{Bytes, ParseError, Setting};
+use tidegate_units::{Bytes, Form, ParseError, Setting};
 
 use super::{Distribution, Knot, LARGEST, ONE, Table, Unit};
 
@@ -54,6 +54,8 @@ impl Sizes {
 }
 
 impl Setting for Sizes {
+    const FORM: Form = Form::Text(ACCEPTED);
+
     fn read(text: &str) -> Result<Self, ParseError> {
         let text = text.trim();
         let unreadable = || ParseError::unreadable(text, ACCEPTED);

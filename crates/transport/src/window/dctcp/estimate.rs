@@ -205,12 +205,13 @@ impl Estimate {
         reason = "what the kind of ACK leaves to decide is known to the caller"
     )]
     fn count(&mut self, acked: &Acked) {
-        // What all but whole segments have in common: an ACK that advances, reports nothing else
-        // and leaves the echo as it was.
+        // What all have in common: an ACK that advances, reports nothing else and leaves the echo as
+        // it was; where whole segments count, of one.
         let usual = acked.kind == AckKind::Advance
             && acked.delivered == acked.bytes
             && acked.echo == self.echoing;
-        if usual && self.counts_bytes {
+        let is_whole = acked.bytes == self.mss && self.rest == 0;
+        if usual && (self.counts_bytes || is_whole) {
             self.total += u64::from(acked.bytes);
             self.marked += u64::from(if acked.echo { acked.bytes } else { 0 });
         } else {

@@ -1,0 +1,217 @@
+//! What a run left behind, as the plain data that results are made of.
+
+mod series;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use tidegate_dataplane::{DropReason, PortStats, Rule};
+use tidegate_report::Record;
+use tidegate_report::record::{
+    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series,
+};
+use tidegate_sim::observe::completion::SizeClass;
+use tidegate_sim::observe::{Histogram, Ideals, LinkSeen, QueueSeen};
+use tidegate_sim::{LinkId, Outcome, run};
+use tidegate_units::{ConfigError, Rate, Ratio, Span};
+
+use crate::scenario::{Built, Experiment};
+
+/// The record of an experiment that was built and run. `command` repeats it alone.
+pub fn record(
+    experiment: &Experiment,
+    command: String,
+    built: &Built,
+    outcome: &Outcome,
+) -> Result<Record, ConfigError> {
+    let observed = &outcome.observed;
+    Ok(Record {
+        run: Run {
+            id: experiment.id.clone(),
+            point: experiment.point.clone(),
+            label: experiment.label.clone(),
+            replication: experiment.replication,
+            seed: experiment.seed.to_string(),
+            fingerprint: format!("{:016x}", outcome.fingerprint()),
+            command,
+            end: end(&outcome.end),
+            ended_at_ps: outcome.ended_at.as_ps(),
+        },
+        counters: counters(outcome),
+        queues: observed
+            .queues
+            .iter()
+            .map(|seen| queue(seen, built))
+            .collect(),
+        links: observed
+            .links
+            .iter()
+            .map(|seen| link(seen, built))
+            .collect(),
+        flows: flows(built, outcome)?,
+        probes: probes(outcome),
+        series: (observed.series.as_ref())
+            .map_or_else(Series::default, |series| series::series(series, built)),
+    })
+}
+
+fn end(end: &run::End) -> End {
+    match end {
+        run::End::Finished => End::Finished,
+        run::End::Interrupted => End::Interrupted,
+        run::End::Stalled(why) => End::Stalled(why.clone()),
+        run::End::TimeUp => End::TimeUp,
+    }
+}
+
+fn counters(outcome: &Outcome) -> Counters {
+    let ports = || outcome.ports.iter().flatten();
+    let marks = |rule| ports().map(|port: &PortStats| port.marks(rule)).sum();
+    let drops = |reason| ports().map(|port: &PortStats| port.drops(reason)).sum();
+    let tally = outcome.tally;
+    let flows = || outcome.flows.iter();
+    Counters {
+        marks: by_rule(marks),
+        drops: by_reason(drops),
+        packet_hops: outcome.links.iter().map(|link| link.packets).sum(),
+        started: u64::from(tally.finished) + u64::from(tally.broken) + u64::from(tally.live),
+        finished: tally.finished.into(),
+        retransmissions: flows().map(|flow| u64::from(flow.retransmissions)).sum(),
+        timeouts: flows().map(|flow| u64::from(flow.timeouts)).sum(),
+    }
+}
+
+fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
+    let counts = Rule::ALL.map(|rule| (rule.name().to_owned(), count(rule)));
+    counts.into_iter().filter(|&(_, count)| count > 0).collect()
+}
+
+fn by_reason(count: impl Fn(DropReason) -> u64) -> BTreeMap<String, u64> {
+    let counts = DropReason::ALL.map(|reason| (reason.name().to_owned(), count(reason)));
+    counts.into_iter().filter(|&(_, count)| count > 0).collect()
+}
+
+fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
+    let ideals = Ideals::new(&built.setup)?;
+    let classes = built.convention.classes(&built.setup, outcome)?;
+    let mut flows = Vec::with_capacity(outcome.flows.len());
+    let planned = built.plan.iter().zip(&outcome.flows).zip(classes);
+    for (((planned, result), class), number) in planned.zip(0_u32..) {
+        let flow = &planned.flow;
+        flows.push(Flow {
+            number,
+            name: built
+                .names
+                .get(number as usize)
+                .cloned()
+                .unwrap_or_default(),
+            source: planned.source,
+            src: flow.src.0,
+            dst: flow.dst.0,
+            service: flow.service,
+            bytes: (flow.bytes != tidegate_sim::Flow::ENDLESS).then_some(flow.bytes),
+            class: match class {
+                SizeClass::Small => Class::Small,
+                SizeClass::Medium => Class::Medium,
+                SizeClass::Large => Class::Large,
+            },
+            counts: built.window.counts(u64::from(number), flow),
+            start_ps: flow.start.as_ps(),
+            fct_ps: built.convention.time(flow, result).map(Span::as_ps),
+            ideal_ps: ideals.time(number).map(Span::as_ps),
+            retransmissions: result.retransmissions,
+            timeouts: result.timeouts,
+            marks: result.marks,
+            received: None,
+            goodput_bps: None,
+        });
+    }
+    for seen in &outcome.observed.flows {
+        if let Some(flow) = flows.get_mut(seen.flow as usize) {
+            flow.received = Some(seen.received);
+            flow.goodput_bps = Some(seen.goodput().map_or(0, Rate::as_bps));
+        }
+    }
+    Ok(flows)
+}
+
+fn probes(outcome: &Outcome) -> Vec<Probe> {
+    let series = outcome.probes.iter().zip(0..);
+    let answers = series.flat_map(|(answers, series)| {
+        answers.iter().map(move |&(at, rtt)| Probe {
+            series,
+            at_ps: at.as_ps(),
+            rtt_ps: rtt.as_ps(),
+        })
+    });
+    answers.collect()
+}
+
+/// The name of a link, which is that of its port too.
+fn name(link: LinkId, built: &Built) -> String {
+    let name = built.ports.get(link.index()).cloned();
+    name.unwrap_or_else(|| format!("link {}", link.0))
+}
+
+fn queue(seen: &QueueSeen, built: &Built) -> Queue {
+    Queue {
+        port: name(seen.link, built),
+        queue: seen.queue.0,
+        sent: seen.sent(),
+        bytes: distribution(&seen.bytes),
+        packets: distribution(&seen.packets),
+        wait_ps: distribution(&seen.waits),
+        marks: by_rule(|rule| seen.marks(rule)),
+        drops: by_reason(|reason| seen.drops(reason)),
+    }
+}
+
+fn link(seen: &LinkSeen, built: &Built) -> Link {
+    Link {
+        name: name(seen.link, built),
+        rate_bps: seen.rate.as_bps(),
+        packets: seen.packets,
+        bytes: seen.bytes,
+        utilisation: seen.utilisation().unwrap_or(0.0),
+        goodput_bps: seen.goodput().map_or(0.0, |rate| real(rate.as_bps())),
+        paused: seen.paused_share().unwrap_or(0.0),
+    }
+}
+
+/// The probabilities at which a distribution is written down, in parts of 10,000: enough for a curve
+/// and its tail.
+const PROBABILITIES: [u32; 27] = [
+    0, 100, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000,
+    6_500, 7_000, 7_500, 8_000, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950, 9_990, 9_999, 10_000,
+];
+
+/// A histogram in short. Of probabilities with the same value only the largest is kept, so that a
+/// queue which is empty most of the time takes no space.
+fn distribution(histogram: &Histogram) -> Distribution {
+    let mut quantiles: Vec<(f64, f64)> = Vec::new();
+    for part in PROBABILITIES {
+        let fraction = Ratio::new(part, 10_000).expect("the denominator is not zero");
+        let Some(value) = histogram.percentile(fraction).map(real) else {
+            break;
+        };
+        let pair = (f64::from(part) / 10_000.0, value);
+        match quantiles.last_mut() {
+            Some(last) if last.1 >= value => *last = pair,
+            _ => quantiles.push(pair),
+        }
+    }
+    Distribution {
+        mean: histogram.mean().unwrap_or(0.0),
+        max: real(histogram.max()),
+        quantiles,
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a figure for people needs no more than 53 bits"
+)]
+fn real(number: u64) -> f64 {
+    number as f64
+}

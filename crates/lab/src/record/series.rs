@@ -1,0 +1,118 @@
+//! What was written down again and again, each number as a trace of its own.
+
+use tidegate_report::record::{Quantity, Series, Trace};
+use tidegate_sim::observe::series::{
+    self, FlowSample, FlowSeries, LinkSeries, QueueSample, QueueSeries, SenderSample,
+};
+use tidegate_units::{Rate, Span};
+
+use super::{name, real};
+use crate::scenario::Built;
+
+/// The samples of a run. Of numbers that a scheme or a transport does not have there is no trace.
+pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
+    let active = seen.active_flows.iter().map(|&flows| f64::from(flows));
+    let mut traces = vec![Trace {
+        of: "network".to_owned(),
+        quantity: Quantity::ActiveFlows,
+        values: active.collect(),
+    }];
+    for queue in &seen.queues {
+        add_queue(&mut traces, queue, built);
+    }
+    for link in &seen.links {
+        traces.push(link_rate(link, seen.interval, built));
+    }
+    for flow in &seen.flows {
+        add_flow(&mut traces, flow, seen.interval);
+    }
+    Series {
+        from_ps: seen.from.as_ps(),
+        interval_ps: seen.interval.as_ps(),
+        traces,
+    }
+}
+
+/// Adds a trace, unless it has no value at all.
+fn add(
+    traces: &mut Vec<Trace>,
+    of: &str,
+    quantity: Quantity,
+    values: impl Iterator<Item = Option<f64>>,
+) {
+    let values = values.map(|value| value.unwrap_or(f64::NAN));
+    let values = values.collect::<Vec<_>>();
+    if values.iter().any(|value| !value.is_nan()) {
+        traces.push(Trace {
+            of: of.to_owned(),
+            quantity,
+            values,
+        });
+    }
+}
+
+fn add_queue(traces: &mut Vec<Trace>, queue: &QueueSeries, built: &Built) {
+    let of = format!("{} q{}", name(queue.link, built), queue.queue.0);
+    let mut trace = |quantity, value: fn(&QueueSample) -> Option<f64>| {
+        add(traces, &of, quantity, queue.samples.iter().map(value));
+    };
+    trace(Quantity::QueueBytes, |sample| Some(sample.bytes.into()));
+    trace(Quantity::QueuePackets, |sample| Some(sample.packets.into()));
+    trace(Quantity::Threshold, |sample| {
+        sample.threshold.map(f64::from)
+    });
+    trace(Quantity::Capacity, |sample| {
+        sample.capacity.map(|rate| real(rate.as_bps()))
+    });
+}
+
+/// The rate since the last sample; the first sample has none before it.
+fn link_rate(link: &LinkSeries, interval: Span, built: &Built) -> Trace {
+    Trace {
+        of: name(link.link, built),
+        quantity: Quantity::Rate,
+        values: since_last(link.bytes.len(), link.rates(interval)),
+    }
+}
+
+fn since_last(samples: usize, rates: impl Iterator<Item = Option<Rate>>) -> Vec<f64> {
+    let rates = rates.map(|rate| rate.map_or(0.0, |rate| real(rate.as_bps())));
+    std::iter::once(f64::NAN)
+        .chain(rates)
+        .take(samples)
+        .collect()
+}
+
+fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
+    let of = format!("flow {}", flow.flow);
+    if flow.samples.len() > 1 {
+        traces.push(Trace {
+            of: of.clone(),
+            quantity: Quantity::Goodput,
+            values: since_last(flow.samples.len(), flow.goodputs(interval)),
+        });
+    }
+    let mut trace = |quantity, value: fn(&SenderSample) -> Option<f64>| {
+        let values = flow.samples.iter();
+        let values = values.map(|sample: &FlowSample| sample.sender.as_ref().and_then(value));
+        add(traces, &of, quantity, values);
+    };
+    trace(Quantity::Alpha, |sender| sender.alpha().map(of_q32));
+    trace(Quantity::Rate, |sender| match sender {
+        SenderSample::Dcqcn { rate, .. } => Some(real(rate.as_bps())),
+        SenderSample::Tcp { .. } => None,
+    });
+    trace(Quantity::Rtt, |sender| match sender {
+        SenderSample::Dcqcn { .. } => None,
+        SenderSample::Tcp { rtt, .. } => rtt.map(|rtt| real(rtt.as_ps()) / 1e12),
+    });
+    trace(Quantity::Window, |sender| match sender {
+        SenderSample::Dcqcn { .. } => None,
+        SenderSample::Tcp { window, .. } => Some(f64::from(*window)),
+    });
+}
+
+/// A number in units of 2^−32.
+fn of_q32(number: u64) -> f64 {
+    real(number) / real(1 << 32)
+}

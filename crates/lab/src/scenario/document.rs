@@ -1,0 +1,499 @@
+//! A scenario as a tree of keys and values, each of which knows where it was written.
+//!
+//! Numbers stay text: `0.6` becomes an exact ratio, never a binary fraction.
+
+use std::fmt::Write;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::problem::{Place, Problem, Source};
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    Bool(bool),
+    List(Vec<Node>),
+    /// As it was written, in decimal.
+    Number(String),
+    Table(Table),
+    Text(String),
+}
+
+/// Keys in the order of their file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// With `_` for each `-`: both are the same in a key.
+    pub(crate) key: String,
+    pub(crate) place: Place,
+    pub(crate) node: Node,
+}
+
+/// What happens to a table when another one is laid over it that names a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlay {
+    /// Keys are kept if the kind stays the same: a file over one that it includes.
+    Merge,
+    /// The settings of a kind go: a value of a sweep or an override says all of them.
+    Replace,
+}
+
+impl Table {
+    /// Reads a file.
+    pub(crate) fn parse(source: &Arc<Source>) -> Result<Self, Problem> {
+        match DeTable::parse(&source.text) {
+            Ok(table) => Converter { source, shift: 0 }.table(table.into_inner()),
+            Err(error) => Err(syntax(source, &error, 0)),
+        }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        Some(&entry.node)
+    }
+
+    fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
+        Some(&mut entry.node)
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.key == key)?;
+        Some(self.entries.remove(at))
+    }
+
+    /// The text of `key`, if it is text.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        match &self.get(key)?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn put(&mut self, key: &str, place: &Place, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => self.entries.push(Entry {
+                key: key.to_owned(),
+                place: place.clone(),
+                node,
+            }),
+        }
+    }
+
+    /// Lays `entry` over this table, which is the one at `path`.
+    pub(crate) fn lay(
+        &mut self,
+        path: &mut Vec<String>,
+        entry: &Entry,
+        overlay: Overlay,
+        selects: &Selects<'_>,
+    ) {
+        if entry.key == "kind" {
+            let (default, common) = selects(path).unwrap_or_default();
+            let new = entry.node.scalar();
+            if new.as_deref() != self.text("kind").or(default) {
+                self.entries
+                    .retain(|old| common.contains(&old.key.as_str()));
+            }
+        }
+        let Value::Table(new) = &entry.node.value else {
+            return self.put(&entry.key, &entry.place, entry.node.clone());
+        };
+        let Some(Value::Table(_)) = self.get(&entry.key).map(|node| &node.value) else {
+            return self.put(&entry.key, &entry.place, entry.node.clone());
+        };
+        let old = self.get_mut(&entry.key).expect("it was found just now");
+        let Value::Table(old) = &mut old.value else {
+            return;
+        };
+        path.push(entry.key.clone());
+        if overlay == Overlay::Replace && (new.entries.is_empty() || new.get("kind").is_some()) {
+            let (_, common) = selects(path).unwrap_or_default();
+            old.entries.retain(|old| common.contains(&old.key.as_str()));
+        }
+        // The kind first, as it clears what does not belong to it.
+        let kind = |entry: &&Entry| entry.key == "kind";
+        let rest = new.entries.iter().filter(|entry| !kind(entry));
+        for entry in new.entries.iter().filter(kind).chain(rest) {
+            old.lay(path, entry, overlay, selects);
+        }
+        path.pop();
+    }
+
+    /// Sets the value at a path such as `traffic.0.load`.
+    pub(crate) fn assign(
+        &mut self,
+        path: &[Step],
+        node: &Node,
+        selects: &Selects<'_>,
+    ) -> Result<(), Problem> {
+        self.assign_below(&mut Vec::new(), path, node, selects)
+    }
+
+    fn assign_below(
+        &mut self,
+        above: &mut Vec<String>,
+        path: &[Step],
+        node: &Node,
+        selects: &Selects<'_>,
+    ) -> Result<(), Problem> {
+        let Some((step, rest)) = path.split_first() else {
+            return Ok(());
+        };
+        let Some(next) = rest.first() else {
+            let entry = Entry {
+                key: step.name.clone(),
+                place: step.place.clone(),
+                node: node.clone(),
+            };
+            self.lay(above, &entry, Overlay::Replace, selects);
+            return Ok(());
+        };
+        let is_table = |node: &Node| matches!(node.value, Value::Table(_) | Value::List(_));
+        above.push(step.name.clone());
+        // A word may stand where a table can: `none`, or a way to count packets.
+        let may_be_table = selects(above).is_some();
+        above.pop();
+        match self.get(&step.name) {
+            Some(found) if is_table(found) => {}
+            Some(_) if !may_be_table => {
+                let message = format!("`{}` is a value and has no keys", step.name);
+                return Err(Problem::new(message).at(&next.place));
+            }
+            _ => {
+                let empty = Node {
+                    value: Value::Table(Self::default()),
+                    place: step.place.clone(),
+                };
+                self.put(&step.name, &step.place, empty);
+            }
+        }
+        let found = self.get_mut(&step.name).expect("it is a table by now");
+        above.push(step.name.clone());
+        let result = match &mut found.value {
+            Value::Table(table) => table.assign_below(above, rest, node, selects),
+            Value::List(items) => {
+                let count = items.len();
+                let item = next.name.parse::<usize>().ok();
+                match item.and_then(|item| items.get_mut(item)) {
+                    None => {
+                        let known = match count {
+                            0 => "it is empty".to_owned(),
+                            1 => "it has one entry, `0`".to_owned(),
+                            _ => format!("it has entries `0` to `{}`", count - 1),
+                        };
+                        let message = format!("`{}` is no entry of `{}`", next.name, step.name);
+                        Err(Problem::new(message).at(&next.place).help(known))
+                    }
+                    Some(item) => match (&mut item.value, rest.len()) {
+                        (_, 1) => {
+                            *item = node.clone();
+                            Ok(())
+                        }
+                        (Value::Table(table), _) => {
+                            above.push(next.name.clone());
+                            let result = table.assign_below(above, &rest[1..], node, selects);
+                            above.pop();
+                            result
+                        }
+                        _ => {
+                            let message = format!("`{}` is a value and has no keys", next.name);
+                            Err(Problem::new(message).at(&rest[1].place))
+                        }
+                    },
+                }
+            }
+            _ => Ok(()),
+        };
+        above.pop();
+        result
+    }
+}
+
+/// For the table at a path: its kind if it names none, and the keys that are of no kind; `None` if
+/// there can be no table.
+pub(crate) type Selects<'a> =
+    dyn Fn(&[String]) -> Option<(Option<&'static str>, &'static [&'static str])> + 'a;
+
+/// One part of a path, and where it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+}
+
+/// Cuts a path such as `traffic.0.load` or `sweep."traffic.0.load"` into its steps. `span` is where
+/// it stands in its source.
+pub(crate) fn steps(
+    path: &str,
+    source: &Arc<Source>,
+    span: Range<usize>,
+) -> Result<Vec<Step>, Problem> {
+    let exact = source.text.get(span.clone()) == Some(path);
+    let place = |part: Range<usize>| Place {
+        source: Arc::clone(source),
+        span: if exact {
+            span.start + part.start..span.start + part.end
+        } else {
+            span.clone()
+        },
+    };
+    let mut steps = Vec::new();
+    let mut begin = 0;
+    while begin <= path.len() {
+        let rest = &path[begin..];
+        let trimmed = rest.trim_start();
+        let lead = rest.len() - trimmed.len();
+        let (name, length) = match trimmed.strip_prefix('"') {
+            Some(quoted) => match quoted.find('"') {
+                Some(end) => (&quoted[..end], end + 2),
+                None => (quoted, trimmed.len()),
+            },
+            None => {
+                let end = trimmed.find('.').unwrap_or(trimmed.len());
+                (trimmed[..end].trim_end(), end)
+            }
+        };
+        let at = begin + lead..begin + lead + length;
+        let after = &path[at.end..];
+        let bad_end = !after.trim_start().is_empty() && !after.trim_start().starts_with('.');
+        if name.is_empty() || bad_end {
+            let message = format!("`{path}` is not a key: words joined by dots");
+            return Err(Problem::new(message).at(&place(0..path.len())));
+        }
+        let plain = name.trim();
+        steps.push(Step {
+            name: if plain.contains('.') {
+                plain.to_owned()
+            } else {
+                normal(plain)
+            },
+            place: place(at.clone()),
+        });
+        begin = match after.find('.') {
+            Some(dot) => at.end + dot + 1,
+            None => break,
+        };
+    }
+    Ok(steps)
+}
+
+/// An override such as `switch.marking.threshold=60us`: what is set, and to what.
+pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
+    let source = Arc::new(Source {
+        name: "--set".into(),
+        text: text.to_owned(),
+        folder: None,
+    });
+    let Some((path, value)) = text.split_once('=') else {
+        return Err(Problem::new("an override needs a key, `=` and a value")
+            .at(&Place::whole(&source))
+            .help("such as switch.marking.threshold=60us"));
+    };
+    // A key in quotes may hold anything but a quote; none of the known ones holds `=`.
+    let steps = steps(path, &source, 0..path.len())?;
+    let shift = path.len() + 1;
+    let node = match DeValue::parse(value.trim()) {
+        Ok(parsed) => {
+            let shift = shift + (value.len() - value.trim_start().len());
+            Converter {
+                source: &source,
+                shift,
+            }
+            .node(parsed)?
+        }
+        // A bare word such as 60us, or broken TOML if it begins like something else.
+        Err(error) if value.trim_start().starts_with(['{', '[', '"', '\'']) => {
+            return Err(syntax(&source, &error, shift));
+        }
+        Err(_) => Node {
+            value: Value::Text(value.trim().to_owned()),
+            place: Place {
+                source: Arc::clone(&source),
+                span: shift..text.len(),
+            },
+        },
+    };
+    Ok((steps, node))
+}
+
+fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> Problem {
+    let span = error.span().unwrap_or(0..0);
+    let place = Place {
+        source: Arc::clone(source),
+        span: span.start + shift..span.end + shift,
+    };
+    let said = error.message().trim().replace('\n', ", ");
+    Problem::new(format!("not TOML: {said}")).at(&place)
+}
+
+/// `-` and `_` are the same in a key.
+pub(crate) fn normal(key: &str) -> String {
+    key.replace('-', "_")
+}
+
+/// Makes nodes of what the TOML parser found.
+struct Converter<'a> {
+    source: &'a Arc<Source>,
+    /// Where the parsed text begins in its source.
+    shift: usize,
+}
+
+impl Converter<'_> {
+    fn place(&self, span: Range<usize>) -> Place {
+        Place {
+            source: Arc::clone(self.source),
+            span: span.start + self.shift..span.end + self.shift,
+        }
+    }
+
+    fn table(&self, table: DeTable<'_>) -> Result<Table, Problem> {
+        let mut entries = Vec::new();
+        for (key, value) in table {
+            let place = self.place(key.span());
+            let written = key.into_inner();
+            let key = if written.contains('.') {
+                written.into_owned()
+            } else {
+                normal(&written)
+            };
+            entries.push(Entry {
+                key,
+                place,
+                node: self.node(value)?,
+            });
+        }
+        // The parser sorts keys; the order of a file is that of its sweeps.
+        entries.sort_by_key(|entry: &Entry| entry.place.span.start);
+        for (at, entry) in entries.iter().enumerate() {
+            if entries[..at].iter().any(|before| before.key == entry.key) {
+                let message = format!("`{}` is given twice", entry.key);
+                return Err(Problem::new(message)
+                    .at(&entry.place)
+                    .help("`-` and `_` are the same in a key"));
+            }
+        }
+        Ok(Table { entries })
+    }
+
+    fn node(&self, value: Spanned<DeValue<'_>>) -> Result<Node, Problem> {
+        let place = self.place(value.span());
+        let value = match value.into_inner() {
+            DeValue::String(text) => Value::Text(text.into_owned()),
+            DeValue::Boolean(yes) => Value::Bool(yes),
+            DeValue::Float(number) => Value::Number(number.as_str().trim_start_matches('+').into()),
+            DeValue::Integer(number) => Value::Number(match number.radix() {
+                10 => number.as_str().trim_start_matches('+').into(),
+                radix => match u128::from_str_radix(number.as_str(), radix) {
+                    Ok(number) => number.to_string(),
+                    Err(_) => return Err(Problem::new("the number is too large").at(&place)),
+                },
+            }),
+            DeValue::Array(items) => {
+                let items = items.into_iter().map(|item| self.node(item));
+                Value::List(items.collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => Value::Table(self.table(table)?),
+            DeValue::Datetime(_) => {
+                let help = "times are lengths from the start of the run, such as \"10ms\"";
+                return Err(Problem::new("no setting is a date").at(&place).help(help));
+            }
+        };
+        Ok(Node { value, place })
+    }
+}
+
+impl Node {
+    /// The value as a setting's text, unless it is a list or a table.
+    pub(crate) fn scalar(&self) -> Option<String> {
+        match &self.value {
+            Value::Bool(yes) => Some(yes.to_string()),
+            Value::Number(text) | Value::Text(text) => Some(text.clone()),
+            Value::List(_) | Value::Table(_) => None,
+        }
+    }
+
+    /// What it is, in words.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match &self.value {
+            Value::Bool(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Number(_) => "a number",
+            Value::Table(_) => "a table",
+            Value::Text(_) => "text",
+        }
+    }
+
+    /// The value as TOML on one line.
+    pub(crate) fn toml(&self) -> String {
+        match &self.value {
+            Value::Bool(yes) => yes.to_string(),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::toml).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Value::Number(text) => text.clone(),
+            Value::Table(table) if table.entries.is_empty() => "{}".into(),
+            Value::Table(table) => {
+                let entry = |entry: &Entry| format!("{} = {}", key(&entry.key), entry.node.toml());
+                let entries: Vec<String> = table.entries.iter().map(entry).collect();
+                format!("{{ {} }}", entries.join(", "))
+            }
+            Value::Text(text) => quoted(text),
+        }
+    }
+}
+
+/// A key as TOML.
+pub(crate) fn key(key: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !key.is_empty() && key.chars().all(bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
+/// A text as a TOML string on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if c.is_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// The folder of the file that a place is in, if it is in a file on disk.
+pub(crate) fn folder(place: &Place) -> Option<&PathBuf> {
+    place.source.folder.as_ref()
+}

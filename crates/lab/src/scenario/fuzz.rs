@@ -1,0 +1,81 @@
+//! What the fuzz target calls. It lives here so that tests on a stable toolchain call it too.
+
+use std::sync::atomic::AtomicBool;
+
+use tidegate_sim::run;
+
+use super::{Experiment, Limits, Scenario};
+
+/// A line of this separates a scenario from overrides, one a line.
+const SEPARATOR: &str = "\n--set\n";
+
+/// Reads any bytes as a scenario and makes its runs. Whatever they are, that must not panic, and what
+/// is a scenario must resolve to one with the same runs; the error says what did not hold.
+pub fn scenario(bytes: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    let (text, overrides) = text.split_once(SEPARATOR).unwrap_or((&text, ""));
+    let overrides: Vec<String> = overrides.lines().map(str::to_owned).collect();
+    let read = |name: &str, text: &str, overrides: &[String]| {
+        Scenario::parse_within(name, text, overrides, Limits::FUZZING)
+    };
+    let scenario = match read("fuzz.toml", text, &overrides) {
+        Ok(scenario) => scenario,
+        // An error has to be shown, too.
+        Err(problem) => return shown(&problem.to_string()),
+    };
+    let resolved = scenario.resolved();
+    let again = read("resolved.toml", &resolved, &[])
+        .map_err(|problem| format!("does not read back: {problem}\n{resolved}"))?;
+    if again.resolved() != resolved {
+        return Err(format!(
+            "resolves differently:\n{resolved}\n{}",
+            again.resolved()
+        ));
+    }
+    match (scenario.plan(), again.plan()) {
+        (Ok(before), Ok(after)) => same_runs(&before, &after),
+        (Err(problem), Err(_)) => shown(&problem.to_string()),
+        (before, after) => Err(format!(
+            "can run: {}, and when resolved: {}\n{resolved}",
+            before.map_or_else(|problem| problem.to_string(), |_| "yes".into()),
+            after.map_or_else(|problem| problem.to_string(), |_| "yes".into()),
+        )),
+    }
+}
+
+fn shown(message: &str) -> Result<(), String> {
+    match message.lines().next() {
+        Some(line) if !line.trim().is_empty() => Ok(()),
+        _ => Err("an error says nothing".into()),
+    }
+}
+
+/// A run that is planned can begin: the simulator makes all of its ports and hosts, and is stopped.
+fn begins(run: &Experiment) -> Result<(), String> {
+    let built = run.build().map_err(|problem| problem.to_string())?;
+    match run::run(&built.setup, &AtomicBool::new(true)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!("was planned and does not begin: {error}")),
+    }
+}
+
+fn same_runs(before: &[Experiment], after: &[Experiment]) -> Result<(), String> {
+    let told = |run: &Experiment| (run.id.clone(), run.label.clone(), run.seed);
+    if before.iter().map(told).ne(after.iter().map(told)) {
+        return Err("has other runs when it is resolved".into());
+    }
+    let (Some(first), Some(again)) = (before.first(), after.first()) else {
+        return Err("has no runs".into());
+    };
+    let built = |run: &Experiment| run.build().map(|built| format!("{built:?}"));
+    begins(first)?;
+    match (built(first), built(again)) {
+        (Ok(one), Ok(other)) if one == other => Ok(()),
+        (Ok(_), Ok(_)) => Err("its first run is another when it is resolved".into()),
+        (one, other) => Err(format!(
+            "was planned and is not made: {:?} {:?}",
+            one.err(),
+            other.err()
+        )),
+    }
+}

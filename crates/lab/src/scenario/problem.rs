@@ -1,0 +1,291 @@
+//! What is wrong with a scenario, shown with the file, the line and a caret.
+//!
+//! Written by hand rather than with a library for diagnostics: the usual one brings a second version
+//! of a crate that terminal libraries use, and all that is needed is one excerpt of one file.
+
+use std::fmt::{self, Display, Formatter, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A text that settings come from: a file, or an override from the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The name of the file, or `--set`.
+    pub(crate) name: String,
+    pub(crate) text: String,
+    /// The folder that names of files in it are relative to; `None` if there is no disk behind it.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Some bytes of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) source: Arc<Source>,
+    pub(crate) span: Range<usize>,
+}
+
+impl Place {
+    /// The whole of a source.
+    pub(crate) fn whole(source: &Arc<Source>) -> Self {
+        Self {
+            source: Arc::clone(source),
+            span: 0..source.text.len(),
+        }
+    }
+}
+
+/// What is wrong with a scenario, where, and what would work.
+///
+/// It is shown as plain text:
+///
+/// ```text
+/// unknown key `treshold`
+///   --> tcn.toml:4:3
+///    |
+///  4 |   treshold = "78us"
+///    |   ^^^^^^^^
+///   help: did you mean `threshold`?
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    message: String,
+    place: Option<Box<Place>>,
+    help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            place: None,
+            help: None,
+        }
+    }
+
+    /// The same at a place. The first place stays: it is the closest.
+    pub(crate) fn at(mut self, place: &Place) -> Self {
+        if self.place.is_none() {
+            self.place = Some(Box::new(place.clone()));
+        }
+        self
+    }
+
+    /// The same with advice.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same with a remark behind what is wrong.
+    pub(crate) fn note(mut self, note: &str) -> Self {
+        self.message = format!("{} ({note})", self.message);
+        self
+    }
+
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What would work.
+    pub fn advice(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
+    /// The name of the file, or `--set` for an override.
+    pub fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.source.name.as_str())
+    }
+
+    /// The line and the column, both counted from one.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        let place = self.place.as_ref()?;
+        let excerpt = Excerpt::new(place);
+        Some((excerpt.line, excerpt.column))
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Display for Problem {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(place) = &self.place {
+            Excerpt::new(place).write(f)?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The line that a place begins on, with carets below it.
+struct Excerpt<'a> {
+    name: &'a str,
+    line: usize,
+    column: usize,
+    text: String,
+    indent: usize,
+    carets: usize,
+}
+
+/// The most characters of a line that are shown.
+const WIDEST: usize = 160;
+
+impl<'a> Excerpt<'a> {
+    fn new(place: &'a Place) -> Self {
+        let text = &place.source.text;
+        // Spans come from the parser, but a mistake there must not become a panic here.
+        let begin = floor(text, place.span.start);
+        let end = floor(text, place.span.end.max(begin));
+        let line_begin = text[..begin].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[begin..].find('\n').map_or(text.len(), |at| begin + at);
+        let before = text[line_begin..begin].chars().count();
+        let marked = text[begin..end.min(line_end).max(begin)].trim_end();
+        let shown = |text: &str| -> String {
+            let plain = |c: char| if c.is_control() { ' ' } else { c };
+            text.trim_end().chars().map(plain).collect()
+        };
+        // A long line is cut to the part around the place.
+        let from = before.saturating_sub(WIDEST / 2);
+        let line: String = shown(&text[line_begin..line_end]);
+        let part: String = line.chars().skip(from).take(WIDEST).collect();
+        let carets = marked.chars().count().clamp(1, WIDEST - WIDEST / 2);
+        Self {
+            name: &place.source.name,
+            line: text[..begin].matches('\n').count() + 1,
+            column: before + 1,
+            text: part,
+            indent: before - from,
+            carets,
+        }
+    }
+
+    fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let number = self.line.to_string();
+        let margin = " ".repeat(number.len());
+        write!(
+            f,
+            "\n {margin}--> {}:{}:{}",
+            self.name, self.line, self.column
+        )?;
+        write!(f, "\n {margin} |\n {number} | {}\n {margin} | ", self.text)?;
+        (0..self.indent).try_for_each(|_| f.write_char(' '))?;
+        (0..self.carets).try_for_each(|_| f.write_char('^'))
+    }
+}
+
+/// The last boundary of a character at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    let at = at.min(text.len());
+    (0..=at)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0)
+}
+
+/// The name among `known` that looks most like `word`, if one looks enough like it.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| {
+        let text = text.to_ascii_lowercase().replace('-', "_");
+        text.replace(['#', '♯'], "_sharp")
+    };
+    let word = plain(word);
+    let allowed = 1 + word.chars().count() / 4;
+    let distances = known
+        .into_iter()
+        .map(|name| (distance(&word, &plain(name)), name));
+    let close = distances.filter(|&(distance, _)| distance <= allowed);
+    close
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, name)| name)
+}
+
+/// How many letters have to be added, left out, changed or swapped with their neighbour to make one
+/// word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    // Nothing longer is the name of a setting.
+    if a.len().max(b.len()) > 64 {
+        return usize::MAX;
+    }
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(text: &str, span: Range<usize>) -> Place {
+        let source = Source {
+            name: "a.toml".into(),
+            text: text.into(),
+            folder: None,
+        };
+        Place {
+            source: Arc::new(source),
+            span,
+        }
+    }
+
+    #[test]
+    fn a_problem_shows_line_caret_and_advice() {
+        let text = "[switch]\nmarkin = 1\n";
+        let problem = Problem::new("unknown key `markin`")
+            .at(&place(text, 9..15))
+            .at(&place(text, 0..3))
+            .help("did you mean `marking`?");
+        let expected = [
+            "unknown key `markin`",
+            "  --> a.toml:2:1",
+            "   |",
+            " 2 | markin = 1",
+            "   | ^^^^^^",
+            "  help: did you mean `marking`?",
+        ];
+        assert_eq!(problem.to_string(), expected.join("\n"));
+        assert_eq!(problem.position(), Some((2, 1)));
+    }
+
+    #[test]
+    fn places_beyond_the_text_or_inside_a_character_do_not_panic() {
+        let backwards = Range { start: 3, end: 1 };
+        for span in [0..0, 100..200, 1..2, backwards] {
+            let shown = Problem::new("x").at(&place("♯♯\n", span)).to_string();
+            assert!(shown.contains('^'), "{shown}");
+        }
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{}key = 1{}", " ".repeat(500), "x".repeat(500));
+        let shown = Problem::new("x").at(&place(&text, 500..503)).to_string();
+        assert!(shown.lines().all(|line| line.len() <= WIDEST + 8));
+        assert!(shown.ends_with("^^^"));
+    }
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        let known = ["threshold", "min_threshold", "target", "interval"];
+        assert_eq!(nearest("treshold", known), Some("threshold"));
+        assert_eq!(nearest("thresohld", known), Some("threshold"));
+        assert_eq!(nearest("min-threshold", known), Some("min_threshold"));
+        assert_eq!(nearest("colour", known), None);
+        assert_eq!(distance("kitten", "sitting"), 3);
+    }
+}

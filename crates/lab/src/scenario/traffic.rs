@@ -1,0 +1,200 @@
+//! Sources of flows as typed settings, and the files that they refer to.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tidegate_sim::workload::{Distribution, LineError, List, Sizes, Source};
+use tidegate_units::Setting;
+
+use super::describe::text;
+use super::document::{Node, Value, folder};
+use super::layout::{FABRIC, HOSTS, Section};
+use super::problem::{Place, Problem};
+use super::reader::{Located, Reader, setting_text};
+
+/// A source of flows.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    pub(crate) source: Located<Source>,
+    /// Whether `link` and `oversubscription` follow the topology.
+    pub(crate) link: Follows,
+    pub(crate) oversubscription: Follows,
+    /// The text of a list, and its file.
+    pub(crate) list: Option<ListText>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    Itself,
+    Topology,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ListText {
+    pub(crate) text: Arc<str>,
+    pub(crate) group: u8,
+    /// The flows, which all points of a sweep share.
+    pub(crate) list: Arc<List>,
+}
+
+/// The files that a scenario refers to, each read once, and its lists of flows.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    texts: BTreeMap<PathBuf, Arc<str>>,
+    /// By text and group.
+    lists: BTreeMap<(Arc<str>, u8), Arc<List>>,
+}
+
+/// The longest file that is read: about a million flows.
+const LONGEST: u64 = 64 << 20;
+
+impl Files {
+    /// The text of the file that `node` names, relative to the file that it stands in.
+    fn read(&mut self, name: &str, place: &Place) -> Result<Arc<str>, Problem> {
+        let Some(folder) = folder(place) else {
+            let message = format!("the file `{name}` cannot be read from here");
+            let help = "only a scenario in a file of its own can name other files";
+            return Err(Problem::new(message).at(place).help(help));
+        };
+        let path = folder.join(name);
+        if let Some(text) = self.texts.get(&path) {
+            return Ok(Arc::clone(text));
+        }
+        let refused = |why: String| {
+            let message = format!("`{}` cannot be read: {why}", path.display());
+            Problem::new(message).at(place)
+        };
+        let length = std::fs::metadata(&path).map_err(|error| refused(error.to_string()))?;
+        if length.len() > LONGEST {
+            return Err(refused(format!("it is longer than {LONGEST} bytes")));
+        }
+        let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
+        let text: Arc<str> = text.into();
+        self.texts.insert(path, Arc::clone(&text));
+        Ok(text)
+    }
+
+    /// The flows of a list, all of one group.
+    fn list(&mut self, text: &Arc<str>, group: u8) -> Result<Arc<List>, LineError> {
+        let key = (Arc::clone(text), group);
+        if let Some(list) = self.lists.get(&key) {
+            return Ok(Arc::clone(list));
+        }
+        let mut list = List::parse(text)?;
+        for entry in &mut list.entries {
+            entry.flow.group = group;
+        }
+        let list = Arc::new(list);
+        self.lists.insert(key, Arc::clone(&list));
+        Ok(list)
+    }
+}
+
+pub(super) fn source(node: &Node, files: &mut Files) -> Result<Traffic, Problem> {
+    let reader = Reader::new(node, Section::Traffic, None)?;
+    if reader.kind() == "list" {
+        return list(&reader, files);
+    }
+    let mut item = Source::named(reader.kind()).expect("the kind is one of the names");
+    let follows = |key: &str, word: &str| match reader.get(key) {
+        Some(node) if node.scalar().as_deref() != Some(word) => Follows::Itself,
+        _ => Follows::Topology,
+    };
+    let (link, oversubscription) = match item {
+        Source::Poisson(_) => (follows("link", HOSTS), follows("oversubscription", FABRIC)),
+        _ => (Follows::Itself, Follows::Itself),
+    };
+    for field in item.fields() {
+        let Some(node) = reader.get(field.name) else {
+            continue;
+        };
+        let derived = match field.name {
+            "link" => link,
+            "oversubscription" => oversubscription,
+            _ => Follows::Itself,
+        };
+        if derived == Follows::Topology {
+            continue;
+        }
+        let text = match field.name {
+            "sizes" => sizes_text(node, files)?,
+            name => setting_text(name, field.form, node)?,
+        };
+        reader.set(&mut item, field.name, &text, node)?;
+    }
+    Ok(Traffic {
+        source: Located {
+            item,
+            spots: reader.spots().clone(),
+        },
+        link,
+        oversubscription,
+        list: None,
+    })
+}
+
+/// The text of sizes, with tables in files written out.
+fn sizes_text(node: &Node, files: &mut Files) -> Result<String, Problem> {
+    let items = match &node.value {
+        Value::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let mut texts = Vec::new();
+    for item in items {
+        let text = setting_text("sizes", Sizes::FORM, item)?;
+        let Some(name) = text.strip_prefix("file:") else {
+            texts.push(text);
+            continue;
+        };
+        let name = name.trim();
+        let table = Distribution::parse(&files.read(name, &item.place)?)
+            .map_err(|error| Problem::new(format!("`{name}`, {error}")).at(&item.place))?;
+        texts.push(Sizes::Own(table).write());
+    }
+    Ok(texts.join(", "))
+}
+
+fn list(reader: &Reader<'_>, files: &mut Files) -> Result<Traffic, Problem> {
+    let (file, lines) = (text(reader, "file")?, text(reader, "flows")?);
+    let (name, text) = match (file, lines) {
+        (Some(file), None) => {
+            let text = files.read(&file, reader.spots().place("file"))?;
+            (Some(file), text)
+        }
+        (None, Some(lines)) => (None, lines.into()),
+        (None, None) => {
+            return Err(Problem::new("the list has no flows")
+                .at(reader.spots().place("kind"))
+                .help("name a CSV file: file = \"flows.csv\""));
+        }
+        (Some(_), Some(_)) => {
+            return Err(Problem::new("`file` and `flows` are both given")
+                .at(reader.spots().place("flows"))
+                .help("leave one of them out"));
+        }
+    };
+    let place = reader
+        .spots()
+        .place(if name.is_some() { "file" } else { "flows" });
+    let group: u8 = reader.read("group")?;
+    let parsed = files.list(&text, group).map_err(|error| {
+        let name = name.as_deref().unwrap_or("flows");
+        Problem::new(format!("`{name}`, {error}")).at(place)
+    })?;
+    Ok(Traffic {
+        source: Located {
+            // The flows are put in when a run is made.
+            item: Source::List(List::default()),
+            spots: reader.spots().clone(),
+        },
+        link: Follows::Itself,
+        oversubscription: Follows::Itself,
+        list: Some(ListText {
+            list: parsed,
+            text,
+            group,
+        }),
+    })
+}

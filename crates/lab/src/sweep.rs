@@ -1,0 +1,190 @@
+//! Runs experiments side by side, each written to its folder as soon as it is finished.
+//!
+//! Runs do not hear of each other, so that what they leave does not depend on how many go at a time.
+//! One that fails is reported, and the others go on.
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::fmt::{self, Display, Formatter};
+use std::num::NonZeroUsize;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use tidegate_report::Record;
+use tidegate_report::folder::{self, Folder};
+use tidegate_report::record::End;
+use tidegate_sim::run::{self, Status};
+
+use crate::record::record;
+use crate::scenario::Experiment;
+
+/// The experiments of a scenario, and where their results go.
+pub struct Sweep<'a> {
+    /// What to run, in this order.
+    pub experiments: &'a [Experiment],
+    /// Where the results go. What it holds already is not run again.
+    pub folder: &'a Folder,
+    /// How many runs go at a time.
+    pub jobs: NonZeroUsize,
+    /// The command that repeats a run alone.
+    pub command: &'a (dyn Fn(&Experiment) -> String + Sync),
+    /// Once it is set, runs end soon: what is not finished then is thrown away.
+    pub interrupt: &'a AtomicBool,
+    /// Who hears of it.
+    pub progress: &'a dyn Progress,
+}
+
+/// Hears how a sweep goes, from several threads.
+pub trait Progress: Sync {
+    /// A run begins, with so many flows.
+    fn started(&self, experiment: &Experiment, flows: usize);
+
+    /// A run has come so far. This is told often.
+    fn advanced(&self, experiment: &Experiment, status: Status);
+
+    /// A run is over.
+    fn ended(&self, experiment: &Experiment, ending: Ending<'_>);
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ending<'a> {
+    /// It left nothing.
+    Failed(&'a Failure),
+    /// It left a record, which is in the folder now. A run that stalled leaves one too.
+    Finished(&'a Record),
+    /// It was stopped, and left nothing.
+    Interrupted,
+}
+
+/// Why a run left nothing behind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// A mistake in the program; the text is the panic's.
+    Panicked(String),
+    /// The settings cannot work; the text says why.
+    Refused(String),
+    /// The results could not be written.
+    Unwritten(folder::Error),
+}
+
+/// What became of a sweep.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The ids of the runs that left nothing, with the reason.
+    pub failures: Vec<(String, Failure)>,
+    /// Whether it was stopped before all runs were done.
+    pub is_interrupted: bool,
+}
+
+impl Sweep<'_> {
+    /// Runs what the folder does not hold yet.
+    ///
+    /// A folder that cannot be written to ends the sweep: no further run is started.
+    pub fn run(&self) -> Done {
+        self.run_with(|experiment| self.simulate(experiment))
+    }
+
+    fn run_with<F>(&self, simulate: F) -> Done
+    where
+        F: Fn(&Experiment) -> Result<Option<Record>, Failure> + Sync,
+    {
+        let finished = self.folder.finished();
+        let open = self.experiments.iter();
+        let open = open.filter(|experiment| !finished.contains(&experiment.id));
+        let open = open.collect::<Vec<_>>();
+        let failures = Mutex::new(Vec::new());
+        let is_full = AtomicBool::new(false);
+        let one = |(place, experiment): (usize, &Experiment)| {
+            if self.interrupt.load(Ordering::Relaxed) || is_full.load(Ordering::Relaxed) {
+                return;
+            }
+            let result = catch(|| simulate(experiment));
+            let result = result.and_then(|record| {
+                if let Some(record) = &record {
+                    self.folder.write(record).map_err(Failure::Unwritten)?;
+                }
+                Ok(record)
+            });
+            match result {
+                Ok(Some(record)) => self.progress.ended(experiment, Ending::Finished(&record)),
+                Ok(None) => self.progress.ended(experiment, Ending::Interrupted),
+                Err(failure) => {
+                    self.progress.ended(experiment, Ending::Failed(&failure));
+                    let is_last = matches!(failure, Failure::Unwritten(_));
+                    is_full.fetch_or(is_last, Ordering::Relaxed);
+                    let mut failures = failures.lock().expect("nobody panics while adding one");
+                    failures.push((place, (experiment.id.clone(), failure)));
+                }
+            }
+        };
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(self.jobs.get())
+            .thread_name(|number| format!("{THREADS}{number}"))
+            .build();
+        match threads {
+            // The bridge hands them out one by one, in their order.
+            Ok(threads) => {
+                threads.install(|| open.into_iter().enumerate().par_bridge().for_each(one));
+            }
+            // No threads to be had is no reason not to run.
+            Err(_) => open.into_iter().enumerate().for_each(one),
+        }
+        let mut failures = failures
+            .into_inner()
+            .expect("nobody panics while adding one");
+        failures.sort_unstable_by_key(|&(place, _)| place);
+        Done {
+            failures: failures.into_iter().map(|(_, failure)| failure).collect(),
+            is_interrupted: self.interrupt.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Runs an experiment; `None` if it was stopped.
+    fn simulate(&self, experiment: &Experiment) -> Result<Option<Record>, Failure> {
+        let refused = |why: &dyn Display| Failure::Refused(why.to_string());
+        let built = experiment.build().map_err(|problem| refused(&problem))?;
+        self.progress.started(experiment, built.setup.flows.len());
+        let mut tell = |status| self.progress.advanced(experiment, status);
+        let outcome = run::run_watched(&built.setup, self.interrupt, &mut tell)
+            .map_err(|error| refused(&error))?;
+        let record = record(experiment, (self.command)(experiment), &built, &outcome)
+            .map_err(|error| refused(&error))?;
+        Ok((record.run.end != End::Interrupted).then_some(record))
+    }
+}
+
+/// What the names of the threads begin with that run experiments.
+pub const THREADS: &str = "run-";
+
+/// Turns a panic into a failure of this run alone.
+fn catch<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    // What a run leaves half done is dropped with it.
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|payload| Err(Failure::Panicked(message(payload.as_ref()))))
+}
+
+/// The text of a panic.
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic without a text").to_owned()
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panicked(text) => write!(f, "panicked: {text}"),
+            Self::Refused(text) => write!(f, "cannot run: {text}"),
+            Self::Unwritten(error) => Display::fmt(error, f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

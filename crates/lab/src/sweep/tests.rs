@@ -1,0 +1,279 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+
+use tidegate_report::folder::{FORMAT, Manifest, Planned};
+
+use super::*;
+use crate::scenario::Scenario;
+
+const SMALL: &str = r#"
+    name = "small"
+    runs = 3
+    [topology]
+    kind = "star"
+    hosts = 4
+    [[traffic]]
+    kind = "poisson"
+    to = "3"
+    from = "0-2"
+    load = 0.5
+    sizes = "20KB"
+    flows = 40
+    [observe]
+    ports = "all"
+    series = { interval = "100us", flows = [0, 1] }
+    [sweep]
+    "switch.marking" = [{ kind = "tcn" }, { kind = "queue-red" }]
+"#;
+
+/// Says nothing, but counts.
+#[derive(Default)]
+struct Silent {
+    started: AtomicUsize,
+    finished: AtomicUsize,
+    failed: AtomicUsize,
+    interrupted: AtomicUsize,
+}
+
+impl Progress for Silent {
+    fn started(&self, _: &Experiment, flows: usize) {
+        assert_eq!(flows, 40);
+        self.started.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn advanced(&self, _: &Experiment, _: Status) {}
+
+    fn ended(&self, _: &Experiment, ending: Ending<'_>) {
+        let counter = match ending {
+            Ending::Failed(_) => &self.failed,
+            Ending::Finished(_) => &self.finished,
+            Ending::Interrupted => &self.interrupted,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Silent {
+    fn counts(&self) -> [usize; 4] {
+        [
+            &self.started,
+            &self.finished,
+            &self.failed,
+            &self.interrupted,
+        ]
+        .map(|counter| counter.load(Ordering::Relaxed))
+    }
+}
+
+fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
+    let planned = |experiment: &Experiment| Planned {
+        id: experiment.id.clone(),
+        label: experiment.label.clone(),
+        point: experiment.point.clone(),
+        replication: experiment.replication,
+        seed: experiment.seed.to_string(),
+    };
+    Manifest {
+        format: FORMAT,
+        name: scenario.name.clone(),
+        title: scenario.title.clone(),
+        scenario: scenario.resolved(),
+        command: "test".to_owned(),
+        version: "0".to_owned(),
+        revision: String::new(),
+        seed: "1".to_owned(),
+        runs: plan.iter().map(planned).collect(),
+    }
+}
+
+/// A place for the results of one test, which is gone after it.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let name = format!("tidegate-sweep-{}-{name}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// All files below a folder.
+fn files(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(path).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// The files of a folder by their names in it.
+fn results(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = files(&place.0).into_iter();
+    let named = files.map(|(path, bytes)| (path.strip_prefix(&place.0).unwrap().to_owned(), bytes));
+    named
+        .filter(|(path, _)| path != Path::new("log.jsonl"))
+        .collect()
+}
+
+/// What a test needs of a sweep.
+struct Bench {
+    plan: Vec<Experiment>,
+    folder: Folder,
+    interrupt: AtomicBool,
+    progress: Silent,
+}
+
+impl Bench {
+    fn new(place: &Place) -> Self {
+        let (plan, manifest) = Self::plan();
+        Self::with(plan, Folder::create(&place.0, &manifest).unwrap())
+    }
+
+    fn resumed(place: &Place) -> Self {
+        let (plan, manifest) = Self::plan();
+        Self::with(plan, Folder::resume(&place.0, &manifest).unwrap())
+    }
+
+    fn plan() -> (Vec<Experiment>, Manifest) {
+        let scenario = Scenario::parse("small.toml", SMALL, &[]).unwrap();
+        let plan = scenario.plan().unwrap();
+        let manifest = manifest(&scenario, &plan);
+        (plan, manifest)
+    }
+
+    fn with(plan: Vec<Experiment>, folder: Folder) -> Self {
+        Self {
+            plan,
+            folder,
+            interrupt: AtomicBool::new(false),
+            progress: Silent::default(),
+        }
+    }
+
+    fn sweep(&self, jobs: usize) -> Sweep<'_> {
+        Sweep {
+            experiments: &self.plan,
+            folder: &self.folder,
+            jobs: NonZeroUsize::new(jobs).unwrap(),
+            command: &|experiment| format!("repeat {}", experiment.id),
+            interrupt: &self.interrupt,
+            progress: &self.progress,
+        }
+    }
+}
+
+#[test]
+fn the_number_of_jobs_changes_no_byte() {
+    let (one, four) = (Place::new("one"), Place::new("four"));
+    for (place, jobs) in [(&one, 1), (&four, 4)] {
+        let bench = Bench::new(place);
+        let done = bench.sweep(jobs).run();
+        assert!(done.failures.is_empty() && !done.is_interrupted, "{done:?}");
+        assert_eq!(bench.progress.counts(), [6, 6, 0, 0]);
+    }
+    let (one, four) = (results(&one), results(&four));
+    assert!(one.len() > 12, "{:?}", one.keys());
+    assert!(one == four, "the folders differ");
+}
+
+#[test]
+fn what_a_folder_has_is_not_run_again() {
+    let (place, whole) = (Place::new("resumed"), Place::new("whole"));
+    let bench = Bench::new(&place);
+    let only = &bench.plan[2];
+    // The others fail, as if the first attempt had been cut off.
+    let done = bench.sweep(2).run_with(|experiment| {
+        if experiment.id == only.id {
+            return bench.sweep(1).simulate(experiment);
+        }
+        Err(Failure::Refused("not now".to_owned()))
+    });
+    assert_eq!(done.failures.len(), 5);
+    assert_eq!(bench.folder.finished(), std::slice::from_ref(&only.id));
+    let bench = Bench::resumed(&place);
+    assert!(bench.sweep(2).run().failures.is_empty());
+    assert_eq!(bench.progress.counts(), [5, 5, 0, 0]);
+    Bench::new(&whole).sweep(2).run();
+    assert!(
+        results(&place) == results(&whole),
+        "a resumed folder differs"
+    );
+}
+
+#[test]
+fn a_run_that_panics_is_reported_and_the_rest_go_on() {
+    let place = Place::new("panics");
+    let bench = Bench::new(&place);
+    let bad = bench.plan[1].id.clone();
+    let done = bench.sweep(2).run_with(|experiment| {
+        assert!(experiment.id != bad, "this run is {}", "unlucky");
+        bench.sweep(1).simulate(experiment)
+    });
+    assert_eq!(done.failures.len(), 1);
+    assert_eq!(done.failures[0].0, bad);
+    assert_eq!(
+        done.failures[0].1.to_string(),
+        "panicked: this run is unlucky"
+    );
+    assert_eq!(bench.progress.counts(), [5, 5, 1, 0]);
+    assert_eq!(bench.folder.finished().len(), 5);
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_finished() {
+    let place = Place::new("interrupted");
+    let bench = Bench::new(&place);
+    let done = bench.sweep(1).run_with(|experiment| {
+        let record = bench.sweep(1).simulate(experiment);
+        // Heard while the second run goes on, which still counts here as it had finished.
+        if experiment.id == bench.plan[1].id {
+            bench.interrupt.store(true, Ordering::Relaxed);
+        }
+        record
+    });
+    assert!(done.is_interrupted && done.failures.is_empty());
+    assert_eq!(bench.folder.finished().len(), 2);
+    assert_eq!(bench.progress.counts(), [2, 2, 0, 0]);
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_nothing() {
+    let place = Place::new("stopped");
+    let bench = Bench::new(&place);
+    let stop = AtomicBool::new(true);
+    let stopped = Sweep {
+        interrupt: &stop,
+        ..bench.sweep(1)
+    };
+    assert!(matches!(stopped.simulate(&bench.plan[0]), Ok(None)));
+    // With the flag set from the start nothing is begun at all.
+    let done = stopped.run();
+    assert!(done.is_interrupted);
+    assert_eq!(bench.progress.counts(), [1, 0, 0, 0]);
+    assert!(bench.folder.finished().is_empty());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_ends_the_sweep() {
+    let place = Place::new("gone");
+    let bench = Bench::new(&place);
+    // A file stands where the runs should go: not even root can write there.
+    fs::remove_dir(place.0.join("runs")).unwrap();
+    fs::write(place.0.join("runs"), "").unwrap();
+    let done = bench.sweep(1).run();
+    assert_eq!(done.failures.len(), 1, "no further run is started");
+    assert!(matches!(done.failures[0].1, Failure::Unwritten(_)));
+    assert_eq!(bench.progress.counts(), [1, 0, 1, 0]);
+}

@@ -1,0 +1,100 @@
+//! `flows.parquet`: one row for each flow.
+
+use bytes::Bytes;
+use parquet::data_type::{ByteArray, ByteArrayType};
+
+use super::table::{Cell, Field, Malformed, Reader, Writer, field};
+use crate::record::{Class, Flow};
+
+/// The columns of `flows.parquet`.
+pub const FLOWS: &[Field<Flow>] = &[
+    field!(Flow, "its number, in order of start", number: u32, Rising),
+    field!(Flow, "the id of a flow list, otherwise empty", name: String),
+    field!(Flow, "the source it comes from, by its place in the scenario", source: u32),
+    field!(Flow, "the sending host", src: u32),
+    field!(Flow, "the receiving host", dst: u32),
+    field!(Flow, "the service, which chooses its queue", service: u8),
+    field!(Flow, "its size in bytes; null if it never ends", bytes: Option<u64>),
+    field!(Flow, "`small`, `medium` or `large`, by the scenario's convention", class: Class),
+    field!(
+        Flow,
+        "whether it counts: it did not start in the warm-up or after the measurement",
+        counts: bool
+    ),
+    field!(
+        Flow,
+        "when the application handed it over, in picoseconds of simulated time",
+        start_ps: u64,
+        Rising
+    ),
+    field!(
+        Flow,
+        "its completion time in picoseconds, by the scenario's convention; null if it did not finish",
+        fct_ps: Option<u64>
+    ),
+    field!(
+        Flow,
+        "the completion time in an empty network, in picoseconds; null if that is not defined",
+        ideal_ps: Option<u64>
+    ),
+    field!(Flow, "segments sent again", retransmissions: u32),
+    field!(Flow, "times that its retransmission timer ran out", timeouts: u32),
+    field!(Flow, "packets of it that arrived marked", marks: u32),
+    field!(
+        Flow,
+        "bytes that arrived in the observed window; null if it was not observed",
+        received: Option<u64>
+    ),
+    field!(
+        Flow,
+        "goodput while it was on its way in the observed window, in bit/s; null if not observed",
+        goodput_bps: Option<u64>
+    ),
+];
+
+/// The flows as a Parquet file.
+pub fn write_flows(flows: &[Flow]) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("flow", FLOWS)?;
+    writer.rows(flows)?;
+    writer.finish()
+}
+
+/// The flows of a Parquet file.
+pub fn read_flows(file: Bytes) -> Result<Vec<Flow>, Malformed> {
+    let blank = Flow {
+        number: 0,
+        name: String::new(),
+        source: 0,
+        src: 0,
+        dst: 0,
+        service: 0,
+        bytes: None,
+        class: Class::Small,
+        counts: false,
+        start_ps: 0,
+        fct_ps: None,
+        ideal_ps: None,
+        retransmissions: 0,
+        timeouts: 0,
+        marks: 0,
+        received: None,
+        goodput_bps: None,
+    };
+    Reader::new(file)?.rows(FLOWS, &blank)
+}
+
+impl Cell for Class {
+    type Physical = ByteArrayType;
+    const KIND: &'static str = String::KIND;
+    const PARQUET: &'static str = String::PARQUET;
+
+    fn put(&self) -> Option<ByteArray> {
+        Some(self.name().into())
+    }
+    fn take(stored: Option<ByteArray>) -> Option<Self> {
+        let stored = stored?;
+        let all = [Self::Small, Self::Medium, Self::Large];
+        all.into_iter()
+            .find(|class| class.name().as_bytes() == stored.data())
+    }
+}

@@ -1,0 +1,30 @@
+//! `probes.parquet`: one row for each answered probe.
+
+use bytes::Bytes;
+
+use super::table::{Field, Malformed, Reader, Writer, field};
+use crate::record::Probe;
+
+/// The columns of `probes.parquet`.
+pub const PROBES: &[Field<Probe>] = &[
+    field!(Probe, "the series it belongs to, by its number", series: u32),
+    field!(Probe, "when the answer came, in picoseconds of simulated time", at_ps: u64, Rising),
+    field!(Probe, "how long it took, in picoseconds", rtt_ps: u64),
+];
+
+/// The probes as a Parquet file.
+pub fn write_probes(probes: &[Probe]) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("probe", PROBES)?;
+    writer.rows(probes)?;
+    writer.finish()
+}
+
+/// The probes of a Parquet file.
+pub fn read_probes(file: Bytes) -> Result<Vec<Probe>, Malformed> {
+    let blank = Probe {
+        series: 0,
+        at_ps: 0,
+        rtt_ps: 0,
+    };
+    Reader::new(file)?.rows(PROBES, &blank)
+}

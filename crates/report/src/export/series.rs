@@ -1,0 +1,133 @@
+//! `series.parquet`: one row for each sample, in long form, trace after trace.
+//!
+//! A note in the file says which traces there are and how long each is, so that reading back needs no
+//! more than the values, and an empty trace is not lost.
+
+use bytes::Bytes;
+use parquet::data_type::ByteArray;
+use serde::{Deserialize, Serialize};
+
+use super::table::{Field, GROUP, Malformed, Reader, Writer, field};
+use crate::record::{Quantity, Series, Trace};
+
+/// The columns of `series.parquet`.
+pub const SERIES: &[Field<Sample>] = &[
+    field!(Sample, "when it was taken, in picoseconds of simulated time", time_ps: u64, Rising),
+    field!(Sample, "what it belongs to: `leaf0>host3 q0`, `flow 7` or `network`", of: ByteArray),
+    field!(Sample, "which number it is, see below", quantity: ByteArray),
+    field!(
+        Sample,
+        "the sample, in the unit of its quantity; null where there was none",
+        value: Option<f64>
+    ),
+];
+
+/// A row of `series.parquet`.
+#[derive(Clone, Default)]
+pub struct Sample {
+    time_ps: u64,
+    of: ByteArray,
+    quantity: ByteArray,
+    value: Option<f64>,
+}
+
+/// What the rows alone do not tell.
+#[derive(Serialize, Deserialize)]
+struct Note {
+    from_ps: u64,
+    interval_ps: u64,
+    traces: Vec<NotedTrace>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct NotedTrace {
+    of: String,
+    quantity: Quantity,
+    samples: usize,
+}
+
+const NOTE: &str = "tidegate.series";
+
+/// The series as a Parquet file.
+pub fn write_series(series: &Series) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("sample", SERIES)?;
+    let mut rows = Vec::new();
+    for trace in &series.traces {
+        let of = ByteArray::from(trace.of.as_str());
+        let quantity = ByteArray::from(trace.quantity.name());
+        let mut time_ps = series.from_ps;
+        for &value in &trace.values {
+            rows.push(Sample {
+                time_ps,
+                of: of.clone(),
+                quantity: quantity.clone(),
+                value: (!value.is_nan()).then_some(value),
+            });
+            time_ps = time_ps.saturating_add(series.interval_ps);
+            if rows.len() == GROUP {
+                writer.rows(&rows)?;
+                rows.clear();
+            }
+        }
+    }
+    writer.rows(&rows)?;
+    let note = Note {
+        from_ps: series.from_ps,
+        interval_ps: series.interval_ps,
+        traces: series.traces.iter().map(NotedTrace::new).collect(),
+    };
+    let note = serde_json::to_string(&note).expect("a note is plain text and numbers");
+    writer.note(NOTE, note);
+    writer.finish()
+}
+
+/// The series of a Parquet file.
+pub fn read_series(file: Bytes) -> Result<Series, Malformed> {
+    let reader = Reader::new(file)?;
+    let note = reader
+        .note(NOTE)
+        .ok_or_else(|| Malformed(format!("there is no note {NOTE}")))?;
+    let note: Note =
+        serde_json::from_str(note).map_err(|error| Malformed(format!("note {NOTE}: {error}")))?;
+    let values = SERIES.iter().filter(|field| field.name == "value");
+    let mut rows = Vec::new();
+    for value in values {
+        rows = reader.rows(std::slice::from_ref(value), &Sample::default())?;
+    }
+    let mut rows = rows.into_iter().map(|row| row.value.unwrap_or(f64::NAN));
+    let mut traces = Vec::new();
+    for NotedTrace {
+        of,
+        quantity,
+        samples,
+    } in note.traces
+    {
+        let values: Vec<_> = rows.by_ref().take(samples).collect();
+        if values.len() < samples {
+            return Err(Malformed(format!("samples of {of} are missing")));
+        }
+        traces.push(Trace {
+            of,
+            quantity,
+            values,
+        });
+    }
+    if rows.next().is_some() {
+        return Err(Malformed("samples of no trace".to_owned()));
+    }
+    Ok(Series {
+        from_ps: note.from_ps,
+        interval_ps: note.interval_ps,
+        traces,
+    })
+}
+
+impl NotedTrace {
+    fn new(trace: &Trace) -> Self {
+        Self {
+            of: trace.of.clone(),
+            quantity: trace.quantity,
+            samples: trace.values.len(),
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! Rows to Parquet and back, column by column.
+//!
+//! A table is a list of [`Field`]s: each names a column and knows how to take its cells out of rows and
+//! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
+//! would double the time of a build.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding};
+use parquet::column::reader::{ColumnReader, get_typed_column_reader};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType};
+use parquet::data_type::{DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+
+/// Rows of one group: what a reader takes at once.
+pub(super) const GROUP: usize = 1 << 18;
+
+/// A file that is not the table that it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(pub(super) String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl From<ParquetError> for Malformed {
+    fn from(error: ParquetError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// A column of a table of `Row`s.
+pub struct Field<Row> {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, as documentation has it.
+    pub kind: &'static str,
+    /// What its values mean, and their unit.
+    pub doc: &'static str,
+    pub(super) parquet: &'static str,
+    pub(super) order: Order,
+    pub(super) write: fn(&[Row], &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>,
+    pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
+}
+
+/// How the values of a column follow each other, which decides how they are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Values that come again and again.
+    Repeating,
+    /// Values that rise by little.
+    Rising,
+}
+
+/// Declares a [`Field`] for a field of a row: its documentation, its name and its type.
+macro_rules! field {
+    ($row:ty, $doc:literal, $name:ident: $type:ty) => {
+        field!($row, $doc, $name: $type, Repeating)
+    };
+    ($row:ty, $doc:literal, $name:ident: $type:ty, $order:ident) => {
+        $crate::export::table::Field::<$row> {
+            name: stringify!($name),
+            kind: <$type as $crate::export::table::Cell>::KIND,
+            doc: $doc,
+            parquet: <$type as $crate::export::table::Cell>::PARQUET,
+            order: $crate::export::table::Order::$order,
+            write: |rows, out| {
+                $crate::export::table::write_cells::<$type>(rows.iter().map(|row| &row.$name), out)
+            },
+            read: |column, rows| {
+                let cells = $crate::export::table::read_cells::<$type>(column, rows.len())?;
+                for (row, cell) in rows.iter_mut().zip(cells) {
+                    row.$name = cell;
+                }
+                Ok(())
+            },
+        }
+    };
+}
+pub(super) use field;
+
+/// A value that a column can hold.
+pub(super) trait Cell: Sized {
+    /// What Parquet stores.
+    type Physical: DataType;
+    /// The type for people.
+    const KIND: &'static str;
+    /// The type in Parquet's own notation, with a `#` for the name.
+    const PARQUET: &'static str;
+
+    /// What is stored; `None` for no value.
+    fn put(&self) -> Option<<Self::Physical as DataType>::T>;
+    /// From what was stored.
+    fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
+}
+
+impl Cell for bool {
+    type Physical = BoolType;
+    const KIND: &'static str = "boolean";
+    const PARQUET: &'static str = "required boolean #;";
+
+    fn put(&self) -> Option<Self> {
+        Some(*self)
+    }
+    fn take(stored: Option<Self>) -> Option<Self> {
+        stored
+    }
+}
+
+impl Cell for u8 {
+    type Physical = Int32Type;
+    const KIND: &'static str = "uint8";
+    const PARQUET: &'static str = "required int32 # (INTEGER(8,false));";
+
+    fn put(&self) -> Option<i32> {
+        Some(i32::from(*self))
+    }
+    fn take(stored: Option<i32>) -> Option<Self> {
+        Self::try_from(stored?).ok()
+    }
+}
+
+impl Cell for u32 {
+    type Physical = Int32Type;
+    const KIND: &'static str = "uint32";
+    const PARQUET: &'static str = "required int32 # (INTEGER(32,false));";
+
+    fn put(&self) -> Option<i32> {
+        Some(self.cast_signed())
+    }
+    fn take(stored: Option<i32>) -> Option<Self> {
+        stored.map(i32::cast_unsigned)
+    }
+}
+
+impl Cell for u64 {
+    type Physical = Int64Type;
+    const KIND: &'static str = "uint64";
+    const PARQUET: &'static str = "required int64 # (INTEGER(64,false));";
+
+    fn put(&self) -> Option<i64> {
+        Some(self.cast_signed())
+    }
+    fn take(stored: Option<i64>) -> Option<Self> {
+        stored.map(i64::cast_unsigned)
+    }
+}
+
+impl Cell for Option<u64> {
+    type Physical = Int64Type;
+    const KIND: &'static str = "uint64 or null";
+    const PARQUET: &'static str = "optional int64 # (INTEGER(64,false));";
+
+    fn put(&self) -> Option<i64> {
+        self.map(u64::cast_signed)
+    }
+    fn take(stored: Option<i64>) -> Option<Self> {
+        Some(stored.map(i64::cast_unsigned))
+    }
+}
+
+impl Cell for Option<f64> {
+    type Physical = DoubleType;
+    const KIND: &'static str = "double or null";
+    const PARQUET: &'static str = "optional double #;";
+
+    fn put(&self) -> Self {
+        *self
+    }
+    fn take(stored: Self) -> Option<Self> {
+        Some(stored)
+    }
+}
+
+impl Cell for String {
+    type Physical = ByteArrayType;
+    const KIND: &'static str = "string";
+    const PARQUET: &'static str = "required binary # (STRING);";
+
+    fn put(&self) -> Option<ByteArray> {
+        Some(self.as_str().into())
+    }
+    fn take(stored: Option<ByteArray>) -> Option<Self> {
+        Some(stored?.as_utf8().ok()?.to_owned())
+    }
+}
+
+/// Text that many rows share: cloning it costs a count.
+impl Cell for ByteArray {
+    type Physical = ByteArrayType;
+    const KIND: &'static str = String::KIND;
+    const PARQUET: &'static str = String::PARQUET;
+
+    fn put(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+    fn take(stored: Option<Self>) -> Option<Self> {
+        stored
+    }
+}
+
+pub(super) fn write_cells<'a, C: Cell + 'a>(
+    cells: impl Iterator<Item = &'a C>,
+    out: &mut SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let cells: Vec<_> = cells.map(Cell::put).collect();
+    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
+    let values: Vec<_> = cells.into_iter().flatten().collect();
+    let levels = is_optional::<C>().then_some(&levels[..]);
+    out.typed::<C::Physical>()
+        .write_batch(&values, levels, None)?;
+    Ok(())
+}
+
+/// A column of a group of rows, on its way back.
+pub(super) struct Column {
+    name: &'static str,
+    reader: ColumnReader,
+    optional: bool,
+}
+
+pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>, Malformed> {
+    let Column {
+        name,
+        reader,
+        optional,
+    } = column;
+    let wrong = |what: &str| Malformed(format!("column {name}: {what}"));
+    if optional != is_optional::<C>() || !holds::<C>(&reader) {
+        return Err(wrong("another type than expected"));
+    }
+    let mut reader = get_typed_column_reader::<C::Physical>(reader);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let mut read = 0;
+    while read < rows {
+        let definition = optional.then_some(&mut levels);
+        let (records, ..) = reader.read_records(rows - read, definition, None, &mut values)?;
+        if records == 0 {
+            return Err(wrong("ends too early"));
+        }
+        read += records;
+    }
+    if !optional {
+        levels.resize(values.len(), 1);
+    }
+    let mut values = values.into_iter();
+    let cells = levels.into_iter().map(|level| {
+        let stored = if level == 0 { None } else { values.next() };
+        C::take(stored).ok_or_else(|| wrong("a value out of range"))
+    });
+    cells.collect()
+}
+
+fn is_optional<C: Cell>() -> bool {
+    C::PARQUET.starts_with("optional")
+}
+
+/// Whether the reader is of the type that the cells are stored in.
+fn holds<C: Cell>(reader: &ColumnReader) -> bool {
+    use parquet::basic::Type;
+    let found = match reader {
+        ColumnReader::BoolColumnReader(_) => Type::BOOLEAN,
+        ColumnReader::ByteArrayColumnReader(_) => Type::BYTE_ARRAY,
+        ColumnReader::DoubleColumnReader(_) => Type::DOUBLE,
+        ColumnReader::Int32ColumnReader(_) => Type::INT32,
+        ColumnReader::Int64ColumnReader(_) => Type::INT64,
+        _ => return false,
+    };
+    found == C::Physical::get_physical_type()
+}
+
+/// A table on its way into a file.
+pub(super) struct Writer<'a, Row> {
+    fields: &'a [Field<Row>],
+    file: SerializedFileWriter<Vec<u8>>,
+}
+
+impl<'a, Row> Writer<'a, Row> {
+    pub(super) fn new(name: &str, fields: &'a [Field<Row>]) -> Result<Self, Malformed> {
+        let columns: String = fields
+            .iter()
+            .map(|field| field.parquet.replace('#', field.name))
+            .collect();
+        let schema = parse_message_type(&format!("message {name} {{ {columns} }}"))?;
+        let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties(fields))?;
+        Ok(Self { fields, file })
+    }
+
+    /// Adds rows; they become groups of their own.
+    pub(super) fn rows(&mut self, rows: &[Row]) -> Result<(), Malformed> {
+        for rows in rows.chunks(GROUP) {
+            let mut group = self.file.next_row_group()?;
+            for field in self.fields {
+                let column = group.next_column()?;
+                let mut column = column.expect("there is a column for each field");
+                (field.write)(rows, &mut column)?;
+                column.close()?;
+            }
+            group.close()?;
+        }
+        Ok(())
+    }
+
+    /// Adds a note to the file.
+    pub(super) fn note(&mut self, key: &str, value: String) {
+        self.file
+            .append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
+    pub(super) fn finish(self) -> Result<Vec<u8>, Malformed> {
+        Ok(self.file.into_inner()?)
+    }
+}
+
+fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
+    let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    for field in fields.iter().filter(|field| field.order == Order::Rising) {
+        let path = || ColumnPath::from(field.name);
+        properties = properties
+            .set_column_dictionary_enabled(path(), false)
+            .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+    }
+    Arc::new(properties.build())
+}
+
+/// A table in a file.
+pub(super) struct Reader(SerializedFileReader<Bytes>);
+
+impl Reader {
+    pub(super) fn new(file: Bytes) -> Result<Self, Malformed> {
+        Ok(Self(SerializedFileReader::new(file)?))
+    }
+
+    /// All rows, made from `blank` ones.
+    pub(super) fn rows<Row: Clone>(
+        &self,
+        fields: &[Field<Row>],
+        blank: &Row,
+    ) -> Result<Vec<Row>, Malformed> {
+        let mut rows = Vec::new();
+        for group in 0..self.0.num_row_groups() {
+            let group = self.0.get_row_group(group)?;
+            let schema = group.metadata().schema_descr_ptr();
+            let first = rows.len();
+            let count = usize::try_from(group.metadata().num_rows());
+            let count = count.map_err(|_| Malformed("a negative number of rows".to_owned()))?;
+            rows.resize(first + count, blank.clone());
+            for field in fields {
+                let index = schema
+                    .columns()
+                    .iter()
+                    .position(|column| column.name() == field.name);
+                let index =
+                    index.ok_or_else(|| Malformed(format!("there is no column {}", field.name)))?;
+                let column = Column {
+                    name: field.name,
+                    reader: group.get_column_reader(index)?,
+                    optional: schema.column(index).max_def_level() > 0,
+                };
+                (field.read)(column, &mut rows[first..])?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// A note of the file.
+    pub(super) fn note(&self, key: &str) -> Option<&str> {
+        let notes = self.0.metadata().file_metadata().key_value_metadata()?;
+        notes.iter().find(|note| note.key == key)?.value.as_deref()
+    }
+}

@@ -1,0 +1,56 @@
+//! The charts of a page as files for a paper.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::page::Page;
+use crate::plot::{self, Theme};
+
+/// Writes each chart of the page as SVG and PNG into a directory, which is made if it is not there, and
+/// returns the files in the order of the page.
+pub fn write(dir: &Path, page: &Page) -> Result<Vec<PathBuf>, Error> {
+    let put = |path: PathBuf, bytes: &[u8]| match fs::write(&path, bytes) {
+        Ok(()) => Ok(path),
+        Err(cause) => Err(Error { path, cause }),
+    };
+    fs::create_dir_all(dir).map_err(|cause| Error {
+        path: dir.to_owned(),
+        cause,
+    })?;
+    let mut files = Vec::new();
+    for panel in page
+        .sections()
+        .into_iter()
+        .flat_map(|section| section.panels)
+    {
+        let chart = &panel.chart;
+        let name = |ending: &str| dir.join(format!("{}.{ending}", chart.id));
+        files.push(put(name("svg"), plot::svg(chart, Theme::Light).as_bytes())?);
+        if let Some(pixels) = plot::png(chart, Theme::Light) {
+            files.push(put(name("png"), &pixels)?);
+        }
+    }
+    Ok(files)
+}
+
+/// A file that could not be written.
+#[derive(Debug)]
+pub struct Error {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub cause: io::Error,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write {}: {}", self.path.display(), self.cause)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.cause)
+    }
+}

@@ -1,0 +1,84 @@
+//! Files that are there in full or not at all: written beside their place, brought to the disk, then
+//! renamed.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::error::Error;
+
+/// How files are made. Tests put a full disk in its place.
+pub(super) type Create = fn(&Path) -> io::Result<File>;
+
+/// The ending of what is not finished.
+const PARTIAL: &str = ".partial";
+
+/// Where `path` is written before it is renamed.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}{PARTIAL}"))
+}
+
+/// Whether the name is of something that was never finished.
+pub(super) fn is_partial(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(PARTIAL)
+}
+
+/// Puts a file in its place, in full or not at all.
+pub(super) fn replace(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
+    let partial = beside(path);
+    let written = write(&partial, bytes, create)
+        .and_then(|()| fs::rename(&partial, path).map_err(Error::write(path)))
+        .and_then(|()| sync_parent(path));
+    if written.is_err() {
+        // It may be what filled the disk; what went wrong is said already.
+        drop(fs::remove_file(&partial));
+    }
+    written
+}
+
+/// Writes a file and brings it to the disk.
+pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
+    let attempt = || {
+        let mut file = create(path)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    attempt().map_err(Error::write(path))
+}
+
+/// Brings the names in the directory of `path` to the disk.
+pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
+    path.parent().map_or(Ok(()), sync)
+}
+
+/// Brings the names in a directory to the disk.
+pub(super) fn sync(directory: &Path) -> Result<(), Error> {
+    // Other systems do not open directories.
+    if cfg!(unix) {
+        let directory = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        };
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        synced.map_err(Error::write(directory))?;
+    }
+    Ok(())
+}
+
+/// Removes what was never finished from a directory of directories.
+pub(super) fn clear(directory: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(directory).map_err(Error::read(directory))? {
+        let entry = entry.map_err(Error::read(directory))?;
+        if is_partial(&entry.file_name().to_string_lossy()) {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(Error::write(&path))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    fs::read(path).map_err(Error::read(path))
+}

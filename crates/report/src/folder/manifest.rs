@@ -1,0 +1,114 @@
+//! `manifest.json`: what a folder's results are of, and by what they were made.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::Error;
+use crate::record::Setting;
+
+/// Everything that is needed to make the results again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format of the folder: [`super::FORMAT`].
+    pub format: u32,
+    /// The scenario's name.
+    pub name: String,
+    /// The scenario in a sentence.
+    pub title: String,
+    /// The scenario in full, every default written out, as TOML.
+    pub scenario: String,
+    /// The command that began it.
+    pub command: String,
+    /// The version of the program.
+    pub version: String,
+    /// The revision of the program's source; empty if it is not known.
+    pub revision: String,
+    /// The first seed, as text: JSON readers round large numbers.
+    pub seed: String,
+    /// The runs, in the order of the sweep.
+    pub runs: Vec<Planned>,
+}
+
+/// A run that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Unique in its folder and fit for a file name.
+    pub id: String,
+    /// Its point of the sweep in a few words.
+    pub label: String,
+    /// Its point of the sweep.
+    pub point: Vec<Setting>,
+    /// Which repetition of the point it is, from 0.
+    pub replication: u32,
+    /// Its seed, as text.
+    pub seed: String,
+}
+
+impl Manifest {
+    /// That each run can have a directory of its own.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let mut seen = BTreeSet::new();
+        for Planned { id, .. } in &self.runs {
+            let wrong = |what| Error::Id {
+                id: id.clone(),
+                what,
+            };
+            if id.is_empty() || id.len() > 200 {
+                return Err(wrong("must have 1 to 200 bytes"));
+            }
+            if id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+                return Err(wrong(
+                    "is not fit for a file name: no leading dot, no slash",
+                ));
+            }
+            // Some file systems do not tell upper case from lower.
+            if !seen.insert(id.to_lowercase()) {
+                return Err(wrong("is not unique"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first reason why runs of a folder that was begun with `self` and runs that are planned `now`
+    /// cannot stand together.
+    pub(super) fn difference(&self, now: &Self) -> Option<String> {
+        let texts = [
+            ("the scenario's name", &self.name, &now.name),
+            ("the first seed", &self.seed, &now.seed),
+            ("the program's version", &self.version, &now.version),
+            ("the program's revision", &self.revision, &now.revision),
+        ];
+        let text = texts.into_iter().find(|(_, there, now)| there != now);
+        text.map(|(what, there, now)| format!("{what} is {there:?} there and {now:?} now"))
+            .or_else(|| self.scenario_difference(now))
+            .or_else(|| self.run_difference(now))
+    }
+
+    /// The first line that differs, and the section it is in.
+    fn scenario_difference(&self, now: &Self) -> Option<String> {
+        let (mut old, mut new) = (self.scenario.lines(), now.scenario.lines());
+        let mut section = "the scenario";
+        loop {
+            let (there, now) = (old.next(), new.next());
+            if there != now {
+                let (there, now) = (there.unwrap_or("nothing"), now.unwrap_or("nothing"));
+                break Some(format!("in {section}, {there:?} there is {now:?} now"));
+            }
+            let line = there?;
+            if line.starts_with('[') {
+                section = line;
+            }
+        }
+    }
+
+    fn run_difference(&self, now: &Self) -> Option<String> {
+        if self.runs.len() != now.runs.len() {
+            let (there, now) = (self.runs.len(), now.runs.len());
+            return Some(format!("it has {there} runs there and {now} now"));
+        }
+        let mut pairs = self.runs.iter().zip(&now.runs);
+        let pair = pairs.find(|(there, now)| there != now);
+        pair.map(|(there, now)| format!("run {} there is {} now", there.id, now.id))
+    }
+}

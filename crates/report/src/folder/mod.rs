@@ -1,0 +1,256 @@
+//! A folder of results on disk.
+//!
+//! ```text
+//! manifest.json          what was asked, and by what program
+//! runs/ID/run.json       one run: how it ended, counters, queues, links
+//! runs/ID/*.parquet      its flows, probes and series
+//! summary.json, .csv     all runs side by side
+//! report.html            the page
+//! log.jsonl              what happened when: nothing else in the folder depends on the clock
+//! ```
+//!
+//! Whatever has its name is complete: a run's directory and every other file are written beside their
+//! place and renamed. A run that was cut off leaves nothing that could be taken for a result.
+
+mod disk;
+mod error;
+mod manifest;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use error::{Error, Found};
+pub use manifest::{Manifest, Planned};
+
+use crate::export::csv;
+use crate::record::Record;
+use crate::summary::Summary;
+
+/// The format of the files. It changes when a reader of the old one would misunderstand the new one.
+pub const FORMAT: u32 = 1;
+
+const MANIFEST: &str = "manifest.json";
+const RUNS: &str = "runs";
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+    manifest: Manifest,
+    create: disk::Create,
+}
+
+impl Folder {
+    /// Makes a new folder. Nothing may be at its place, or an empty directory.
+    pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        manifest.check()?;
+        refuse_occupied(path)?;
+        let runs = path.join(RUNS);
+        fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
+        let folder = Self::at(path, manifest.clone());
+        folder.write_json(MANIFEST, manifest)?;
+        disk::sync_parent(path)?;
+        Ok(folder)
+    }
+
+    /// Opens a folder to go on with the runs that it lacks. It must have been begun with the same
+    /// scenario by the same program.
+    pub fn resume(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let folder = Self::open(path)?;
+        if let Some(what) = folder.manifest.difference(manifest) {
+            return Err(Error::Differs {
+                path: path.to_owned(),
+                what,
+            });
+        }
+        let runs = path.join(RUNS);
+        fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
+        disk::clear(&runs)?;
+        Ok(folder)
+    }
+
+    /// Opens a folder to read it.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = path.join(MANIFEST);
+        let text = match fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_dir() => {
+                return Err(Error::NoResults {
+                    path: path.to_owned(),
+                });
+            }
+            text => text.map_err(Error::read(&file))?,
+        };
+        check_format(&file, &text)?;
+        let manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|error| Error::broken(&file, error))?;
+        manifest.check()?;
+        Ok(Self::at(path, manifest))
+    }
+
+    fn at(path: &Path, manifest: Manifest) -> Self {
+        Self {
+            path: path.to_owned(),
+            manifest,
+            create: |path| File::create(path),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The ids of runs with a complete record, in the order of the sweep.
+    pub fn finished(&self) -> Vec<String> {
+        let runs = self
+            .manifest
+            .runs
+            .iter()
+            .filter(|run| matches!(self.check(&run.id), Ok(())));
+        runs.map(|run| run.id.clone()).collect()
+    }
+
+    /// Whether a run has a complete record: all its files are there, as long as they were written.
+    /// A run that has none at all is [`Error::Unfinished`].
+    pub fn check(&self, id: &str) -> Result<(), Error> {
+        run::check(&self.place(id)?)
+    }
+
+    /// Writes a run's record, in the place of the one that is there, if there is one. Runs may be
+    /// written from several threads at once.
+    pub fn write(&self, record: &Record) -> Result<(), Error> {
+        run::write(&self.known(&record.run.id)?, record, self.create)
+    }
+
+    /// Reads a run's record with its flows, probes and series.
+    pub fn read(&self, id: &str) -> Result<Record, Error> {
+        run::read(&self.place(id)?)
+    }
+
+    /// Writes `summary.json` and `summary.csv`.
+    pub fn write_summary(&self, summary: &Summary) -> Result<(), Error> {
+        #[derive(Serialize)]
+        struct Versioned<'a> {
+            format: u32,
+            #[serde(flatten)]
+            summary: &'a Summary,
+        }
+        self.write_json(
+            "summary.json",
+            &Versioned {
+                format: FORMAT,
+                summary,
+            },
+        )?;
+        self.write_file("summary.csv", csv::summary(summary).as_bytes())
+    }
+
+    /// Writes any other file of the folder, in full or not at all.
+    pub fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        disk::replace(&self.path.join(name), bytes, self.create)
+    }
+
+    /// Adds a line to `log.jsonl`.
+    pub fn log(&self, entry: &impl Serialize) -> Result<(), Error> {
+        let path = self.path.join("log.jsonl");
+        let attempt = || {
+            let mut line = serde_json::to_vec(entry)?;
+            line.push(b'\n');
+            let mut file = File::options().create(true).append(true).open(&path)?;
+            file.write_all(&line)
+        };
+        attempt().map_err(Error::write(&path))
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        let text = serde_json::to_vec_pretty(value);
+        let mut text = text.map_err(|error| Error::broken(&self.path.join(name), error))?;
+        text.push(b'\n');
+        self.write_file(name, &text)
+    }
+
+    /// The directory of a run of the manifest.
+    fn known(&self, id: &str) -> Result<PathBuf, Error> {
+        if self.manifest.runs.iter().any(|run| run.id == id) {
+            Ok(self.path.join(RUNS).join(id))
+        } else {
+            Err(Error::Id {
+                id: id.to_owned(),
+                what: "is not among the runs of the manifest",
+            })
+        }
+    }
+
+    /// The directory of a run that has one.
+    fn place(&self, id: &str) -> Result<PathBuf, Error> {
+        let place = self.known(id)?;
+        if place.is_dir() {
+            Ok(place)
+        } else {
+            Err(Error::Unfinished {
+                path: self.path.clone(),
+                id: id.to_owned(),
+            })
+        }
+    }
+}
+
+/// That nothing is at `path` that a new folder would mix with.
+fn refuse_occupied(path: &Path) -> Result<(), Error> {
+    let exists = |found| {
+        Err(Error::Exists {
+            path: path.to_owned(),
+            found,
+        })
+    };
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return exists(Found::File),
+        Err(error) => return Err(Error::read(path)(error)),
+    };
+    let mut occupied = false;
+    for entry in entries {
+        let name = entry.map_err(Error::read(path))?.file_name();
+        if name == MANIFEST {
+            return exists(Found::Results);
+        }
+        // What is left of a folder whose manifest was never written.
+        let remains = name == RUNS
+            && fs::read_dir(path.join(RUNS)).is_ok_and(|mut runs| runs.next().is_none());
+        occupied |= !remains && !disk::is_partial(&name.to_string_lossy());
+    }
+    if occupied {
+        exists(Found::Other)
+    } else {
+        Ok(())
+    }
+}
+
+/// That this program knows the format of a file.
+fn check_format(path: &Path, text: &[u8]) -> Result<(), Error> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let Format { format } =
+        serde_json::from_slice(text).map_err(|error| Error::broken(path, error))?;
+    if format > FORMAT {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            format,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! The directory of one run: `run.json` and the tables. It is written beside its place and renamed
+//! when it is complete; `run.json` says how long each table is and what it sums to, so that a copy that
+//! was cut off is noticed before anything is made of it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+
+use super::disk::{self, Create};
+use super::error::Error;
+use super::{FORMAT, check_format};
+use crate::export;
+use crate::record::Record;
+
+const RUN: &str = "run.json";
+const FLOWS: &str = "flows.parquet";
+const PROBES: &str = "probes.parquet";
+const SERIES: &str = "series.parquet";
+
+/// `run.json` as it is written.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: u32,
+    files: BTreeMap<&'static str, Sum>,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+/// What `run.json` says of the tables.
+#[derive(Deserialize)]
+struct Files {
+    files: BTreeMap<String, Sum>,
+}
+
+/// How long a file is and what its bytes sum to: XXH64 with seed 0, in hexadecimal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Sum {
+    bytes: u64,
+    xxh64: String,
+}
+
+impl Sum {
+    fn of(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.len() as u64,
+            xxh64: format!("{:016x}", XxHash64::oneshot(0, bytes)),
+        }
+    }
+}
+
+/// Writes the record into `directory`, which is there in full afterwards or as it was before.
+pub(super) fn write(directory: &Path, record: &Record, create: Create) -> Result<(), Error> {
+    let partial = disk::beside(directory);
+    let written = fill(&partial, record, create).and_then(|()| exchange(&partial, directory));
+    if written.is_err() {
+        // It may be what filled the disk; what went wrong is said already.
+        drop(fs::remove_dir_all(&partial));
+    }
+    written
+}
+
+fn fill(partial: &Path, record: &Record, create: Create) -> Result<(), Error> {
+    if partial.exists() {
+        fs::remove_dir_all(partial).map_err(Error::write(partial))?;
+    }
+    fs::create_dir(partial).map_err(Error::write(partial))?;
+    let tables = [
+        (FLOWS, export::write_flows(&record.flows)),
+        (PROBES, export::write_probes(&record.probes)),
+        (SERIES, export::write_series(&record.series)),
+    ];
+    let mut files = BTreeMap::new();
+    for (name, table) in tables {
+        let path = partial.join(name);
+        let table = table.map_err(|error| Error::broken(&path, error))?;
+        disk::write(&path, &table, create)?;
+        files.insert(name, Sum::of(&table));
+    }
+    let path = partial.join(RUN);
+    let written = Written {
+        format: FORMAT,
+        files,
+        record,
+    };
+    let mut text =
+        serde_json::to_vec_pretty(&written).map_err(|error| Error::broken(&path, error))?;
+    text.push(b'\n');
+    disk::write(&path, &text, create)?;
+    disk::sync(partial)
+}
+
+/// Puts the new directory in the place of the old one, if there is one.
+fn exchange(new: &Path, place: &Path) -> Result<(), Error> {
+    if place.exists() {
+        let old = disk::beside(&disk::beside(place));
+        if old.exists() {
+            fs::remove_dir_all(&old).map_err(Error::write(&old))?;
+        }
+        fs::rename(place, &old).map_err(Error::write(place))?;
+        fs::rename(new, place).map_err(Error::write(place))?;
+        fs::remove_dir_all(&old).map_err(Error::write(&old))?;
+    } else {
+        fs::rename(new, place).map_err(Error::write(place))?;
+    }
+    disk::sync_parent(place)
+}
+
+/// Whether all files of the run are there, as long as they were when they were written.
+pub(super) fn check(directory: &Path) -> Result<(), Error> {
+    let (_, files) = header(directory)?;
+    for (name, sum) in files {
+        let path = directory.join(name);
+        let found = fs::metadata(&path).map_err(Error::read(&path))?.len();
+        if found != sum.bytes {
+            let what = format!("it has {found} bytes of {}", sum.bytes);
+            return Err(Error::broken(&path, what));
+        }
+    }
+    Ok(())
+}
+
+/// The text of `run.json` and what it says of the tables.
+fn header(directory: &Path) -> Result<(Vec<u8>, BTreeMap<String, Sum>), Error> {
+    let path = directory.join(RUN);
+    let text = disk::read(&path)?;
+    check_format(&path, &text)?;
+    let Files { files, .. } =
+        serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
+    Ok((text, files))
+}
+
+/// Reads the record in `directory`.
+pub(super) fn read(directory: &Path) -> Result<Record, Error> {
+    let (text, files) = header(directory)?;
+    let path = directory.join(RUN);
+    let mut record: Record =
+        serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
+    record.flows = table(directory, FLOWS, &files, export::read_flows)?;
+    record.probes = table(directory, PROBES, &files, export::read_probes)?;
+    record.series = table(directory, SERIES, &files, export::read_series)?;
+    Ok(record)
+}
+
+fn table<T>(
+    directory: &Path,
+    name: &str,
+    files: &BTreeMap<String, Sum>,
+    read: fn(Bytes) -> Result<T, export::Malformed>,
+) -> Result<T, Error> {
+    let path = directory.join(name);
+    let bytes = disk::read(&path)?;
+    let found = Sum::of(&bytes);
+    let expected = files.get(name);
+    let expected = expected.ok_or_else(|| Error::broken(&path, "run.json does not name it"))?;
+    if found.bytes != expected.bytes {
+        let what = format!("it has {} bytes of {}", found.bytes, expected.bytes);
+        return Err(Error::broken(&path, what));
+    }
+    if found != *expected {
+        return Err(Error::broken(&path, "its bytes have changed"));
+    }
+    read(bytes.into()).map_err(|error| Error::broken(&path, error))
+}

@@ -1,0 +1,108 @@
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::record::{Counters, End, Run, Series};
+
+fn record(id: &str) -> Record {
+    Record {
+        run: Run {
+            id: id.to_owned(),
+            point: Vec::new(),
+            label: String::new(),
+            replication: 0,
+            seed: "1".to_owned(),
+            fingerprint: String::new(),
+            command: String::new(),
+            end: End::Finished,
+            ended_at_ps: 0,
+        },
+        counters: Counters::default(),
+        queues: Vec::new(),
+        links: Vec::new(),
+        flows: Vec::new(),
+        probes: Vec::new(),
+        series: Series::default(),
+    }
+}
+
+fn folder(name: &str) -> Folder {
+    let process = std::process::id();
+    let path: PathBuf = std::env::temp_dir().join(format!("tidegate-{process}-{name}"));
+    let planned = |id: &str| Planned {
+        id: id.to_owned(),
+        label: String::new(),
+        point: Vec::new(),
+        replication: 0,
+        seed: "1".to_owned(),
+    };
+    let manifest = Manifest {
+        format: FORMAT,
+        name: String::new(),
+        title: String::new(),
+        scenario: String::new(),
+        command: String::new(),
+        version: String::new(),
+        revision: String::new(),
+        seed: "1".to_owned(),
+        runs: ["done", "next"].map(planned).into(),
+    };
+    Folder::create(&path, &manifest).unwrap()
+}
+
+/// A disk on which there is no room left for a file of this name. The kernel's own.
+fn full(path: &Path, name: &str) -> io::Result<File> {
+    if path.file_name().is_some_and(|found| found == name) {
+        File::options().write(true).open("/dev/full")
+    } else {
+        File::create(path)
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_named_and_loses_nothing() {
+    let good = folder("full");
+    good.write(&record("done")).unwrap();
+    let files: [(&str, disk::Create); 4] = [
+        ("flows.parquet", |path| full(path, "flows.parquet")),
+        ("probes.parquet", |path| full(path, "probes.parquet")),
+        ("series.parquet", |path| full(path, "series.parquet")),
+        ("run.json", |path| full(path, "run.json")),
+    ];
+    for (name, create) in files {
+        let full = Folder {
+            create,
+            ..good.clone()
+        };
+        for id in ["next", "done"] {
+            let error = full.write(&record(id)).unwrap_err().to_string();
+            let file = format!("runs/.{id}.partial/{name}: No space left on device");
+            assert!(
+                error.starts_with("cannot write ") && error.contains(&file),
+                "{error}"
+            );
+            assert!(error.contains("finished are kept; make room, then go on with --resume"));
+            // Nothing is left that takes room or could be taken for a run.
+            let left: Vec<_> = fs::read_dir(full.path().join(RUNS)).unwrap().collect();
+            assert_eq!(left.len(), 1, "{left:?}");
+            assert_eq!(full.read("done").unwrap(), record("done"));
+        }
+    }
+    let full = Folder {
+        create: |path| full(path, ".summary.csv.partial"),
+        ..good.clone()
+    };
+    let error = full
+        .write_summary(&Summary::new(&[], None))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(".summary.csv.partial: No space left on device"),
+        "{error}"
+    );
+    good.write(&record("next")).unwrap();
+    assert_eq!(good.finished(), ["done", "next"]);
+    fs::remove_dir_all(good.path()).unwrap();
+}

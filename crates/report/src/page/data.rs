@@ -1,0 +1,143 @@
+//! The charts as JSON for the page's script.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::budget::COMMANDS;
+use super::{Page, Panel, Section};
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, rounded};
+
+/// The data of a page, safe inside a script element.
+pub(super) fn embedded(page: &Page, sections: &[Section]) -> String {
+    let mut commands = Commands::default();
+    let sections: Vec<Value> = sections
+        .iter()
+        .map(|section| {
+            let panels = section
+                .panels
+                .iter()
+                .map(|panel| panel_value(panel, &mut commands));
+            json!({ "id": section.id, "charts": panels.collect::<Vec<Value>>() })
+        })
+        .collect();
+    let sweeps: Vec<&str> = page
+        .manifests
+        .iter()
+        .map(|manifest| manifest.command.as_str())
+        .collect();
+    let data = json!({
+        "title": page.title,
+        "sections": sections,
+        "sweeps": sweeps,
+        "commands": commands.list,
+    });
+    // The only way out of a script element begins with "<".
+    data.to_string().replace('<', "\\u003c")
+}
+
+/// Each command once: charts share most of theirs.
+#[derive(Default)]
+struct Commands {
+    list: Vec<String>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Commands {
+    fn place(&mut self, command: &str) -> usize {
+        if let Some(place) = self.places.get(command) {
+            return *place;
+        }
+        let place = self.list.len();
+        self.places.insert(command.to_owned(), place);
+        self.list.push(command.to_owned());
+        place
+    }
+}
+
+fn panel_value(panel: &Panel, commands: &mut Commands) -> Value {
+    let Panel { chart, facets } = panel;
+    let shared = shared_x(chart);
+    let lines = chart
+        .lines
+        .iter()
+        .map(|line| line_value(line, shared.is_none()));
+    let kept = chart.commands.iter().take(COMMANDS);
+    let places = kept.map(|command| commands.place(command));
+    let mut value = json!({
+        "id": chart.id,
+        "title": chart.title,
+        "kind": kind(chart.kind),
+        "x": axis_value(&chart.x),
+        "y": axis_value(&chart.y),
+        "lines": lines.collect::<Vec<Value>>(),
+        "notes": chart.notes,
+        "commands": places.collect::<Vec<usize>>(),
+        "runs": chart.commands.len(),
+        "facets": facets.iter().map(|facet| json!([facet.name, facet.value])).collect::<Vec<Value>>(),
+    });
+    if let Some(times) = shared {
+        value["times"] = json!(times);
+    }
+    value
+}
+
+/// The x of all lines, if they have the same.
+fn shared_x(chart: &Chart) -> Option<Vec<f64>> {
+    let of = |line: &Line| {
+        line.marks
+            .iter()
+            .map(|mark| rounded(mark.x))
+            .collect::<Vec<f64>>()
+    };
+    let first = of(chart.lines.first()?);
+    (chart.kind == Kind::Trace && chart.lines.iter().all(|line| of(line) == first)).then_some(first)
+}
+
+fn line_value(line: &Line, own_x: bool) -> Value {
+    let all = |of: &dyn Fn(&Mark) -> f64| -> Value {
+        line.marks.iter().map(|mark| number(of(mark))).collect()
+    };
+    let mut value = json!({ "name": line.name, "hue": line.hue, "y": all(&|mark| mark.y) });
+    if own_x {
+        value["x"] = all(&|mark| mark.x);
+    }
+    if line.marks.iter().any(|mark| mark.interval.is_some()) {
+        value["low"] = all(&|mark| mark.interval.map_or(f64::NAN, |ends| ends.0));
+        value["high"] = all(&|mark| mark.interval.map_or(f64::NAN, |ends| ends.1));
+    }
+    if line.marks.iter().any(|mark| mark.samples.is_some()) {
+        value["samples"] = line.marks.iter().map(|mark| json!(mark.samples)).collect();
+    }
+    value
+}
+
+/// A number in few characters; `null` if it is not one.
+fn number(value: f64) -> Value {
+    let value = rounded(value);
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        json!(value as i64)
+    } else {
+        json!(value)
+    }
+}
+
+fn axis_value(axis: &Axis) -> Value {
+    let mut value = json!({ "title": axis.title, "unit": axis.unit });
+    match &axis.scale {
+        Scale::Linear => {}
+        Scale::Log => value["log"] = json!(true),
+        Scale::Names(names) => value["names"] = json!(names),
+    }
+    value
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Bars => "bars",
+        Kind::Cdf => "cdf",
+        Kind::Curves => "curves",
+        Kind::Dots => "dots",
+        Kind::Trace => "trace",
+    }
+}

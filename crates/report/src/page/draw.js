@@ -1,0 +1,256 @@
+// From the data of a chart to an SVG element.
+
+const SVG = 'http://www.w3.org/2000/svg';
+const HUES = 8;
+// Shapes of points and dashes of lines, in the order of colours: as in plot/palette.rs.
+const SHAPES = [
+  null,
+  [[-0.9, -0.9], [0.9, -0.9], [0.9, 0.9], [-0.9, 0.9]],
+  [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]],
+  [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
+  [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]],
+  [[0, -1.2], [1.15, -0.37], [0.7, 1], [-0.7, 1], [-1.15, -0.37]],
+  [[-1.2, 0], [0.8, -1.1], [0.8, 1.1]],
+  [[1.2, 0], [-0.8, -1.1], [-0.8, 1.1]],
+];
+const DASHES = ['', '7 2.5', '2 2', '9 2.5 2 2.5', '4 2', '12 3', '1 1.6', '7 2 1.5 2 1.5 2'];
+
+function make(name, attributes, ...children) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// The width of a text, measured by the browser.
+const pen = document.createElement('canvas').getContext('2d');
+function textWidth(text, size = 12) {
+  pen.font = `${size}px system-ui, sans-serif`;
+  return pen.measureText(text).width;
+}
+
+function fitted(text, room) {
+  if (textWidth(text) <= room) return text;
+  let kept = text;
+  while (kept && textWidth(`${kept}…`) > room) kept = kept.slice(0, -1);
+  return `${kept}…`;
+}
+
+// The lines as they are to be drawn: hidden ones left out, a distribution's tail turned over.
+function shownLines(view) {
+  const lines = view.chart.lines.filter(line => !view.hidden.has(line.name));
+  if (!view.tail) return lines;
+  // The last point has nothing above it and no place on a log axis.
+  return lines.map(line => ({ ...line, y: line.y.map(y => (y === null ? null : 1 - y)) }));
+}
+
+function valueRuler(view, lines, about) {
+  const { chart } = view;
+  if (view.tail) {
+    const left = lines.flatMap(line => line.y).filter(y => y > 1e-9);
+    const [low, high] = view.zoom.y ?? [Math.min(0.5, ...left) / 1.2, 1];
+    return logRuler({ title: `${chart.y.title} above`, unit: '' }, low, high, about);
+  }
+  const { log } = view;
+  const drawn = lines.flatMap(line => line.y).filter(y => y !== null && (!log || y > 0));
+  const least = drawn.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = drawn.reduce((a, b) => Math.max(a, b), -Infinity);
+  // An interval much longer than the data is cut, and one below zero where nothing can be.
+  const floor = log ? least / 4 : least >= 0 ? 0 : -Infinity;
+  const ceiling = most > 0 ? 1.6 * most : Infinity;
+  const all = function* () {
+    yield* drawn;
+    for (const line of lines) {
+      for (const end of [...line.low ?? [], ...line.high ?? []]) {
+        if (end !== null) yield Math.min(ceiling, Math.max(floor, end));
+      }
+    }
+    if (chart.kind === 'cdf') yield* [0, 1];
+  };
+  const begin = { bars: 'zero', cdf: 'exact' }[chart.kind] ?? 'data';
+  const [low, high] = view.zoom.y ?? ends(all(), log, begin, about);
+  return (log ? logRuler : linearRuler)(chart.y, low, high, about);
+}
+
+function alongRuler(view, lines, about) {
+  const { chart } = view;
+  if (chart.x.names) return nameRuler(chart.x);
+  const all = function* () {
+    for (const line of lines) {
+      // What cannot be drawn does not make the axis longer.
+      for (let n = 0; n < line.x.length; n++) if (line.y[n] !== null) yield line.x[n];
+    }
+  };
+  let [low, high] = view.zoom.x ?? ends(all(), chart.x.log, chart.kind === 'cdf' ? 'data' : 'exact', about);
+  if (!view.zoom.x && chart.kind === 'curves' && !chart.x.log) {
+    const room = 0.04 * (high - low);
+    [low, high] = [low - room, high + room];
+  }
+  return (chart.x.log ? logRuler : linearRuler)(chart.x, low, high, about);
+}
+
+// Draws the chart again and remembers where everything is.
+function draw(view) {
+  const { chart, svg } = view;
+  const side = Boolean(chart.x.names);
+  const width = Math.max(260, Math.floor(view.paper || view.box.clientWidth || 640));
+  const lines = shownLines(view);
+  const about = Math.max(2, Math.min(8, Math.floor(width / 75)));
+  const value = valueRuler(view, lines, side ? about : 6);
+  const along = alongRuler(view, lines, about);
+  const [h, v] = side ? [value, along] : [along, value];
+  const each = chart.kind === 'bars' ? Math.max(20, 6 * lines.length + 10) : 24;
+  const height = side ? 52 + each * chart.x.names.length : Math.max(230, Math.min(340, width * 0.6));
+  const room = side ? width * 0.4 : 90;
+  const labels = v.ticks.map(tick => fitted(tick.label, room));
+  const left = Math.ceil(Math.max(...labels.map(label => textWidth(label)), 8)) + (side ? 10 : 28);
+  const field = { left, right: width - 12, top: 8, bottom: height - 42 };
+  const across = x => field.left + h.place(x) * (field.right - field.left);
+  const down = y => (side
+    ? field.top + v.place(y) * (field.bottom - field.top)
+    : field.bottom - v.place(y) * (field.bottom - field.top));
+  Object.assign(view, { h, v, field, across, down, width, height, side, shown: lines });
+
+  svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  svg.setAttribute('width', width);
+  svg.setAttribute('height', height);
+  const clip = `clip-${chart.id}`;
+  const data = make('g', { 'clip-path': `url(#${clip})` });
+  svg.replaceChildren(
+    make('clipPath', { id: clip }, make('rect', {
+      x: field.left - 5, y: field.top - 5,
+      width: Math.max(0, field.right - field.left + 10), height: Math.max(0, field.bottom - field.top + 10),
+    })),
+    drawAxes(view, labels), data,
+  );
+  // Lines stand a little aside, so that intervals at the same place can be told apart.
+  const apart = chart.kind === 'curves' && lines.some(line => line.low?.some((low, n) => low < line.high[n])) ? Math.min(3, 18 / lines.length) : 0;
+  lines.forEach((line, place) => {
+    line.aside = apart * (place - (lines.length - 1) / 2);
+    data.append(drawLine(view, line, place));
+  });
+  view.cursor = make('g', { class: 'cursor' });
+  svg.append(view.cursor);
+  view.figure.dataset.drawn = data.querySelectorAll('path, circle, rect').length;
+}
+
+function drawAxes(view, labels) {
+  const { h, v, field, across, down, side, chart } = view;
+  const axes = make('g', { class: 'axes' });
+  const line = (x1, y1, x2, y2, name) => axes.append(make('path', { d: `M${x1} ${y1}L${x2} ${y2}`, class: name }));
+  const text = (x, y, content, anchor, more = {}) =>
+    axes.append(make('text', { x, y, 'text-anchor': anchor, ...more }, content));
+  for (const tick of h.ticks) line(across(tick.at), field.top, across(tick.at), field.bottom, 'grid');
+  for (const tick of v.ticks) {
+    if (chart.kind !== 'bars') line(field.left, down(tick.at), field.right, down(tick.at), 'grid');
+  }
+  v.ticks.forEach((tick, n) => {
+    const label = make('text', { x: field.left - 7, y: down(tick.at) + 4, 'text-anchor': 'end' }, labels[n]);
+    if (labels[n] !== tick.label) label.append(make('title', {}, tick.label));
+    axes.append(label);
+  });
+  for (const at of v.minors) line(field.left, down(at), field.left + 3, down(at), 'tick');
+  for (const at of h.minors) line(across(at), field.bottom, across(at), field.bottom - 3, 'tick');
+  let free = 0;
+  for (const tick of h.ticks) {
+    const at = across(tick.at), half = textWidth(tick.label) / 2;
+    line(at, field.bottom, at, field.bottom + 4, 'tick');
+    if (at - half > free) {
+      text(Math.min(at, view.width - half - 1), field.bottom + 17, tick.label, 'middle');
+      free = at + half + 6;
+    }
+  }
+  const middle = (field.left + field.right) / 2;
+  text(middle, field.bottom + 36, fitted(h.title, view.width - 20), 'middle', { class: 'name' });
+  if (!side) {
+    const centre = (field.top + field.bottom) / 2;
+    const turned = { class: 'name', transform: `rotate(-90 13 ${centre})` };
+    text(13, centre, fitted(v.title, view.height - 10), 'middle', turned);
+  }
+  axes.append(make('path', {
+    class: 'frame', d: `M${field.left} ${field.top}V${field.bottom}H${field.right}`,
+  }));
+  return axes;
+}
+
+function drawLine(view, line, place) {
+  const group = make('g', { class: `line hue${line.hue % HUES}`, 'data-name': line.name });
+  const { kind } = view.chart;
+  if (kind === 'bars') drawBars(view, line, place, group);
+  const pointed = kind === 'curves' || kind === 'dots';
+  if (pointed) drawIntervals(view, line, group);
+  if (kind !== 'bars' && kind !== 'dots') {
+    const path = make('path', { class: `path ${kind}`, d: pathOf(view, line) });
+    if (kind === 'cdf') path.setAttribute('stroke-dasharray', DASHES[line.hue % HUES]);
+    // A colour that comes again is told apart by its width.
+    if (line.hue >= HUES) path.style.strokeWidth = 1.6 + Math.floor(line.hue / HUES);
+    group.append(path);
+  }
+  if (pointed) {
+    line.x.forEach((x, n) => {
+      const [px, py] = placeOf(view, line, x, line.y[n]);
+      if (Number.isFinite(px) && Number.isFinite(py)) group.append(pointAt(px, py, line.hue));
+    });
+  }
+  return group;
+}
+
+// Where a point is on the screen.
+function placeOf(view, line, x, y) {
+  if (y === null) return [NaN, NaN];
+  return view.side ? [view.across(y), view.down(x)] : [view.across(x) + line.aside, view.down(y)];
+}
+
+function pathOf(view, line) {
+  const steps = view.chart.kind === 'cdf';
+  let path = '', open = false;
+  for (let n = 0; n < line.x.length; n++) {
+    const [x, y] = placeOf(view, line, line.x[n], line.y[n]);
+    if (!Number.isFinite(x) || !Number.isFinite(y)) {
+      open = false;
+      continue;
+    }
+    const [px, py] = [x.toFixed(1), y.toFixed(1)];
+    path += open ? (steps ? `H${px}V${py}` : `L${px} ${py}`) : `M${px} ${py}`;
+    open = true;
+  }
+  return path;
+}
+
+function pointAt(x, y, hue, size = 4) {
+  const shape = SHAPES[hue % HUES];
+  if (!shape) return make('circle', { cx: x, cy: y, r: size, class: 'point' });
+  const corners = shape.map(([dx, dy]) => `${(x + size * dx).toFixed(1)} ${(y + size * dy).toFixed(1)}`);
+  return make('path', { d: `M${corners.join('L')}Z`, class: 'point' });
+}
+
+function drawIntervals(view, line, group) {
+  if (!line.low) return;
+  const ruler = view.side ? view.h : view.v;
+  // Only the lower end can lie outside a log axis; the frame cuts what is beyond.
+  const within = value => (ruler.log ? Math.max(value, ruler.low / 10) : value);
+  line.x.forEach((x, n) => {
+    if (line.low[n] === null || line.high[n] === null) return;
+    const [x1, y1] = placeOf(view, line, x, within(line.low[n]));
+    const [x2, y2] = placeOf(view, line, x, within(line.high[n]));
+    if (![x1, y1, x2, y2].every(Number.isFinite)) return;
+    const cap = view.side ? at => `M${at} ${y1 - 4}V${y1 + 4}` : at => `M${x1 - 4} ${at}H${x1 + 4}`;
+    const [from, to] = view.side ? [x1, x2] : [y1, y2];
+    group.append(make('path', { class: 'interval', d: `M${x1} ${y1}L${x2} ${y2}${cap(from)}${cap(to)}` }));
+  });
+}
+
+function drawBars(view, line, place, group) {
+  const { field, h, v } = view;
+  const thick = (field.bottom - field.top) / view.chart.x.names.length;
+  const bar = Math.min(18, 0.8 * thick / view.shown.length);
+  const offset = (place - view.shown.length / 2) * bar;
+  const zero = field.left + Math.min(1, Math.max(0, h.log ? 0 : h.place(0))) * (field.right - field.left);
+  line.x.forEach((x, n) => {
+    const end = view.across(line.y[n]);
+    if (line.y[n] === null || !Number.isFinite(end)) return;
+    const y = field.top + v.place(x) * (field.bottom - field.top) + offset;
+    const width = Math.max(0, end - zero);
+    group.append(make('rect', { x: zero, y, width, height: Math.max(1, bar - 0.7), class: 'bar' }));
+  });
+}

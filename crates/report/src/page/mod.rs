@@ -1,0 +1,215 @@
+//! The report: one HTML file with the results as a table and as charts, which needs no network and no
+//! other file.
+//!
+//! The charts are drawn in the browser by a script of ours from data embedded in the page, so that
+//! they can be zoomed, read and switched; [`crate::figures`] has the same ones for papers.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "what is drawn needs no more digits than a float has, and equal ones are copies"
+)]
+
+mod budget;
+mod data;
+mod section;
+mod sweep;
+mod table;
+mod thin;
+
+use std::fmt::Write;
+
+use crate::folder::Manifest;
+use crate::html::escaped;
+use crate::plot::Chart;
+use crate::record::Record;
+use crate::summary::Summary;
+
+pub use section::{Facet, Panel, Section};
+
+const STYLE: &str = include_str!("style.css");
+/// In the order in which they need each other.
+const SCRIPTS: [&str; 4] = [
+    include_str!("number.js"),
+    include_str!("draw.js"),
+    include_str!("interact.js"),
+    include_str!("page.js"),
+];
+
+/// What a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// Its heading.
+    pub title: &'a str,
+    /// The folders that the records come from.
+    pub manifests: &'a [Manifest],
+    /// The runs.
+    pub records: &'a [Record],
+    /// The runs put together.
+    pub summary: &'a Summary,
+}
+
+impl Page<'_> {
+    /// The page.
+    pub fn render(&self) -> String {
+        let sections = self.sections();
+        let mut out = String::new();
+        self.write(&mut out, &sections)
+            .expect("writing to a string cannot fail");
+        out
+    }
+
+    /// The charts of the page, in its order.
+    pub fn sections(&self) -> Vec<Section> {
+        section::all(self)
+    }
+
+    /// The chart that says most: that of the first metric, or of the one by this name.
+    pub fn chart_of(&self, metric: &str) -> Option<Chart> {
+        let results = self
+            .sections()
+            .into_iter()
+            .find(|section| section.id == "results")?;
+        let mut charts = results.panels.into_iter().map(|panel| panel.chart);
+        charts.find(|chart| chart.id == metric.replace('_', "-"))
+    }
+
+    fn write(&self, out: &mut String, sections: &[Section]) -> std::fmt::Result {
+        let title = escaped(self.title);
+        // The policy is a promise that can be read: the page loads nothing.
+        write!(
+            out,
+            r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="tidegate">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+"#
+        )?;
+        self.write_facts(out)?;
+        write_navigation(out, sections)?;
+        out.push_str("</header>\n<main>\n");
+        table::warnings(out, self.summary)?;
+        table::headline(out, self.summary)?;
+        out.push_str("<noscript><p class=\"warning\">The charts need JavaScript; nothing is loaded from elsewhere.</p></noscript>\n");
+        out.push_str("<div id=\"lines\"></div>\n");
+        for section in sections {
+            let (id, title) = (section.id, escaped(section.title));
+            writeln!(
+                out,
+                r#"<section id="{id}"><h2>{title}</h2><p>{}</p><div class="choices"></div><div class="charts"></div></section>"#,
+                escaped(section.intro)
+            )?;
+        }
+        self.write_origin(out)?;
+        out.push_str("</main>\n");
+        writeln!(
+            out,
+            r#"<script type="application/json" id="data">{}</script>"#,
+            data::embedded(self, sections)
+        )?;
+        out.push_str("<script>\n(() => {\n'use strict';\n");
+        for script in SCRIPTS {
+            out.push_str(script);
+        }
+        out.push_str("})();\n</script>\n</body>\n</html>\n");
+        Ok(())
+    }
+
+    /// What was run, in a line.
+    fn write_facts(&self, out: &mut String) -> std::fmt::Result {
+        let runs = self.records.len();
+        let points = self.summary.points.len();
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        write!(
+            out,
+            "<p class=\"facts\"><span>{points} setting{}, {runs} run{}</span>",
+            plural(points),
+            plural(runs)
+        )?;
+        for manifest in self.manifests {
+            if manifest.title != self.title && !manifest.title.is_empty() {
+                write!(out, "<span>{}</span>", escaped(&manifest.title))?;
+            }
+            write!(out, "<span>tidegate {}", escaped(&manifest.version))?;
+            if !manifest.revision.is_empty() {
+                write!(out, " <code>{}</code>", escaped(&manifest.revision))?;
+            }
+            write!(out, "</span><span>seed {}</span>", escaped(&manifest.seed))?;
+        }
+        out.push_str("</p>\n");
+        Ok(())
+    }
+
+    /// How to make the results again.
+    fn write_origin(&self, out: &mut String) -> std::fmt::Result {
+        out.push_str("<section id=\"origin\"><h2>How it was made</h2>\n");
+        for manifest in self.manifests {
+            let facts = [
+                ("scenario", &manifest.name),
+                ("title", &manifest.title),
+                ("version", &manifest.version),
+                ("revision", &manifest.revision),
+                ("first seed", &manifest.seed),
+            ];
+            out.push_str("<dl>");
+            for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+                write!(out, "<dt>{name}</dt><dd>{}</dd>", escaped(value))?;
+            }
+            let finished = format!("{} planned", manifest.runs.len());
+            write!(out, "<dt>runs</dt><dd>{finished}</dd>")?;
+            writeln!(
+                out,
+                "<dt>command</dt><dd><pre class=\"command\">{}</pre></dd></dl>",
+                escaped(&manifest.command)
+            )?;
+            writeln!(
+                out,
+                "<details><summary>Scenario in full, every default written out</summary><pre>{}</pre></details>",
+                escaped(&manifest.scenario)
+            )?;
+        }
+        out.push_str("<details><summary>Every run by itself</summary><div class=\"wide\"><table class=\"runs\"><thead><tr><th>run<th>seed<th>fingerprint<th>ended<th>command</tr></thead><tbody>\n");
+        for record in self.records.iter().take(budget::ROWS) {
+            let run = &record.run;
+            writeln!(
+                out,
+                "<tr><td>{}<td>{}<td><code>{}</code><td>{}<td><code>{}</code>",
+                escaped(&run.id),
+                escaped(&run.seed),
+                escaped(&run.fingerprint),
+                escaped(&table::ending(run)),
+                escaped(&run.command)
+            )?;
+        }
+        out.push_str("</tbody></table></div>");
+        table::write_rest(out, self.records.len(), "runs", "runs/*/run.json")?;
+        out.push_str("</details>\n</section>\n");
+        Ok(())
+    }
+}
+
+fn write_navigation(out: &mut String, sections: &[Section]) -> std::fmt::Result {
+    out.push_str("<nav aria-label=\"Sections\"><a href=\"#table\">Table</a>");
+    for section in sections {
+        write!(
+            out,
+            r##"<a href="#{}">{}</a>"##,
+            section.id,
+            escaped(section.title)
+        )?;
+    }
+    out.push_str("<a href=\"#origin\">How it was made</a></nav>\n");
+    Ok(())
+}

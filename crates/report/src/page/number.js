@@ -1,0 +1,119 @@
+// Numbers with units, and axes. The same rules as plot/number.rs and plot/ruler.rs.
+
+const SMALL = [[1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
+const LARGE = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];
+
+// The prefix with which a value of this size is a number from 1 to 999.
+function prefixOf(unit, size) {
+  const steps = unit === 's' ? SMALL : LARGE;
+  const fits = steps.find(([divisor]) => Math.abs(size) >= divisor * (1 - 1e-9));
+  const [divisor, letter] = fits ?? (unit === 's' && size !== 0 ? SMALL[4] : [1, '']);
+  // Units as scenario files write them.
+  return { divisor, letter: letter === 'k' && unit ? 'K' : letter, unit: unit === 'bit/s' ? 'bps' : unit };
+}
+
+// A number in about three digits.
+function digits(value) {
+  const size = Math.abs(value);
+  if (size === 0) return '0';
+  if (size < 1e-4) return value.toExponential(2);
+  if (size >= 99.95) return value.toFixed(0);
+  return String(Number(value.toPrecision(3)));
+}
+
+// A value with its unit, such as `1.23 ms`.
+function quantity(value, unit) {
+  if (value === null || !Number.isFinite(value)) return '–';
+  const prefix = prefixOf(unit, value);
+  return `${digits(value / prefix.divisor)}${unit ? ' ' : ''}${prefix.letter}${prefix.unit}`;
+}
+
+// A number with as many decimals as its step needs.
+function withStep(value, step) {
+  const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(Math.abs(step)) - 1e-9)));
+  return String(Number(value.toFixed(decimals)));
+}
+
+// The next of 1, 2, 5, 10, 20, … that is not below.
+function roundStep(step) {
+  const decade = 10 ** Math.floor(Math.log10(step));
+  return [1, 2, 5, 10].map(times => times * decade).find(round => round >= step * (1 - 1e-9));
+}
+
+// The places of an axis: `place` goes from a value to a share of its length, `value` back.
+function linearRuler(axis, low, high, about) {
+  const step = roundStep((high - low) / about);
+  const { divisor, letter, unit } = prefixOf(axis.unit, Math.max(Math.abs(low), Math.abs(high)));
+  const ticks = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high + step * 1e-9; n++) {
+    const number = withStep(n * step / divisor, step / divisor);
+    ticks.push({ at: n * step, label: number + (axis.unit || number === '0' ? '' : letter) });
+  }
+  return {
+    low, high, ticks, minors: [], log: false,
+    title: axis.unit ? `${axis.title} (${letter}${unit})` : axis.title,
+    place: value => (value - low) / (high - low),
+    value: share => low + share * (high - low),
+  };
+}
+
+function logRuler(axis, low, high, about) {
+  const decades = [];
+  for (let n = Math.floor(Math.log10(low)); n <= Math.ceil(Math.log10(high)); n++) decades.push(n);
+  const inside = value => value >= low && value <= high;
+  const multiples = of => decades.flatMap(n => of.map(times => times * 10 ** n)).filter(inside);
+  const minors = multiples([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  let labelled = multiples([1]);
+  if (labelled.length >= 3) {
+    const every = Math.ceil(labelled.length / Math.max(2, about));
+    labelled = labelled.filter((_, n) => n % every === 0);
+  } else if (multiples([1, 2, 5]).length >= 3) {
+    labelled = multiples([1, 2, 5]);
+  } else if (minors.length >= 2) {
+    labelled = minors;
+  } else {
+    // Zoomed far in: equal steps serve better.
+    labelled = linearRuler(axis, low, high, about).ticks.map(tick => tick.at);
+  }
+  const label = at => {
+    const { divisor, letter, unit } = prefixOf(axis.unit, at);
+    const number = String(Number((at / divisor).toPrecision(4)));
+    return `${number}${unit ? ' ' : ''}${letter}${unit}`;
+  };
+  return {
+    low, high, minors, log: true, title: axis.title,
+    ticks: labelled.map(at => ({ at, label: label(at) })),
+    place: value => (value > 0 ? Math.log(value / low) / Math.log(high / low) : NaN),
+    value: share => low * (high / low) ** share,
+  };
+}
+
+function nameRuler(axis) {
+  const low = -0.5, high = axis.names.length - 0.5;
+  return {
+    low, high, minors: [], log: false, title: axis.title,
+    ticks: axis.names.map((label, at) => ({ at, label })),
+    place: value => (value - low) / (high - low),
+    value: share => low + share * (high - low),
+  };
+}
+
+// Ends for values that begin at zero, at the data, or exactly at their ends.
+function ends(values, log, begin, about) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) {
+    if (value === null || !Number.isFinite(value) || (log && value <= 0)) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  if (low > high) [low, high] = log ? [1, 10] : [0, 1];
+  if (log) return [low / 1.15, high * 1.15];
+  if (low >= 0 && (begin === 'zero' || (begin === 'data' && low < 0.5 * high))) low = 0;
+  if (begin === 'zero') high = Math.max(high, 0);
+  if (high <= low) {
+    [low, high] = high === 0 ? [0, 1] : [low - 0.1 * Math.abs(low), high + 0.1 * Math.abs(high)];
+  }
+  if (begin === 'exact') return [low, high];
+  const step = roundStep((high - low) / about);
+  return [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
+}

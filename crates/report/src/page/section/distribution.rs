@@ -1,0 +1,147 @@
+//! Completion times and slowdowns as distributions, by size of flow.
+
+use super::super::budget::Room;
+use super::super::thin;
+use super::{Material, Panel, Section, Stop, commands, named};
+use crate::plot::{Axis, Chart, Kind, Line};
+use crate::record::{Class, Flow, Record};
+
+/// The points of all lines together, so that a page stays small.
+const BUDGET: usize = 60_000;
+const MOST: usize = 200;
+const LEAST: usize = 40;
+
+/// What is told of a flow.
+struct Measure {
+    id: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    unit: &'static str,
+    of: fn(&Flow) -> Option<f64>,
+}
+
+const MEASURES: [Measure; 2] = [
+    Measure {
+        id: "fct",
+        title: "completion time",
+        axis: "flow completion time",
+        unit: "s",
+        of: |flow| Some(flow.fct_ps? as f64 / 1e12),
+    },
+    Measure {
+        id: "slowdown",
+        title: "slowdown",
+        axis: "slowdown (completion time / that in an empty network)",
+        unit: "",
+        of: |flow| match (flow.fct_ps, flow.ideal_ps) {
+            (Some(fct), Some(ideal)) if ideal > 0 => Some(fct as f64 / ideal as f64),
+            _ => None,
+        },
+    },
+];
+
+const CLASSES: [(&str, Option<Class>); 4] = [
+    ("all", None),
+    ("small", Some(Class::Small)),
+    ("medium", Some(Class::Medium)),
+    ("large", Some(Class::Large)),
+];
+
+pub(super) fn section(material: &Material) -> Section {
+    let stops = material.sweep.stops();
+    let lines = material.lanes() * CLASSES.len() * MEASURES.len();
+    let room = Room::new(BUDGET, stops.len(), lines, LEAST, MOST);
+    let mut panels = Vec::new();
+    for stop in stops.iter().skip(room.left_out) {
+        for measure in &MEASURES {
+            panels.extend(classes(material, stop, measure, room.points));
+        }
+    }
+    room.tell(&mut panels);
+    Section {
+        id: "distributions",
+        title: "Distributions",
+        intro: "The share of finished flows that took no longer. Only flows that count are in: those that started in the warm-up are not.",
+        panels,
+    }
+}
+
+/// A chart for all flows and one for each size that there is beside others.
+fn classes(material: &Material, stop: &Stop, measure: &Measure, most: usize) -> Vec<Panel> {
+    let charts = CLASSES
+        .iter()
+        .map(|(name, class)| chart(material, stop, measure, (name, *class), most));
+    let panels: Vec<Panel> = charts.filter(|panel| !panel.chart.is_empty()).collect();
+    // With one size there is nothing to tell apart.
+    let single = panels.len() == 2;
+    panels
+        .into_iter()
+        .take(if single { 1 } else { CLASSES.len() })
+        .collect()
+}
+
+fn chart(
+    material: &Material,
+    stop: &Stop,
+    measure: &Measure,
+    (name, class): (&str, Option<Class>),
+    most: usize,
+) -> Panel {
+    let facets: Vec<_> = material.facet(stop).into_iter().collect();
+    let at = material.at(stop);
+    let mut notes = Vec::new();
+    let mut thinned = 0;
+    let mut unfinished = 0;
+    let lines: Vec<Line> = at
+        .iter()
+        .map(|(lane, records)| {
+            let (values, missing) = values(records, measure, class);
+            unfinished += missing;
+            thinned = thinned.max(if values.len() > most { values.len() } else { 0 });
+            material.line(*lane, thin::distribution(&values, most))
+        })
+        .filter(|line| !line.marks.is_empty())
+        .collect();
+    if thinned > 0 {
+        notes.push(format!(
+            "Drawn through {most} of up to {thinned} values, more of them in the tail; minimum, maximum, p50, p90, p95, p99 and p99.9 are exact."
+        ));
+    }
+    if unfinished > 0 {
+        notes.push(format!(
+            "{unfinished} flows that did not finish are not in it."
+        ));
+    }
+    let what = match class {
+        None => format!("{}, all flows", measure.title),
+        Some(_) => format!("{}, {name} flows", measure.title),
+    };
+    let (id, title) = named(&format!("cdf-{}-{name}", measure.id), &what, &facets);
+    let chart = Chart {
+        id,
+        title,
+        kind: Kind::Cdf,
+        x: Axis::log(measure.axis, measure.unit),
+        y: Axis::linear("share of flows", ""),
+        lines,
+        notes,
+        commands: commands(at.iter().flat_map(|(_, records)| records.iter())),
+    };
+    Panel { chart, facets }
+}
+
+/// The values of a class over all seeds, sorted, and how many flows have none.
+fn values(records: &[&Record], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
+    let flows = records.iter().flat_map(|record| &record.flows);
+    let wanted = flows.filter(|flow| {
+        flow.counts && flow.bytes.is_some() && class.is_none_or(|class| flow.class == class)
+    });
+    let mut values = Vec::new();
+    let mut unfinished = 0;
+    for flow in wanted {
+        unfinished += usize::from(flow.fct_ps.is_none());
+        values.extend((measure.of)(flow));
+    }
+    values.sort_by(f64::total_cmp);
+    (values, unfinished)
+}

@@ -1,0 +1,117 @@
+//! Each metric against the number that was swept, or beside the names of what was.
+
+use super::{Material, Panel, Section, slug};
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale};
+use crate::summary::{Estimate, Metric, Point};
+
+/// Values that differ by more than this are drawn with equal steps for equal ratios.
+const WIDE: f64 = 40.0;
+
+pub(super) fn section(material: &Material) -> Section {
+    let metrics = material.summary.metrics.iter().enumerate();
+    Section {
+        id: "results",
+        title: "Results",
+        intro: "Each point puts the seeds of one setting together; bars are 95 % confidence intervals.",
+        panels: metrics
+            .map(|(place, metric)| Panel {
+                chart: chart(material, place, metric),
+                facets: Vec::new(),
+            })
+            .collect(),
+    }
+}
+
+fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
+    let sweep = &material.sweep;
+    let points = &material.summary.points;
+    let mark = |point: usize, x: f64| {
+        let estimate = points[point].estimates.get(place).copied().flatten()?;
+        Some(mark(x, &estimate))
+    };
+    let at = |point: usize, lane: usize| {
+        sweep
+            .along
+            .as_ref()
+            .map_or(lane as f64, |along| along.values[point].0)
+    };
+    let lines: Vec<Line> = (0..material.lanes())
+        .map(|lane| {
+            let own = (0..points.len()).filter(|point| sweep.lane_of[*point] == lane);
+            let mut marks: Vec<Mark> = own
+                .filter_map(|point| mark(point, at(point, lane)))
+                .collect();
+            marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+            material.line(lane, marks)
+        })
+        .collect();
+    let lines: Vec<Line> = lines
+        .into_iter()
+        .filter(|line| !line.marks.is_empty())
+        .collect();
+    let (kind, x) = match &sweep.along {
+        Some(along) => {
+            let values = along.values.iter().map(|value| value.0);
+            (Kind::Curves, axis(&along.title, along.unit, values))
+        }
+        None => (
+            Kind::Dots,
+            Axis::names("", sweep.lanes[..material.lanes()].to_vec()),
+        ),
+    };
+    let marks = || lines.iter().flat_map(|line| &line.marks);
+    // What never happened is told by the table.
+    let lines = if marks().all(|mark| mark.y == 0.0) {
+        Vec::new()
+    } else {
+        lines
+    };
+    let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
+    // The names of a table's columns are short.
+    let short = metric.name.starts_with("fct_");
+    let title = if short {
+        format!("FCT, {}", metric.title)
+    } else {
+        metric.title.to_owned()
+    };
+    Chart {
+        id: slug(metric.name),
+        title: match &sweep.along {
+            Some(along) => format!("{title} by {}", along.title),
+            None => title.clone(),
+        },
+        kind,
+        x,
+        y: axis(&title, metric.unit, values),
+        notes: Vec::new(),
+        commands: points
+            .iter()
+            .flat_map(|point: &Point| point.commands.clone())
+            .collect(),
+        lines,
+    }
+}
+
+fn axis(title: &str, unit: &'static str, values: impl Iterator<Item = f64>) -> Axis {
+    let (low, high) = values.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| {
+        (low.min(value), high.max(value))
+    });
+    Axis {
+        title: title.to_owned(),
+        unit,
+        scale: if low > 0.0 && high > WIDE * low {
+            Scale::Log
+        } else {
+            Scale::Linear
+        },
+    }
+}
+
+fn mark(x: f64, estimate: &Estimate) -> Mark {
+    Mark {
+        x,
+        y: estimate.value,
+        interval: estimate.interval(),
+        samples: Some(estimate.samples),
+    }
+}

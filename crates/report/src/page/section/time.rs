@@ -1,0 +1,247 @@
+//! What was sampled again and again: queues, windows, rates over time.
+
+use super::super::thin::{self, Thinned};
+use super::{Facet, Material, Panel, Section, Stop, named};
+use crate::plot::{Axis, Chart, Kind, Line};
+use crate::record::{Quantity, Record, Trace};
+
+/// The points of all lines together, so that a page stays small.
+const BUDGET: usize = 100_000;
+const MOST: usize = 1200;
+const LEAST: usize = 100;
+/// Flows or queues in one chart, and queues with a chart of their own.
+const TOGETHER: usize = 12;
+const APART: usize = 8;
+
+/// How a quantity is told of, in the order of the page.
+const QUANTITIES: [(Quantity, &str); 10] = [
+    (Quantity::QueueBytes, "queue length"),
+    (Quantity::QueuePackets, "packets in the queue"),
+    (Quantity::Threshold, "marking threshold"),
+    (Quantity::Capacity, "capacity as the scheme sees it"),
+    (Quantity::Goodput, "goodput"),
+    (Quantity::Rate, "rate"),
+    (Quantity::Window, "congestion window"),
+    (Quantity::Alpha, "alpha"),
+    (Quantity::Rtt, "smoothed round-trip time"),
+    (Quantity::ActiveFlows, "active flows"),
+];
+
+/// The run that stands for a point: its first.
+fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
+    records.first().copied()
+}
+
+pub(super) fn section(material: &Material) -> Section {
+    let stops = material.sweep.stops();
+    let drafts: Vec<Draft> = stops
+        .iter()
+        .flat_map(|stop| drafts(material, stop))
+        .collect();
+    let lines: usize = drafts.iter().map(|draft| draft.traces.len()).sum();
+    let most = (BUDGET / lines.max(1)).clamp(LEAST, MOST);
+    let mut room = BUDGET;
+    let mut panels = Vec::new();
+    // The last stops are the busiest and are drawn if not all can be.
+    for draft in drafts.iter().rev() {
+        let cost = most * draft.traces.len();
+        if room >= cost {
+            room -= cost;
+            panels.push(draft.panel(most));
+        }
+    }
+    panels.reverse();
+    let left_out = drafts.len() - panels.len();
+    if left_out > 0 {
+        let note =
+            format!("{left_out} more charts of this section are left out, to keep the page small.");
+        for panel in &mut panels {
+            panel.chart.notes.push(note.clone());
+        }
+    }
+    Section {
+        id: "time",
+        title: "Over time",
+        intro: "Samples at equal times, of the first seed of each point.",
+        panels,
+    }
+}
+
+/// A chart before its lines are thinned out.
+struct Draft<'a> {
+    kind: &'static str,
+    what: String,
+    unit: &'static str,
+    facets: Vec<Facet>,
+    /// Name, colour, run and samples of each line.
+    traces: Vec<(String, usize, &'a Record, &'a Trace)>,
+    /// How many lines there would be.
+    known: usize,
+}
+
+fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
+    let at = material.at(stop);
+    let runs: Vec<(usize, &Record)> = at
+        .iter()
+        .filter_map(|(lane, records)| Some((*lane, first(records)?)))
+        .collect();
+    let mut drafts = Vec::new();
+    for (quantity, what) in QUANTITIES {
+        let of_schemes = matches!(
+            quantity,
+            Quantity::ActiveFlows
+                | Quantity::Capacity
+                | Quantity::QueueBytes
+                | Quantity::QueuePackets
+                | Quantity::Threshold
+        );
+        let base = Draft {
+            kind: quantity.name(),
+            what: what.to_owned(),
+            unit: quantity.unit(),
+            facets: material.facet(stop).into_iter().collect(),
+            traces: Vec::new(),
+            known: 0,
+        };
+        if of_schemes && runs.len() > 1 {
+            drafts.extend(by_owner(material, &runs, quantity, &base));
+        } else {
+            drafts.extend(runs.iter().map(|(lane, run)| {
+                let several = (runs.len() > 1).then(|| Facet {
+                    name: "setting".to_owned(),
+                    value: material.sweep.lanes[*lane].clone(),
+                });
+                together(run, quantity, &base, several)
+            }));
+        }
+    }
+    drafts.retain(|draft| !draft.traces.is_empty());
+    drafts
+}
+
+/// A chart for each queue, with a line for each scheme.
+fn by_owner<'a>(
+    material: &Material,
+    runs: &[(usize, &'a Record)],
+    quantity: Quantity,
+    base: &Draft<'a>,
+) -> Vec<Draft<'a>> {
+    let mut owners: Vec<&str> = Vec::new();
+    for (_, run) in runs {
+        for trace in run
+            .series
+            .traces
+            .iter()
+            .filter(|trace| trace.quantity == quantity)
+        {
+            if !owners.contains(&trace.of.as_str()) {
+                owners.push(&trace.of);
+            }
+        }
+    }
+    let several = owners.len() > 1;
+    let draft = |owner: &&str| {
+        let traces = runs.iter().filter_map(|(lane, run)| {
+            let found = run.series.traces.iter();
+            let trace = found
+                .into_iter()
+                .find(|trace| trace.quantity == quantity && trace.of == **owner)?;
+            Some((material.sweep.lanes[*lane].clone(), *lane, *run, trace))
+        });
+        let choice = several.then(|| Facet {
+            name: "queue".to_owned(),
+            value: (*owner).to_owned(),
+        });
+        let traces: Vec<_> = traces.collect();
+        Draft {
+            what: base.what.clone(),
+            facets: base.facets.iter().cloned().chain(choice).collect(),
+            known: traces.len(),
+            traces,
+            ..*base
+        }
+    };
+    owners.iter().take(APART).map(draft).collect()
+}
+
+/// One chart with a line for each flow, link or queue of a run.
+fn together<'a>(
+    run: &'a Record,
+    quantity: Quantity,
+    base: &Draft<'a>,
+    choice: Option<Facet>,
+) -> Draft<'a> {
+    let found: Vec<&Trace> = run
+        .series
+        .traces
+        .iter()
+        .filter(|trace| trace.quantity == quantity)
+        .collect();
+    let lines = found.iter().take(TOGETHER).enumerate();
+    Draft {
+        what: base.what.clone(),
+        facets: base.facets.iter().cloned().chain(choice).collect(),
+        traces: lines
+            .map(|(hue, trace)| (trace.of.clone(), hue, run, *trace))
+            .collect(),
+        known: found.len(),
+        ..*base
+    }
+}
+
+impl Draft<'_> {
+    fn panel(&self, most: usize) -> Panel {
+        let mut notes = Vec::new();
+        let mut coarsest = None;
+        let lines: Vec<Line> = self
+            .traces
+            .iter()
+            .map(|(name, hue, run, trace)| {
+                let (from, step) = (run.series.from_ps as f64, run.series.interval_ps as f64);
+                let time = |place: f64| (from + place * step) / 1e12;
+                let Thinned { marks, pooled } = thin::samples(&trace.values, time, most);
+                coarsest = coarsest.max(pooled);
+                let name = name.clone();
+                Line {
+                    name,
+                    hue: *hue,
+                    marks,
+                }
+            })
+            .collect();
+        if let Some(pooled) = coarsest {
+            notes.push(format!("Every {pooled} samples are drawn as their lowest and highest; all are in the results folder."));
+        }
+        if self.known > self.traces.len() {
+            notes.push(format!(
+                "The first {} of {}.",
+                self.traces.len(),
+                self.known
+            ));
+        }
+        let mut commands: Vec<String> = Vec::new();
+        for (_, _, run, _) in &self.traces {
+            if !commands.contains(&run.run.command) {
+                commands.push(run.run.command.clone());
+            }
+        }
+        let (id, title) = named(
+            &format!("time-{}", self.kind),
+            &format!("{} over time", self.what),
+            &self.facets,
+        );
+        Panel {
+            chart: Chart {
+                id,
+                title: title.replace(", setting ", ", "),
+                kind: Kind::Trace,
+                x: Axis::linear("time", "s"),
+                y: Axis::linear(self.what.clone(), self.unit),
+                lines,
+                notes,
+                commands,
+            },
+            facets: self.facets.clone(),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! What a sweep varied: one number along an axis, if there is one, and the rest as names of lines.
+
+use std::collections::BTreeSet;
+
+use tidegate_units::{Rate, Size, Span};
+
+use crate::record::{Record, Setting};
+use crate::summary::{Point, Summary};
+
+/// The points of a summary as lines of a chart.
+pub(super) struct Sweep {
+    /// The number that was swept, if any.
+    pub(super) along: Option<Along>,
+    /// The names of the lines, in the order of the sweep.
+    pub(super) lanes: Vec<String>,
+    /// The line of each point.
+    pub(super) lane_of: Vec<usize>,
+}
+
+/// A number that was swept.
+pub(super) struct Along {
+    /// What it is called, such as `load`.
+    pub(super) title: String,
+    pub(super) unit: &'static str,
+    /// Its value at each point, and as the scenario writes it.
+    pub(super) values: Vec<(f64, String)>,
+}
+
+impl Sweep {
+    pub(super) fn new(summary: &Summary) -> Self {
+        let points = &summary.points;
+        let key = swept_number(points);
+        let along = key.and_then(|key| {
+            let values: Option<Vec<_>> = points.iter().map(|point| value_of(point, key)).collect();
+            let values = values?;
+            let unit = values.first()?.1;
+            let texts = points.iter().filter_map(|point| text_of(point, key));
+            Some(Along {
+                title: title_of(key),
+                unit,
+                values: values
+                    .iter()
+                    .map(|value| value.0)
+                    .zip(texts.map(str::to_owned))
+                    .collect(),
+            })
+        });
+        let (lanes, lane_of) = lanes(points, along.as_ref().and(key));
+        Self {
+            along,
+            lanes,
+            lane_of,
+        }
+    }
+
+    /// The distinct values of what was swept, rising; one empty place if nothing was.
+    pub(super) fn stops(&self) -> Vec<Option<(f64, String)>> {
+        let Some(along) = &self.along else {
+            return vec![None];
+        };
+        let mut values = along.values.clone();
+        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        values.dedup_by(|a, b| a.0 == b.0);
+        values.into_iter().map(Some).collect()
+    }
+
+    /// The point of a line at a stop.
+    pub(super) fn point(&self, lane: usize, stop: Option<&(f64, String)>) -> Option<usize> {
+        (0..self.lane_of.len()).find(|point| {
+            let here = self.along.as_ref().map(|along| along.values[*point].0);
+            self.lane_of[*point] == lane && here == stop.map(|stop| stop.0)
+        })
+    }
+
+    /// The records of each point, in the order of their repetitions. Points are told apart as a summary
+    /// does it: a seed that comes again begins another point.
+    pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
+        let points = &summary.points;
+        let mut found: Vec<Vec<&Record>> = vec![Vec::new(); points.len()];
+        for record in records {
+            let run = &record.run;
+            let place = (0..points.len()).find(|place| {
+                let same = points[*place].settings == run.point
+                    && (points[*place].label == run.label || again(points, *place) > 0);
+                same && found[*place].iter().all(|other| other.run.seed != run.seed)
+            });
+            if let Some(place) = place {
+                found[place].push(record);
+            }
+        }
+        for records in &mut found {
+            records.sort_by_key(|record| record.run.replication);
+        }
+        found
+    }
+}
+
+/// How many points with the same settings come before: those of other folders.
+fn again(points: &[Point], place: usize) -> usize {
+    let same = |point: &&Point| point.settings == points[place].settings;
+    points[..place].iter().filter(same).count()
+}
+
+/// The key with the most values for the same rest; none if it never has two.
+fn swept_number(points: &[Point]) -> Option<&str> {
+    let keys = points
+        .first()?
+        .settings
+        .iter()
+        .map(|setting| setting.key.as_str());
+    let measured = keys.filter(|key| {
+        let values: Option<Vec<_>> = points.iter().map(|point| value_of(point, key)).collect();
+        values.is_some_and(|values| {
+            let same_unit = values.iter().all(|value| value.1 == values[0].1);
+            same_unit && values.iter().any(|value| value.0 != values[0].0)
+        })
+    });
+    let groups = |key: &str| {
+        let rests: BTreeSet<Vec<&Setting>> = points.iter().map(|point| rest(point, key)).collect();
+        rests.len()
+    };
+    measured
+        .map(|key| (groups(key), key))
+        .filter(|(groups, _)| *groups < points.len())
+        .min_by_key(|(groups, _)| *groups)
+        .map(|(_, key)| key)
+}
+
+fn rest<'a>(point: &'a Point, key: &str) -> Vec<&'a Setting> {
+    point
+        .settings
+        .iter()
+        .filter(|setting| setting.key != key)
+        .collect()
+}
+
+/// Names for all combinations of what was not drawn along the axis.
+fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
+    let key = along.unwrap_or("");
+    let mut known: Vec<(Vec<&Setting>, usize)> = Vec::new();
+    let mut lane_of = Vec::with_capacity(points.len());
+    for (place, point) in points.iter().enumerate() {
+        let lane = (rest(point, key), again(points, place));
+        let number = known
+            .iter()
+            .position(|other| *other == lane)
+            .unwrap_or(known.len());
+        if number == known.len() {
+            known.push(lane);
+        }
+        lane_of.push(number);
+    }
+    let name = |(number, (rest, again)): (usize, &(Vec<&Setting>, usize))| {
+        let own = points
+            .iter()
+            .zip(&lane_of)
+            .filter(|(_, lane)| **lane == number);
+        let labels: Vec<&str> = own
+            .map(|(point, _)| unnumbered(&point.label, *again))
+            .collect();
+        let name = common(&labels).unwrap_or_else(|| {
+            let values = rest.iter().map(|setting| setting.value.as_str());
+            values.collect::<Vec<_>>().join(", ")
+        });
+        if *again > 0 {
+            format!("{name} ({})", again + 1)
+        } else {
+            name
+        }
+    };
+    (known.iter().enumerate().map(name).collect(), lane_of)
+}
+
+/// The label without the number that tells it from that of another folder.
+fn unnumbered(label: &str, again: usize) -> &str {
+    let number = format!(" ({})", again + 1);
+    label
+        .strip_suffix(&number)
+        .filter(|_| again > 0)
+        .unwrap_or(label)
+}
+
+/// A label lists what was set. The parts that all have name the line.
+fn common(labels: &[&str]) -> Option<String> {
+    let (first, others) = labels.split_first()?;
+    let everywhere = |part: &&str| {
+        others
+            .iter()
+            .all(|label| label.split(", ").any(|own| own == *part))
+    };
+    let parts: Vec<&str> = first.split(", ").filter(everywhere).collect();
+    let told_apart = others.is_empty() || others.iter().any(|label| label != first);
+    (told_apart && !parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn text_of<'a>(point: &'a Point, key: &str) -> Option<&'a str> {
+    let setting = point.settings.iter().find(|setting| setting.key == key);
+    setting.map(|setting| setting.value.as_str())
+}
+
+fn value_of(point: &Point, key: &str) -> Option<(f64, &'static str)> {
+    measure(text_of(point, key)?)
+}
+
+/// A value of a scenario as a number with its unit, if it is one.
+fn measure(text: &str) -> Option<(f64, &'static str)> {
+    if let Ok(number) = text.parse::<f64>() {
+        return number.is_finite().then_some((number, ""));
+    }
+    if let Ok(span) = text.parse::<Span>() {
+        return Some((span.as_ps() as f64 / 1e12, "s"));
+    }
+    if let Ok(rate) = text.parse::<Rate>() {
+        return Some((rate.as_bps() as f64, "bit/s"));
+    }
+    match text.parse::<Size>().ok()? {
+        Size::Bytes(bytes) => Some((bytes.0 as f64, "B")),
+        Size::Packets(packets) => Some((f64::from(packets), "")),
+    }
+}
+
+/// `traffic.0.load` is the load, `transport.rto_min` the rto min.
+fn title_of(key: &str) -> String {
+    let last = key.rsplit('.').find(|word| word.parse::<u32>().is_err());
+    last.unwrap_or(key).replace('_', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(label: &str, settings: &[(&str, &str)]) -> Point {
+        let setting = |(key, value): &(&str, &str)| Setting {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+        };
+        Point {
+            label: label.to_owned(),
+            settings: settings.iter().map(setting).collect(),
+            runs: 1,
+            commands: Vec::new(),
+            baseline: None,
+            estimates: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn sweep(points: Vec<Point>) -> Sweep {
+        Sweep::new(&Summary {
+            metrics: Vec::new(),
+            points,
+            baseline: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_number_that_was_swept_is_the_axis_and_the_rest_names_the_lines() {
+        let mut points = Vec::new();
+        for (kind, threshold) in [("tcn", "78us"), ("codel", "85us")] {
+            for load in ["0.3", "0.5", "0.8"] {
+                let label = format!("{kind}, load {load}");
+                let settings = [
+                    ("m.kind", kind),
+                    ("m.threshold", threshold),
+                    ("traffic.0.load", load),
+                ];
+                points.push(point(&label, &settings));
+            }
+        }
+        let sweep = sweep(points);
+        assert_eq!(sweep.lanes, ["tcn", "codel"]);
+        assert_eq!(sweep.lane_of, [0, 0, 0, 1, 1, 1]);
+        assert_eq!(sweep.along.as_ref().unwrap().title, "load");
+        let stops = sweep.stops();
+        assert_eq!(stops.len(), 3);
+        assert_eq!(sweep.point(1, stops[2].as_ref()), Some(5));
+    }
+
+    #[test]
+    fn a_threshold_that_belongs_to_each_scheme_is_no_axis() {
+        let points = vec![
+            point("tcn", &[("m.kind", "tcn"), ("m.threshold", "78us")]),
+            point("codel", &[("m.kind", "codel"), ("m.threshold", "85us")]),
+        ];
+        let sweep = sweep(points);
+        assert!(sweep.along.is_none());
+        assert_eq!(sweep.lanes, ["tcn", "codel"]);
+        assert_eq!(sweep.point(1, sweep.stops()[0].as_ref()), Some(1));
+    }
+
+    #[test]
+    fn values_have_their_units_and_thresholds_alone_are_an_axis() {
+        let points = ["10us", "1ms", "100us"].map(|value| point(value, &[("a.threshold", value)]));
+        let sweep = sweep(points.into());
+        let along = sweep.along.as_ref().unwrap();
+        assert_eq!((along.unit, along.title.as_str()), ("s", "threshold"));
+        let stops = sweep.stops();
+        let texts: Vec<&str> = stops.iter().flatten().map(|stop| stop.1.as_str()).collect();
+        assert_eq!(texts, ["10us", "100us", "1ms"]);
+        for (text, value) in [
+            ("10Gbps", (10e9, "bit/s")),
+            ("300KB", (3e5, "B")),
+            ("65pkts", (65.0, "")),
+        ] {
+            assert_eq!(measure(text), Some(value));
+        }
+        assert_eq!(measure("tcn"), None);
+        assert_eq!(measure("inf"), None);
+    }
+
+    #[test]
+    fn the_same_sweep_of_two_folders_gives_lines_of_two_names() {
+        let mut points = Vec::new();
+        for number in ["", " (2)"] {
+            for load in ["0.3", "0.5"] {
+                points.push(point(
+                    &format!("tcn, load {load}{number}"),
+                    &[("k", "tcn"), ("load", load)],
+                ));
+            }
+        }
+        let sweep = sweep(points);
+        assert_eq!(sweep.lanes, ["tcn", "tcn (2)"]);
+        assert_eq!(sweep.lane_of, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn nothing_swept_is_one_line_without_an_axis() {
+        let sweep = sweep(vec![point("the only", &[])]);
+        assert!(sweep.along.is_none());
+        assert_eq!(sweep.lanes, ["the only"]);
+        assert!(self::sweep(Vec::new()).lanes.is_empty());
+    }
+}

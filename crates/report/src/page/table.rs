@@ -1,0 +1,308 @@
+//! The headline table and the warnings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Result, Write};
+
+use super::budget::ROWS;
+use super::sweep::Sweep;
+use crate::html::escaped;
+use crate::plot::Prefix;
+use crate::record::{End, Run};
+use crate::summary::{Better, Estimate, Metric, Relative, Summary};
+
+/// Why numbers should not be trusted: each reason once, with where it holds.
+pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
+    let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
+    for text in &summary.warnings {
+        places.push((text, Vec::new()));
+    }
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for point in &summary.points {
+        for text in &point.warnings {
+            let place = *known.entry(text).or_insert_with(|| {
+                places.push((text, Vec::new()));
+                places.len() - 1
+            });
+            places[place].1.push(&point.label);
+        }
+    }
+    if places.is_empty() {
+        return Ok(());
+    }
+    out.push_str(
+        "<section class=\"warning\" aria-label=\"Warnings\"><h2>Read with care</h2><ul>\n",
+    );
+    for (text, labels) in places {
+        write!(out, "<li>{}", escaped(text))?;
+        match labels.as_slice() {
+            [] => {}
+            [label] => write!(out, " <em>({})</em>", escaped(label))?,
+            labels if labels.len() == summary.points.len() => {
+                out.push_str(" <em>(everywhere)</em>");
+            }
+            labels => write!(
+                out,
+                " <details><summary>in {} of {} settings</summary>{}</details>",
+                labels.len(),
+                summary.points.len(),
+                escaped(&labels[..labels.len().min(ROWS)].join(" · "))
+            )?,
+        }
+        out.push_str("</li>\n");
+    }
+    out.push_str("</ul></section>\n");
+    Ok(())
+}
+
+/// All points and metrics, the best of each group marked.
+pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
+    let sweep = Sweep::new(summary);
+    let columns: Vec<Column> = (0..summary.metrics.len())
+        .map(|metric| Column::new(summary, metric))
+        .collect();
+    out.push_str("<section id=\"table\"><h2>Table</h2>\n");
+    write_key(out, summary, &sweep)?;
+    out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
+    for (metric, column) in summary.metrics.iter().zip(&columns) {
+        let unit = column.prefix.unit();
+        let unit = if unit.is_empty() {
+            String::new()
+        } else {
+            format!(" <small>{}</small>", escaped(&unit))
+        };
+        write!(
+            out,
+            "<th scope=\"col\">{}{unit}</th>",
+            escaped(metric.title)
+        )?;
+    }
+    out.push_str("</tr></thead>\n");
+    let mut rows = 0;
+    for stop in sweep.stops() {
+        let lanes = 0..sweep.lanes.len();
+        let group: Vec<usize> = lanes
+            .filter_map(|lane| sweep.point(lane, stop.as_ref()))
+            .collect();
+        // The best is that of the whole group, so a group is shown whole or, if it is the first, in part.
+        if rows > 0 && rows + group.len() > ROWS {
+            break;
+        }
+        rows += group.len();
+        out.push_str("<tbody>");
+        if let (Some(along), Some((_, value))) = (&sweep.along, &stop) {
+            let (span, along) = (summary.metrics.len() + 1, escaped(&along.title));
+            write!(
+                out,
+                "<tr class=\"group\"><th colspan=\"{span}\" scope=\"rowgroup\"><span>{along} {}</span></th></tr>",
+                escaped(value)
+            )?;
+        }
+        for point in group.iter().take(ROWS) {
+            write_row(out, summary, &sweep, *point, &group, &columns)?;
+        }
+        out.push_str("</tbody>\n");
+    }
+    out.push_str("</table></div>");
+    write_rest(out, summary.points.len(), "settings", "summary.csv")?;
+    out.push_str("</section>\n");
+    Ok(())
+}
+
+/// Says that a table is not the whole.
+pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str) -> Result {
+    if known > ROWS {
+        write!(
+            out,
+            "<p class=\"note\">At most {ROWS} of {known} {what} are shown, to keep the page small; \
+             <code>{place}</code> in the results folder has all.</p>"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
+    out.push_str(
+        "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
+         group</span>; <span class=\"tied\">not told apart from it</span>: the intervals meet.",
+    );
+    let baselines = summary.points.iter().filter_map(|point| point.baseline);
+    let names: BTreeSet<&str> = baselines
+        .map(|place| sweep.lanes[sweep.lane_of[place]].as_str())
+        .collect();
+    if !names.is_empty() {
+        let names: Vec<&str> = names.into_iter().collect();
+        write!(
+            out,
+            " × is relative to <strong>{}</strong>, seed by seed.",
+            escaped(&names.join(", "))
+        )?;
+    }
+    out.push_str("</p>\n");
+    Ok(())
+}
+
+fn write_row(
+    out: &mut String,
+    summary: &Summary,
+    sweep: &Sweep,
+    place: usize,
+    group: &[usize],
+    columns: &[Column],
+) -> Result {
+    let point = &summary.points[place];
+    let name = &sweep.lanes[sweep.lane_of[place]];
+    let is_baseline = summary
+        .points
+        .iter()
+        .any(|point| point.baseline == Some(place));
+    let base = if is_baseline {
+        " <small>baseline</small>"
+    } else {
+        ""
+    };
+    let care = if point.warnings.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " <abbr class=\"care\" title=\"{}\">!</abbr>",
+            escaped(&point.warnings.join("\n"))
+        )
+    };
+    write!(
+        out,
+        "<tr><th scope=\"row\">{}{base}{care}</th>",
+        escaped(name)
+    )?;
+    for (number, metric) in summary.metrics.iter().enumerate() {
+        let Some(estimate) = estimate(summary, place, number) else {
+            out.push_str("<td class=\"none\">–</td>");
+            continue;
+        };
+        let others = group
+            .iter()
+            .filter_map(|other| self::estimate(summary, *other, number));
+        let class = rank(&estimate, metric.better, others);
+        write_cell(out, &estimate, metric, &columns[number], class)?;
+    }
+    out.push_str("</tr>\n");
+    Ok(())
+}
+
+fn write_cell(
+    out: &mut String,
+    estimate: &Estimate,
+    metric: &Metric,
+    column: &Column,
+    class: &str,
+) -> Result {
+    let known = estimate.interval();
+    let interval = known.map_or_else(
+        || "interval not known".to_owned(),
+        |(low, high)| format!("{} to {}", column.text(low), column.text(high)),
+    );
+    write!(
+        out,
+        "<td class=\"{class}\" title=\"{interval} {}, from {} samples\">{}",
+        escaped(&column.prefix.unit()),
+        estimate.samples,
+        column.text(estimate.value)
+    )?;
+    out.push_str("<span class=\"more\">");
+    if let Some((low, high)) = known.filter(|(low, high)| high > low) {
+        write!(out, "±{}", column.text((high - low) / 2.0))?;
+    }
+    if let Some(relative) = estimate
+        .relative
+        .filter(|relative| relative.ratio.is_finite())
+    {
+        let (ratio, class) = (relative.ratio, verdict(&relative, metric.better));
+        write!(out, " <span class=\"ratio {class}\">×{ratio:.2}</span>")?;
+    }
+    out.push_str("</span></td>");
+    Ok(())
+}
+
+/// Whether a point is surely better or worse than its baseline.
+fn verdict(relative: &Relative, better: Better) -> &'static str {
+    let Some((low, high)) = relative.interval() else {
+        return "";
+    };
+    match better {
+        Better::Higher if low > 1.0 => "good",
+        Better::Higher if high < 1.0 => "bad",
+        Better::Lower if high < 1.0 => "good",
+        Better::Lower if low > 1.0 => "bad",
+        Better::Higher | Better::Lower | Better::Neither => "",
+    }
+}
+
+fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> {
+    let estimate = summary.points[point]
+        .estimates
+        .get(metric)
+        .copied()
+        .flatten();
+    estimate.filter(|estimate| estimate.value.is_finite())
+}
+
+/// How a value stands in its group. Where the interval of the best is not known, nothing is tied.
+fn rank(own: &Estimate, better: Better, others: impl Iterator<Item = Estimate>) -> &'static str {
+    let others: Vec<Estimate> = others.collect();
+    let order = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
+    let best = match better {
+        Better::Higher => others.iter().max_by(order),
+        Better::Lower => others.iter().min_by(order),
+        Better::Neither => None,
+    };
+    let worst = others.iter().map(|other| other.value);
+    let (low, high) = worst.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    match best {
+        // A group that is all the same has no best.
+        Some(_) if low >= high => "",
+        Some(best) if own.value == best.value => "best",
+        Some(best) if own.low <= best.high && best.low <= own.high => "tied",
+        _ => "",
+    }
+}
+
+/// How the numbers of a column are written: all with the same prefix and decimals, so that they can be
+/// compared at a glance.
+struct Column {
+    prefix: Prefix,
+    decimals: usize,
+}
+
+impl Column {
+    /// As it suits the middle value: three digits of it.
+    fn new(summary: &Summary, metric: usize) -> Self {
+        let points = 0..summary.points.len();
+        let values = points.filter_map(|point| Some(estimate(summary, point, metric)?.value.abs()));
+        let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
+        let unit = summary.metrics[metric].unit;
+        // Counts are written out: a table has the room.
+        let prefix = Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle });
+        let digits = (middle / prefix.divisor).log10().floor();
+        Self {
+            prefix,
+            decimals: (2.0 - digits).clamp(0.0, 6.0) as usize,
+        }
+    }
+
+    fn text(&self, value: f64) -> String {
+        format!("{:.*}", self.decimals, value / self.prefix.divisor)
+    }
+}
+
+/// How a run ended, in words.
+pub(super) fn ending(run: &Run) -> String {
+    match &run.end {
+        End::Finished => "finished".to_owned(),
+        End::Interrupted => "interrupted".to_owned(),
+        End::Stalled(why) => format!("stalled: {why}"),
+        End::TimeUp => "time up".to_owned(),
+    }
+}

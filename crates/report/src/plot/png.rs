@@ -1,0 +1,253 @@
+//! A figure as PNG, for what cannot show SVG.
+//!
+//! The pixels are tiny-skia's. The file around them is written here: a crate for it would bring its
+//! own second copy of the compressor.
+
+use tiny_skia::{
+    Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
+};
+use ttf_parser::OutlineBuilder;
+
+use super::layout::figure;
+use super::palette::colour;
+use super::scene::{Anchor, Ink, Scene, Shape, Turn, Weight};
+use super::text::{face, glyphs, width};
+use super::{Chart, Theme};
+
+/// Pixels for each unit of length: about 300 a inch at the width of a column.
+const SCALE: f32 = 3.0;
+
+/// The chart as a PNG file, or `None` if it is larger than an image can be.
+pub fn png(chart: &Chart, theme: Theme) -> Option<Vec<u8>> {
+    let scene = figure(chart);
+    let size = |length: f64| (length * f64::from(SCALE)).ceil() as u32;
+    let mut pixels = Pixmap::new(size(scene.width), size(scene.height))?;
+    draw(&mut pixels, &scene, theme);
+    // The ground is opaque, so that nothing is left to undo in the colours.
+    let rgb: Vec<&[u8]> = pixels
+        .data()
+        .chunks_exact(4)
+        .map(|pixel| &pixel[..3])
+        .collect();
+    Some(encoded(pixels.width(), pixels.height(), &rgb.concat()))
+}
+
+fn draw(pixels: &mut Pixmap, scene: &Scene, theme: Theme) {
+    pixels.fill(skia_colour(Ink::Paper, theme));
+    let transform = Transform::from_scale(SCALE, SCALE);
+    for shape in &scene.shapes {
+        match shape {
+            Shape::Area { points, ink } => {
+                let mut path = through(points);
+                path.close();
+                fill(pixels, path, *ink, theme, transform);
+            }
+            Shape::Disc { x, y, radius, ink } => {
+                let mut path = PathBuilder::new();
+                path.push_circle(*x as f32, *y as f32, *radius as f32);
+                fill(pixels, path, *ink, theme, transform);
+            }
+            Shape::Path {
+                points,
+                ink,
+                width,
+                dashes,
+            } => {
+                let stroke = Stroke {
+                    width: *width as f32,
+                    line_cap: LineCap::Butt,
+                    line_join: LineJoin::Round,
+                    dash: StrokeDash::new(dashes.to_vec(), 0.0),
+                    ..Stroke::default()
+                };
+                if let Some(path) = through(points).finish() {
+                    pixels.stroke_path(&path, &paint(*ink, theme), &stroke, transform, None);
+                }
+            }
+            Shape::Text {
+                x,
+                y,
+                text,
+                size,
+                anchor,
+                weight,
+                turn,
+            } => {
+                let back = width(text, *size, *weight)
+                    * match anchor {
+                        Anchor::End => 1.0,
+                        Anchor::Middle => 0.5,
+                        Anchor::Start => 0.0,
+                    };
+                let angle = if *turn == Turn::Up { -90.0 } else { 0.0 };
+                let place = transform
+                    .pre_translate(*x as f32, *y as f32)
+                    .pre_concat(Transform::from_rotate(angle))
+                    .pre_translate(-back as f32, 0.0);
+                write_text(
+                    pixels,
+                    text,
+                    *size,
+                    *weight,
+                    &paint(Ink::Text, theme),
+                    place,
+                );
+            }
+        }
+    }
+}
+
+/// Filled, with an edge in the colour of the paper.
+fn fill(pixels: &mut Pixmap, path: PathBuilder, ink: Ink, theme: Theme, transform: Transform) {
+    let Some(path) = path.finish() else { return };
+    let edge = Stroke {
+        width: 0.7,
+        ..Stroke::default()
+    };
+    pixels.fill_path(
+        &path,
+        &paint(ink, theme),
+        FillRule::Winding,
+        transform,
+        None,
+    );
+    pixels.stroke_path(&path, &paint(Ink::Paper, theme), &edge, transform, None);
+}
+
+fn through(points: &[(f64, f64)]) -> PathBuilder {
+    let mut path = PathBuilder::new();
+    for (place, (x, y)) in points.iter().enumerate() {
+        match place {
+            0 => path.move_to(*x as f32, *y as f32),
+            _ => path.line_to(*x as f32, *y as f32),
+        }
+    }
+    path
+}
+
+fn write_text(
+    pixels: &mut Pixmap,
+    text: &str,
+    size: f64,
+    weight: Weight,
+    paint: &Paint,
+    place: Transform,
+) {
+    let Some(face) = face(weight) else { return };
+    let scale = size as f32 / f32::from(face.units_per_em());
+    // The font's y goes up.
+    let place = place.pre_scale(scale, -scale);
+    let mut at = 0.0;
+    for (glyph, advance) in glyphs(face, text) {
+        let mut outline = Outline(PathBuilder::new());
+        face.outline_glyph(glyph, &mut outline);
+        if let Some(path) = outline.0.finish() {
+            let place = place.pre_translate(at, 0.0);
+            pixels.fill_path(&path, paint, FillRule::Winding, place, None);
+        }
+        at += f32::from(advance);
+    }
+}
+
+struct Outline(PathBuilder);
+
+impl OutlineBuilder for Outline {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.0.move_to(x, y);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.0.line_to(x, y);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        self.0.quad_to(x1, y1, x, y);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        self.0.cubic_to(x1, y1, x2, y2, x, y);
+    }
+
+    fn close(&mut self) {
+        self.0.close();
+    }
+}
+
+fn paint(ink: Ink, theme: Theme) -> Paint<'static> {
+    let mut paint = Paint::default();
+    paint.set_color(skia_colour(ink, theme));
+    paint
+}
+
+fn skia_colour(ink: Ink, theme: Theme) -> Color {
+    let text = colour(ink, theme);
+    let part = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0);
+    Color::from_rgba8(part(1), part(3), part(5), 255)
+}
+
+/// Rows of three bytes a pixel as a PNG file (W3C, Portable Network Graphics, section 5).
+fn encoded(width: u32, height: u32, rgb: &[u8]) -> Vec<u8> {
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    // Eight bits, true colour, the only compression and filter method, not interlaced.
+    header.extend([8, 2, 0, 0, 0]);
+    chunk(&mut file, *b"IHDR", &header);
+    // 300 dots an inch, in dots a metre.
+    let density = (300.0 / 0.0254_f64).round() as u32;
+    let density = [&density.to_be_bytes()[..], &density.to_be_bytes()[..], &[1]].concat();
+    chunk(&mut file, *b"pHYs", &density);
+    let row = 3 * width as usize;
+    let mut filtered = Vec::with_capacity(rgb.len() + height as usize);
+    let mut above = vec![0; row];
+    for line in rgb.chunks_exact(row) {
+        // The difference to the row above: figures are mostly straight down.
+        filtered.push(2);
+        filtered.extend(
+            line.iter()
+                .zip(&above)
+                .map(|(byte, above)| byte.wrapping_sub(*above)),
+        );
+        above.copy_from_slice(line);
+    }
+    chunk(
+        &mut file,
+        *b"IDAT",
+        &miniz_oxide::deflate::compress_to_vec_zlib(&filtered, 6),
+    );
+    chunk(&mut file, *b"IEND", &[]);
+    file
+}
+
+fn chunk(file: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
+    let length = u32::try_from(data.len()).expect("an image is smaller than 4 GB");
+    file.extend(length.to_be_bytes());
+    let checked = file.len();
+    file.extend(name);
+    file.extend(data);
+    let sum = crc(&file[checked..]);
+    file.extend(sum.to_be_bytes());
+}
+
+/// The check sum of PNG chunks (the same, annex D).
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            if sum & 1 == 1 {
+                (sum >> 1) ^ 0xedb8_8320
+            } else {
+                sum >> 1
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_sum_is_the_standard_one() {
+        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc(b"IEND"), 0xae42_6082);
+    }
+}

@@ -1,0 +1,510 @@
+//! A chart in characters: lines in braille dots with a letter at their points, so that it is read
+//! without colour too.
+
+use std::fmt::Write;
+
+use super::layout::{along_ruler, value_ruler};
+use super::number::{Prefix, digits, quantity};
+use super::palette::COLOURS;
+use super::ruler::Ruler;
+use super::{Chart, Kind, Line, Scale};
+
+/// Whether to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// With escape sequences.
+    Ansi,
+    /// Plain text.
+    None,
+}
+
+/// The rows of a chart with two number axes.
+const ROWS: usize = 16;
+/// The palette's colours as terminals number them.
+const CODES: [u8; COLOURS] = [32, 166, 36, 169, 74, 172, 245, 131];
+const NARROWEST: usize = 40;
+
+/// The chart in lines of at most `width` characters.
+pub fn terminal(chart: &Chart, width: usize, colour: Colour) -> String {
+    let width = width.max(NARROWEST);
+    let mut out = String::new();
+    let title = if chart.lies_on_its_side() {
+        value_ruler(chart, 5).title
+    } else {
+        chart.title.clone()
+    };
+    push_line(&mut out, &fitted(&title, width));
+    match chart.kind {
+        _ if chart.is_empty() => push_line(&mut out, "(nothing to show)"),
+        Kind::Bars => bars(&mut out, chart, width, colour),
+        Kind::Dots => dots(&mut out, chart, width, colour),
+        Kind::Cdf | Kind::Curves | Kind::Trace => lines(&mut out, chart, width, colour),
+    }
+    out
+}
+
+/// Characters of which each may show dots, a letter, or nothing.
+struct Canvas {
+    columns: usize,
+    rows: usize,
+    /// The dots of a cell, in the order of Unicode's braille patterns.
+    dots: Vec<u8>,
+    letters: Vec<Option<char>>,
+    /// The line that drew last.
+    hues: Vec<usize>,
+}
+
+impl Canvas {
+    fn new(columns: usize, rows: usize) -> Self {
+        let cells = columns * rows;
+        Self {
+            columns,
+            rows,
+            dots: vec![0; cells],
+            letters: vec![None; cells],
+            hues: vec![0; cells],
+        }
+    }
+
+    /// The dot at a place from 0 to 1, from the bottom left.
+    fn dot(&self, (x, y): (f64, f64)) -> (i64, i64) {
+        let across = (x.clamp(0.0, 1.0) * (2 * self.columns - 1) as f64).round() as i64;
+        let down = ((1.0 - y.clamp(0.0, 1.0)) * (4 * self.rows - 1) as f64).round() as i64;
+        (across, down)
+    }
+
+    fn set(&mut self, (x, y): (i64, i64), hue: usize) {
+        // Unicode numbers the upper six dots down the columns, and the lowest two after them.
+        const BITS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+        let (x, y) = (x as usize, y as usize);
+        let cell = (y / 4) * self.columns + x / 2;
+        if let Some(dots) = self.dots.get_mut(cell) {
+            *dots |= BITS[x % 2][y % 4];
+            self.hues[cell] = hue;
+        }
+    }
+
+    fn stroke(&mut self, from: (f64, f64), to: (f64, f64), hue: usize) {
+        let (from, to) = (self.dot(from), self.dot(to));
+        let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).max(1);
+        for step in 0..=steps {
+            let between =
+                |a: i64, b: i64| a + ((b - a) * step + (b - a).signum() * steps / 2) / steps;
+            self.set((between(from.0, to.0), between(from.1, to.1)), hue);
+        }
+    }
+
+    /// Puts a letter; a star if another is there.
+    fn letter(&mut self, at: (f64, f64), letter: char, hue: usize) {
+        let (x, y) = self.dot(at);
+        let cell = (y / 4) as usize * self.columns + (x / 2) as usize;
+        if let Some(place) = self.letters.get_mut(cell) {
+            *place = Some(if place.is_none_or(|there| there == letter) {
+                letter
+            } else {
+                '*'
+            });
+            self.hues[cell] = hue;
+        }
+    }
+
+    fn row(&self, row: usize, colour: Colour) -> String {
+        let mut out = String::new();
+        for cell in row * self.columns..(row + 1) * self.columns {
+            match (self.letters[cell], self.dots[cell]) {
+                (Some(letter), _) => {
+                    painted(&mut out, &letter.to_string(), self.hues[cell], colour);
+                }
+                (None, 0) => out.push(' '),
+                (None, dots) => {
+                    let pattern = char::from_u32(0x2800 + u32::from(dots)).unwrap_or(' ');
+                    painted(&mut out, &pattern.to_string(), self.hues[cell], colour);
+                }
+            }
+        }
+        out.trim_end().to_owned()
+    }
+}
+
+/// A chart with two number axes.
+fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
+    let y = value_ruler(chart, 4);
+    let labels = y.ticks.iter().map(|tick| tick.label.chars().count());
+    let margin = labels.max().unwrap_or(0) + 2;
+    let columns = width - margin - 1;
+    let x = along_ruler(chart, (columns / 12).clamp(2, 6));
+    let mut canvas = Canvas::new(columns, ROWS);
+    for (number, line) in chart.lines.iter().enumerate() {
+        draw(
+            &mut canvas,
+            chart.kind,
+            line,
+            (&x, &y),
+            (number, chart.lines.len()),
+        );
+    }
+    push_line(out, &fitted(&format!("{:>margin$}{}", "", y.title), width));
+    let tick_rows: Vec<(usize, &str)> = y
+        .ticks
+        .iter()
+        .map(|tick| {
+            (
+                canvas.dot((0.0, y.place(tick.at))).1 as usize / 4,
+                tick.label.as_str(),
+            )
+        })
+        .collect();
+    for row in 0..ROWS {
+        let label = tick_rows.iter().find(|(at, _)| *at == row);
+        let (text, edge) = label.map_or(("", '│'), |(_, text)| (*text, '┤'));
+        let gap = margin - 1;
+        push_line(
+            out,
+            &format!("{text:>gap$} {edge}{}", canvas.row(row, colour)),
+        );
+    }
+    let mut edge: Vec<char> = vec!['─'; columns];
+    let mut names = vec![' '; columns];
+    let mut free = 0;
+    for tick in &x.ticks {
+        let at = canvas.dot((x.place(tick.at), 0.0)).0 as usize / 2;
+        edge[at] = '┬';
+        let length = tick.label.chars().count();
+        let begin = at
+            .saturating_sub(length / 2)
+            .min(columns.saturating_sub(length));
+        if begin >= free && length <= columns {
+            names[begin..begin + length]
+                .iter_mut()
+                .zip(tick.label.chars())
+                .for_each(|(to, from)| *to = from);
+            free = begin + length + 1;
+        }
+    }
+    push_line(
+        out,
+        &format!("{:>margin$}└{}", "", edge.iter().collect::<String>()),
+    );
+    push_line(
+        out,
+        &format!("{:>margin$} {}", "", names.iter().collect::<String>()),
+    );
+    let title = fitted(&x.title, columns);
+    let indent = margin + 1 + (columns - title.chars().count()) / 2;
+    push_line(out, &format!("{:>indent$}{title}", ""));
+    legend(out, chart, width, colour);
+}
+
+fn draw(
+    canvas: &mut Canvas,
+    kind: Kind,
+    line: &Line,
+    (x, y): (&Ruler, &Ruler),
+    (number, count): (usize, usize),
+) {
+    let place = |mark: &super::Mark| {
+        let at = (x.place(mark.x), y.place(mark.y));
+        (at.0.is_finite() && at.1.is_finite()).then_some(at)
+    };
+    let points: Vec<Option<(f64, f64)>> = line.marks.iter().map(place).collect();
+    for pair in points.windows(2) {
+        if let [Some(from), Some(to)] = pair {
+            if kind == Kind::Cdf {
+                canvas.stroke(*from, (to.0, from.1), line.hue);
+                canvas.stroke((to.0, from.1), *to, line.hue);
+            } else {
+                canvas.stroke(*from, *to, line.hue);
+            }
+        }
+    }
+    let letter = letter(number);
+    let points: Vec<(f64, f64)> = points.into_iter().flatten().collect();
+    if kind == Kind::Curves || points.len() < 8 {
+        for at in points {
+            canvas.letter(at, letter, line.hue);
+        }
+        return;
+    }
+    // Long lines get two letters each, where no other line of the chart has its own.
+    for half in [0.0, 0.5] {
+        let share = half + (number as f64 + 0.5) / count as f64 / 2.0;
+        let wanted = 0.05 + 0.9 * share;
+        let by = |at: &(f64, f64)| if kind == Kind::Cdf { at.1 } else { at.0 };
+        let nearest = points
+            .iter()
+            .min_by(|a, b| (by(a) - wanted).abs().total_cmp(&(by(b) - wanted).abs()));
+        if let Some(at) = nearest {
+            canvas.letter(*at, letter, line.hue);
+        }
+    }
+}
+
+/// A point with its interval beside each name.
+fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
+    let x = value_ruler(chart, 4);
+    let Scale::Names(names) = &chart.x.scale else {
+        return;
+    };
+    let margin = widest(names).min(width / 3) + 1;
+    let figures = 22;
+    let columns = width - margin - figures;
+    let cell = |value: f64| (x.place_within(value) * (columns - 1) as f64).round() as usize;
+    for (place, name) in names.iter().enumerate() {
+        for line in &chart.lines {
+            for mark in line
+                .marks
+                .iter()
+                .filter(|mark| mark.x as usize == place && mark.y.is_finite())
+            {
+                let (low, high) = mark.interval.unwrap_or((mark.y, mark.y));
+                let (low, at, high) = (cell(low), cell(mark.y), cell(high));
+                let row: String = (0..columns)
+                    .map(|column| match column {
+                        _ if column == at => '●',
+                        _ if column == low => '├',
+                        _ if column == high => '┤',
+                        _ if column > low && column < high => '─',
+                        _ => ' ',
+                    })
+                    .collect();
+                let _ = write!(out, "{:<margin$}", fitted(name, margin - 1));
+                painted(out, &row, line.hue, colour);
+                push_line(out, &format!(" {}", estimate(mark, chart.y.unit)));
+            }
+        }
+    }
+    scale(out, &x, margin, columns);
+}
+
+/// Bars beside each name.
+fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
+    let x = value_ruler(chart, 4);
+    let Scale::Names(names) = &chart.x.scale else {
+        return;
+    };
+    let margin = widest(names).min(width / 3) + 1;
+    let figures = 12;
+    let several = chart.lines.len() > 1;
+    let columns = width - margin - figures - if several { 2 } else { 0 };
+    for (place, name) in names.iter().enumerate() {
+        let mut name = fitted(name, margin - 1);
+        for (number, line) in chart.lines.iter().enumerate() {
+            for mark in line
+                .marks
+                .iter()
+                .filter(|mark| mark.x as usize == place && mark.y.is_finite())
+            {
+                // Eighths of a cell, the fine steps that Unicode has.
+                let eighths = (x.place_within(mark.y) * (8 * columns) as f64).round() as u32;
+                let mut bar = "█".repeat(eighths as usize / 8);
+                bar.extend(
+                    char::from_u32(0x2590 - eighths % 8).filter(|_| !eighths.is_multiple_of(8)),
+                );
+                let _ = write!(out, "{name:<margin$}");
+                name.clear();
+                if several {
+                    painted(out, &format!("{} ", letter(number)), line.hue, colour);
+                }
+                painted(out, &bar, line.hue, colour);
+                push_line(out, &format!(" {}", quantity(mark.y, chart.y.unit)));
+            }
+        }
+    }
+    if several {
+        legend(out, chart, width, colour);
+    }
+}
+
+/// The numbers below a horizontal axis.
+fn scale(out: &mut String, ruler: &Ruler, margin: usize, columns: usize) {
+    let mut names = vec![' '; columns + 8];
+    let mut free = 0;
+    for tick in &ruler.ticks {
+        let at = (ruler.place_within(tick.at) * (columns - 1) as f64).round() as usize;
+        let begin = at.saturating_sub(tick.label.chars().count() / 2);
+        let end = begin + tick.label.chars().count();
+        if begin >= free && end <= names.len() {
+            names[begin..end]
+                .iter_mut()
+                .zip(tick.label.chars())
+                .for_each(|(to, from)| *to = from);
+            free = end + 1;
+        }
+    }
+    push_line(
+        out,
+        &format!("{:>margin$}{}", "", names.iter().collect::<String>()),
+    );
+}
+
+fn legend(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
+    let mut used = 0;
+    for (number, line) in chart
+        .lines
+        .iter()
+        .enumerate()
+        .filter(|_| chart.lines.len() > 1)
+    {
+        let name = fitted(&line.name, width.saturating_sub(6));
+        let length = name.chars().count() + 4;
+        if used > 0 && used + length > width {
+            out.push('\n');
+            used = 0;
+        }
+        painted(out, &format!("  {}", letter(number)), line.hue, colour);
+        let _ = write!(out, " {name}");
+        used += length;
+    }
+    if used > 0 {
+        out.push('\n');
+    }
+}
+
+/// The value and half of its interval, both in the unit that suits the value.
+fn estimate(mark: &super::Mark, unit: &'static str) -> String {
+    let Some((low, high)) = mark.interval.filter(|(low, high)| high > low) else {
+        return quantity(mark.y, unit);
+    };
+    let prefix = Prefix::of(unit, mark.y);
+    let [value, half] = [mark.y, (high - low) / 2.0].map(|part| digits(part / prefix.divisor));
+    let gap = if prefix.is_bare() { "" } else { " " };
+    format!("{value} ± {half}{gap}{}", prefix.unit())
+}
+
+fn painted(out: &mut String, text: &str, hue: usize, colour: Colour) {
+    let _ = match colour {
+        Colour::Ansi => write!(out, "\x1b[38;5;{}m{text}\x1b[0m", CODES[hue % COLOURS]),
+        Colour::None => write!(out, "{text}"),
+    };
+}
+
+fn push_line(out: &mut String, line: &str) {
+    out.push_str(line.trim_end());
+    out.push('\n');
+}
+
+/// The letter of a line: A to Z, then a to z, then again.
+fn letter(number: usize) -> char {
+    let letters = ('A'..='Z').chain('a'..='z');
+    letters.cycle().nth(number % 52).unwrap_or('?')
+}
+
+fn widest(names: &[String]) -> usize {
+    names
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0)
+}
+
+/// The text without what a terminal would obey, cut to a width.
+fn fitted(text: &str, width: usize) -> String {
+    let clean = text
+        .chars()
+        .map(|letter| if letter.is_control() { '?' } else { letter });
+    let clean: String = clean.collect();
+    if clean.chars().count() <= width {
+        return clean;
+    }
+    let kept: String = clean.chars().take(width.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, Mark};
+    use super::*;
+
+    fn chart(kind: Kind, x: Axis) -> Chart {
+        let line = |(hue, name): (usize, &str)| Line {
+            name: name.to_owned(),
+            hue,
+            marks: (0..3)
+                .map(|place| {
+                    let (x, y) = (
+                        f64::from(place),
+                        f64::from(place) * (2.0 + hue as f64) * 1e-4,
+                    );
+                    let interval = Some((0.9 * y, 1.1 * y));
+                    Mark {
+                        interval,
+                        ..Mark::new(x, y)
+                    }
+                })
+                .collect(),
+        };
+        Chart {
+            id: "test".to_owned(),
+            title: "small p99".to_owned(),
+            kind,
+            x,
+            y: Axis::linear("small p99", "s"),
+            lines: ["tcn", "codel"].into_iter().enumerate().map(line).collect(),
+            notes: Vec::new(),
+            commands: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_chart_keeps_its_width_whatever_its_kind() {
+        let names = || Axis::names("", ["one", "two", "three"].map(str::to_owned).into());
+        let charts = [
+            chart(Kind::Curves, Axis::linear("load", "")),
+            chart(Kind::Cdf, Axis::linear("load", "")),
+            chart(Kind::Trace, Axis::linear("time", "s")),
+            chart(Kind::Dots, names()),
+            chart(Kind::Bars, names()),
+        ];
+        for chart in charts {
+            for width in [0, 40, 80, 200] {
+                let text = terminal(&chart, width, Colour::None);
+                let longest = text.lines().map(|line| line.chars().count()).max();
+                assert!(
+                    longest <= Some(width.max(NARROWEST)),
+                    "{:?} {width}:\n{text}",
+                    chart.kind
+                );
+                assert!(!text.contains('\x1b'));
+                let coloured = terminal(&chart, width, Colour::Ansi);
+                assert!(coloured.contains("\x1b[38;5;32m") && coloured.contains("\x1b[0m"));
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_told_apart_without_colour() {
+        let chart = chart(Kind::Curves, Axis::linear("load", ""));
+        let text = terminal(&chart, 60, Colour::None);
+        assert_eq!(
+            text.matches('A').count(),
+            3,
+            "two points and the legend:\n{text}"
+        );
+        assert_eq!(text.matches('B').count(), 3, "{text}");
+        assert_eq!(
+            text.matches('*').count(),
+            1,
+            "the point that both share:\n{text}"
+        );
+        assert!(
+            text.contains("small p99 (µs)") && text.contains("A tcn"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_chart_without_data_says_so() {
+        let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
+        chart.lines.clear();
+        assert!(terminal(&chart, 80, Colour::None).contains("nothing to show"));
+    }
+
+    #[test]
+    fn names_cannot_command_the_terminal() {
+        let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
+        chart.title = "\x1b[2J".to_owned();
+        chart.lines[0].name = "a\nb".to_owned();
+        let text = terminal(&chart, 80, Colour::None);
+        assert!(!text.contains('\x1b') && text.contains("a?b"), "{text}");
+    }
+}

@@ -1,0 +1,357 @@
+//! One run as plain data: what was asked, what came out.
+//!
+//! A record holds nothing that depends on the machine or the moment: the same scenario and seed give
+//! the same bytes. Times are whole picoseconds; `None` is a value that does not exist, such as the
+//! completion time of a flow that did not finish.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A run and everything that was measured in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// What was run.
+    pub run: Run,
+    /// Totals over the whole network.
+    pub counters: Counters,
+    /// The observed queues.
+    pub queues: Vec<Queue>,
+    /// The observed links.
+    pub links: Vec<Link>,
+    /// The flows in the order of the workload. They have a file of their own.
+    #[serde(skip)]
+    pub flows: Vec<Flow>,
+    /// The answered probes. They have a file of their own.
+    #[serde(skip)]
+    pub probes: Vec<Probe>,
+    /// What was written down again and again. It has a file of its own.
+    #[serde(skip)]
+    pub series: Series,
+}
+
+/// What was run, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Unique in its folder and fit for a file name, the same whenever the same run is repeated.
+    pub id: String,
+    /// What tells this run from the others of its sweep, in the order of the sweep: full keys and
+    /// values, such as `switch.marking.kind` and `tcn`.
+    pub point: Vec<Setting>,
+    /// The point in a few words, such as `tcn, load 0.6`.
+    pub label: String,
+    /// Which repetition of the point it is, from 0.
+    pub replication: u32,
+    /// The seed, as text: JSON readers round large numbers.
+    pub seed: String,
+    /// A number that stands for all results of the run, in hexadecimal.
+    pub fingerprint: String,
+    /// The command that repeats this run alone.
+    pub command: String,
+    /// Why it ended.
+    pub end: End,
+    /// The simulated time at the end.
+    pub ended_at_ps: u64,
+}
+
+/// A key of the scenario and its value as text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Setting {
+    /// The full key, words joined by dots.
+    pub key: String,
+    /// The value.
+    pub value: String,
+}
+
+/// Why a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "reason", content = "detail")]
+pub enum End {
+    /// All flows that can end have ended.
+    Finished,
+    /// Somebody asked for it.
+    Interrupted,
+    /// Flows wait but nothing moves; the text says what they wait for.
+    Stalled(String),
+    /// The time that was set for it is over.
+    TimeUp,
+}
+
+/// Totals over the whole network and the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Packets marked, by rule. Rules that marked nothing are left out.
+    pub marks: BTreeMap<String, u64>,
+    /// Packets dropped, by reason. Reasons that dropped nothing are left out.
+    pub drops: BTreeMap<String, u64>,
+    /// Packets sent on links, every link counted.
+    pub packet_hops: u64,
+    /// Flows that started.
+    pub started: u64,
+    /// Flows that finished.
+    pub finished: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Times that a retransmission timer ran out.
+    pub timeouts: u64,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Its number, in order of start.
+    pub number: u32,
+    /// What the source calls it: the id of a flow list, otherwise empty.
+    pub name: String,
+    /// The source it comes from, by its place in the scenario.
+    pub source: u32,
+    /// The sending host.
+    pub src: u32,
+    /// The receiving host.
+    pub dst: u32,
+    /// The service, which chooses its queue.
+    pub service: u8,
+    /// Its size; `None` if it never ends.
+    pub bytes: Option<u64>,
+    /// Small, medium or large, by the scenario's convention.
+    pub class: Class,
+    /// Whether it counts: it did not start in the warm-up or after the measurement.
+    pub counts: bool,
+    /// When the application handed it over.
+    pub start_ps: u64,
+    /// Its completion time by the scenario's convention; `None` if it did not finish.
+    pub fct_ps: Option<u64>,
+    /// What the completion time would be in an empty network; `None` if that is not defined.
+    pub ideal_ps: Option<u64>,
+    /// Segments sent again.
+    pub retransmissions: u32,
+    /// Times that its retransmission timer ran out.
+    pub timeouts: u32,
+    /// Packets of it that arrived marked.
+    pub marks: u32,
+    /// Bytes that arrived in the observed window, if the flow was observed.
+    pub received: Option<u64>,
+    /// Its goodput while it was on its way in the observed window, if it was observed.
+    pub goodput_bps: Option<u64>,
+}
+
+/// A flow's size, as results are told apart by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// Those that latency decides: up to about 100 KB.
+    Small,
+    /// Those between.
+    Medium,
+    /// Those that throughput decides: from about 10 MB on.
+    Large,
+}
+
+impl Class {
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+}
+
+/// What was seen of a queue in the observed window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queue {
+    /// Its port, such as `leaf0>host3`.
+    pub port: String,
+    /// Its number at the port.
+    pub queue: u8,
+    /// Packets sent.
+    pub sent: u64,
+    /// Bytes that waited, weighted with time.
+    pub bytes: Distribution,
+    /// Packets that waited, weighted with time.
+    pub packets: Distribution,
+    /// How long packets waited, in picoseconds.
+    pub wait_ps: Distribution,
+    /// Packets marked, by rule. Rules that marked nothing are left out.
+    pub marks: BTreeMap<String, u64>,
+    /// Packets dropped, by reason. Reasons that dropped nothing are left out.
+    pub drops: BTreeMap<String, u64>,
+}
+
+/// A distribution in short: its mean and some of its quantiles.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// The mean.
+    #[serde(with = "real")]
+    pub mean: f64,
+    /// The largest value.
+    #[serde(with = "real")]
+    pub max: f64,
+    /// Pairs of probability and value, both rising: enough to draw the distribution.
+    #[serde(with = "real_pairs")]
+    pub quantiles: Vec<(f64, f64)>,
+}
+
+/// What was seen of a link in the observed window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// Its name, such as `leaf0>host3`.
+    pub name: String,
+    /// Its speed.
+    pub rate_bps: u64,
+    /// Packets sent.
+    pub packets: u64,
+    /// Bytes sent, as packets count.
+    pub bytes: u64,
+    /// The part of the time in which it sent.
+    #[serde(with = "real")]
+    pub utilisation: f64,
+    /// Payload per second.
+    #[serde(with = "real")]
+    pub goodput_bps: f64,
+    /// The part of the time in which it was paused.
+    #[serde(with = "real")]
+    pub paused: f64,
+}
+
+/// An answered probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// The series it belongs to, by its number.
+    pub series: u32,
+    /// When the answer came.
+    pub at_ps: u64,
+    /// How long it took.
+    pub rtt_ps: u64,
+}
+
+/// Samples at equal times.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Series {
+    /// The time of the first sample.
+    pub from_ps: u64,
+    /// The time between two.
+    pub interval_ps: u64,
+    /// What was sampled, each with one value a time.
+    pub traces: Vec<Trace>,
+}
+
+/// The samples of one number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    /// What it belongs to, such as `leaf0>host3 q0`, `flow 7` or `network`.
+    pub of: String,
+    /// Which number.
+    pub quantity: Quantity,
+    /// The samples; not a number where there was none, such as the window of a flow that is over.
+    pub values: Vec<f64>,
+}
+
+/// What can be sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Flows that have started and are not finished.
+    ActiveFlows,
+    /// DCTCP's or DCQCN's estimate of congestion, from 0 to 1.
+    Alpha,
+    /// The rate at which a scheme thinks a queue is served, in bits per second.
+    Capacity,
+    /// The goodput of a flow since the last sample, in bits per second.
+    Goodput,
+    /// Bytes that wait in a queue.
+    QueueBytes,
+    /// Packets that wait in a queue.
+    QueuePackets,
+    /// The speed of a link or a sender, in bits per second.
+    Rate,
+    /// The smoothed round-trip time, in seconds.
+    Rtt,
+    /// A queue's marking threshold in bytes.
+    Threshold,
+    /// The congestion window in bytes.
+    Window,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::ActiveFlows,
+        Self::Alpha,
+        Self::Capacity,
+        Self::Goodput,
+        Self::QueueBytes,
+        Self::QueuePackets,
+        Self::Rate,
+        Self::Rtt,
+        Self::Threshold,
+        Self::Window,
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ActiveFlows => "active-flows",
+            Self::Alpha => "alpha",
+            Self::Capacity => "capacity",
+            Self::Goodput => "goodput",
+            Self::QueueBytes => "queue-bytes",
+            Self::QueuePackets => "queue-packets",
+            Self::Rate => "rate",
+            Self::Rtt => "rtt",
+            Self::Threshold => "threshold",
+            Self::Window => "window",
+        }
+    }
+
+    /// The unit of its values: `B`, `bit/s`, `s` or empty for counts and parts of one.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::ActiveFlows | Self::Alpha | Self::QueuePackets => "",
+            Self::Capacity | Self::Goodput | Self::Rate => "bit/s",
+            Self::QueueBytes | Self::Threshold | Self::Window => "B",
+            Self::Rtt => "s",
+        }
+    }
+}
+
+/// A number in JSON, which has none that is not finite: `null` stands for it and is read as not a
+/// number.
+mod real {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature is serde's"
+    )]
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+    }
+}
+
+/// Pairs of [`real`] numbers.
+mod real_pairs {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::ptr_arg, reason = "the signature is serde's")]
+    pub(super) fn serialize<S: Serializer>(
+        values: &Vec<(f64, f64)>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let finite = |value: f64| value.is_finite().then_some(value);
+        to.collect_seq(values.iter().map(|&(a, b)| (finite(a), finite(b))))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<(f64, f64)>, D::Error> {
+        let pairs = Vec::<(Option<f64>, Option<f64>)>::deserialize(from)?;
+        let real = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        Ok(pairs.into_iter().map(|(a, b)| (real(a), real(b))).collect())
+    }
+}

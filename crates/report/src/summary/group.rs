@@ -1,0 +1,135 @@
+//! Which runs belong to one point, and which point another is compared with.
+
+use super::measure::{Found, MEASURES};
+use crate::record::{Record, Setting};
+
+/// The runs of one point, in the order given.
+pub(super) struct Group<'a> {
+    pub(super) label: String,
+    pub(super) settings: &'a [Setting],
+    pub(super) records: Vec<&'a Record>,
+    /// What each run gives for each of [`MEASURES`].
+    found: Vec<Vec<Option<Found>>>,
+}
+
+impl<'a> Group<'a> {
+    /// Runs with the same settings and label are of one point. A seed that comes again, as when two
+    /// folders hold the same sweep, begins another point: results are never mixed.
+    pub(super) fn all(records: &'a [Record]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for record in records {
+            let mut alike = 0;
+            let group = groups.iter_mut().find(|group| {
+                let first = &group.records[0].run;
+                let same = first.point == record.run.point && first.label == record.run.label;
+                alike += usize::from(same);
+                same && group
+                    .records
+                    .iter()
+                    .all(|other| other.run.seed != record.run.seed)
+            });
+            let found = MEASURES
+                .iter()
+                .map(|measure| measure.found(record))
+                .collect();
+            match group {
+                Some(group) => {
+                    group.records.push(record);
+                    group.found.push(found);
+                }
+                None => groups.push(Self {
+                    label: match alike {
+                        0 => record.run.label.clone(),
+                        _ => format!("{} ({})", record.run.label, alike + 1),
+                    },
+                    settings: &record.run.point,
+                    records: vec![record],
+                    found: vec![found],
+                }),
+            }
+        }
+        groups
+    }
+
+    /// What its runs give for a measure, by its place; those that give nothing are left out.
+    pub(super) fn found(&self, measure: usize) -> Vec<Found> {
+        self.found
+            .iter()
+            .filter_map(|found| found[measure])
+            .collect()
+    }
+
+    /// The pairs of its run and the other's under the same seed, with what both give for a measure.
+    pub(super) fn pairs(&self, other: &Self, measure: usize) -> Vec<Pair<'a>> {
+        let pair = |(place, &run): (usize, &&'a Record)| {
+            let mut bases = other.records.iter();
+            let base = bases.position(|base| base.run.seed == run.run.seed)?;
+            let values = (
+                self.found[place][measure]?.value,
+                other.found[base][measure]?.value,
+            );
+            Some(Pair {
+                run,
+                base: other.records[base],
+                values,
+            })
+        };
+        self.records.iter().enumerate().filter_map(pair).collect()
+    }
+
+    fn shared(&self, other: &Self) -> usize {
+        self.settings
+            .iter()
+            .filter(|setting| other.settings.contains(setting))
+            .count()
+    }
+}
+
+/// Two runs under one seed.
+pub(super) struct Pair<'a> {
+    pub(super) run: &'a Record,
+    pub(super) base: &'a Record,
+    pub(super) values: (f64, f64),
+}
+
+/// The baseline of each point, by its place. `name` is a label, part of labels, a value or `key=value`.
+/// Where several points have it, as when a scheme is run at several loads, each point is compared with
+/// the one that it shares most settings with.
+pub(super) fn baselines(groups: &[Group<'_>], name: &str) -> Vec<Option<usize>> {
+    let name = name.trim();
+    let any = |matches: &dyn Fn(&Group<'_>) -> bool| {
+        let places = groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| matches(group));
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        (!places.is_empty()).then_some(places)
+    };
+    let found = any(&|group| group.label.eq_ignore_ascii_case(name))
+        .or_else(|| any(&|group| group.settings.iter().any(|setting| is_named(setting, name))))
+        .or_else(|| {
+            any(&|group| {
+                group
+                    .label
+                    .split(',')
+                    .any(|part| part.trim().eq_ignore_ascii_case(name))
+            })
+        })
+        .unwrap_or_default();
+    let nearest = |group: &Group<'_>| {
+        // The first of those that share most.
+        found
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|&place| group.shared(&groups[place]))
+    };
+    groups.iter().map(nearest).collect()
+}
+
+fn is_named(setting: &Setting, name: &str) -> bool {
+    let full = name.split_once('=').is_some_and(|(key, value)| {
+        setting.key == key.trim() && setting.value.eq_ignore_ascii_case(value.trim())
+    });
+    full || setting.value.eq_ignore_ascii_case(name)
+}

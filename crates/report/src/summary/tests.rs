@@ -1,0 +1,431 @@
+use std::collections::BTreeMap;
+
+use tidegate_units::Rng;
+
+use super::*;
+use crate::record::{
+    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Record, Run, Series,
+};
+
+fn setting(key: &str, value: &str) -> Setting {
+    Setting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+/// A run of a scheme at a load, without flows.
+fn run(scheme: &str, load: &str, seed: u32) -> Record {
+    Record {
+        run: Run {
+            id: format!("{scheme}-{load}-{seed}"),
+            point: vec![
+                setting("switch.marking", scheme),
+                setting("traffic.0.load", load),
+            ],
+            label: format!("{scheme}, load {load}"),
+            replication: seed,
+            seed: seed.to_string(),
+            fingerprint: String::new(),
+            command: format!("tidegate run --seed {seed}"),
+            end: End::Finished,
+            ended_at_ps: 1,
+        },
+        counters: Counters::default(),
+        queues: Vec::new(),
+        links: Vec::new(),
+        flows: Vec::new(),
+        probes: Vec::new(),
+        series: Series::default(),
+    }
+}
+
+const MS: u64 = 1_000_000_000;
+
+/// A flow that takes so many milliseconds, twice as long as in an empty network.
+fn flow(number: u32, class: Class, ms: u64) -> Flow {
+    Flow {
+        number,
+        name: String::new(),
+        source: 0,
+        src: 0,
+        dst: 1,
+        service: 0,
+        bytes: Some(1_000),
+        class,
+        counts: true,
+        start_ps: u64::from(number) * MS,
+        fct_ps: Some(ms * MS),
+        ideal_ps: Some(ms * MS / 2),
+        retransmissions: 0,
+        timeouts: 0,
+        marks: 0,
+        received: None,
+        goodput_bps: None,
+    }
+}
+
+fn with_flows(record: Record, flows: impl IntoIterator<Item = Flow>) -> Record {
+    Record {
+        flows: flows.into_iter().collect(),
+        ..record
+    }
+}
+
+/// Small flows of these milliseconds.
+fn small(record: Record, ms: &[u64]) -> Record {
+    let flows = ms
+        .iter()
+        .zip(0..)
+        .map(|(&ms, number)| flow(number, Class::Small, ms));
+    with_flows(record, flows)
+}
+
+fn get(summary: &Summary, point: usize, name: &str) -> Option<Estimate> {
+    let index = summary
+        .metrics
+        .iter()
+        .position(|metric| metric.name == name)?;
+    summary.points[point].estimates[index]
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= b.abs() * 1e-4
+}
+
+#[test]
+fn nothing_gives_an_empty_summary() {
+    let summary = Summary::new(&[], Some("tcn"));
+    assert!(summary.points.is_empty() && summary.metrics.is_empty());
+    assert_eq!(summary.baseline, None);
+}
+
+#[test]
+fn only_flows_that_count_and_finished_have_times() {
+    let mut flows = vec![
+        flow(0, Class::Small, 1_000),
+        flow(1, Class::Small, 1),
+        flow(2, Class::Small, 3),
+        flow(3, Class::Medium, 10),
+        flow(4, Class::Large, 100),
+        flow(5, Class::Large, 0),
+    ];
+    flows[0].counts = false;
+    flows[5].fct_ps = None;
+    let mut record = with_flows(run("tcn", "0.6", 1), flows);
+    record.counters.marks = BTreeMap::from([("a".to_owned(), 3), ("b".to_owned(), 4)]);
+    record.counters.timeouts = 2;
+    let summary = Summary::new(&[record], None);
+    let value = |name| get(&summary, 0, name).unwrap().value;
+    assert!(near(value("fct_mean"), 0.114 / 4.0));
+    assert!(near(value("fct_small_mean"), 0.002));
+    assert!(near(value("fct_small_p99"), 0.003));
+    assert!(near(value("fct_medium_mean"), 0.010));
+    assert!(near(value("fct_large_mean"), 0.100));
+    assert!(near(value("slowdown_mean"), 2.0));
+    assert!(near(value("marks"), 7.0) && near(value("timeouts"), 2.0));
+    assert!(near(value("unfinished"), 1.0) && value("drops") == 0.0);
+    assert_eq!(get(&summary, 0, "fct_mean").unwrap().samples, 4);
+    assert_eq!(get(&summary, 0, "queue_mean"), None, "there are no queues");
+    let warnings = &summary.points[0].warnings;
+    assert!(
+        warnings[0].starts_with("1 of 5 flows (20.00 %) did not finish"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn runs_of_a_point_give_their_mean_and_students_interval() {
+    let runs = [1, 2, 3].map(|seed| small(run("tcn", "0.6", seed), &[u64::from(seed) * 2]));
+    let summary = Summary::new(&runs, None);
+    assert_eq!(summary.points.len(), 1);
+    let Estimate {
+        value,
+        low,
+        high,
+        method,
+        samples,
+        relative,
+    } = get(&summary, 0, "fct_mean").unwrap();
+    // 2, 4 and 6 ms: mean 4, deviation 2, 4.3027 · 2 / √3 = 4.968; below zero is nothing.
+    assert!(
+        near(value, 0.004) && low == 0.0 && near(high, 0.008_968_4),
+        "{value} {low} {high}"
+    );
+    assert_eq!((method, samples, relative), (Method::Runs, 3, None));
+    let point = &summary.points[0];
+    assert_eq!((point.runs, point.commands.len()), (3, 3));
+    assert_eq!(point.commands[2], "tidegate run --seed 3");
+}
+
+#[test]
+fn a_single_run_has_an_interval_from_its_blocks_and_its_counts_none() {
+    let times: Vec<u64> = (1..=1_000).collect();
+    let summary = Summary::new(&[small(run("tcn", "0.6", 1), &times)], None);
+    let mean = get(&summary, 0, "fct_mean").unwrap();
+    assert_eq!(mean.method, Method::Blocks);
+    let (low, high) = mean.interval().unwrap();
+    assert!(low < mean.value && mean.value < high);
+    let marks = get(&summary, 0, "marks").unwrap();
+    assert_eq!((marks.method, marks.interval()), (Method::None, None));
+    assert!(
+        summary.warnings[0].contains("set runs = 5 or more"),
+        "{:?}",
+        summary.warnings
+    );
+}
+
+#[test]
+fn points_are_compared_seed_by_seed_with_the_one_most_like_them() {
+    let mut runs = Vec::new();
+    for load in ["0.3", "0.6"] {
+        for (scheme, factor) in [("tcn", 2), ("codel", 3)] {
+            for seed in [1, 2] {
+                let slow = if load == "0.6" { 10 } else { 1 };
+                let ms = u64::from(seed) * factor * slow;
+                runs.push(small(run(scheme, load, seed), &[ms]));
+            }
+        }
+    }
+    for name in ["tcn", "TCN", "switch.marking=tcn"] {
+        let summary = Summary::new(&runs, Some(name));
+        let places: Vec<_> = summary.points.iter().map(|point| point.baseline).collect();
+        assert_eq!(places, [Some(0), Some(0), Some(2), Some(2)]);
+        assert_eq!(summary.baseline, None, "there are two");
+        for (point, ratio) in [(0, 1.0), (1, 1.5), (2, 1.0), (3, 1.5)] {
+            let relative = get(&summary, point, "fct_mean").unwrap().relative.unwrap();
+            assert!(near(relative.ratio, ratio) && relative.method == Method::Runs);
+            let (low, high) = relative.interval().unwrap();
+            assert!(
+                near(low, ratio) && near(high, ratio),
+                "seeds differ alike under both"
+            );
+        }
+    }
+    let summary = Summary::new(&runs, Some("codel, load 0.3"));
+    assert_eq!(summary.baseline, Some(1));
+    let relative = get(&summary, 2, "fct_mean").unwrap().relative.unwrap();
+    assert!(near(relative.ratio, 20.0 / 3.0));
+    // There are no drops at all: nothing can be said of their ratio.
+    assert_eq!(get(&summary, 2, "drops").unwrap().relative, None);
+
+    let summary = Summary::new(&runs, Some("red"));
+    assert_eq!(summary.baseline, None);
+    let warning =
+        "no point is called red, so nothing is compared with it; there are: tcn, load 0.3;";
+    assert!(
+        summary.warnings[0].starts_with(warning),
+        "{:?}",
+        summary.warnings
+    );
+}
+
+#[test]
+fn a_single_pair_is_compared_block_by_block() {
+    let times: Vec<u64> = (1..=500).map(|n| 1 + n * n % 97).collect();
+    let doubled: Vec<u64> = times.iter().map(|ms| ms * 2).collect();
+    let runs = [
+        small(run("a", "1", 1), &times),
+        small(run("b", "1", 1), &doubled),
+    ];
+    let summary = Summary::new(&runs, Some("a"));
+    let relative = get(&summary, 1, "fct_small_p99").unwrap().relative.unwrap();
+    assert!(near(relative.ratio, 2.0) && near(relative.low, 2.0) && near(relative.high, 2.0));
+    assert_eq!(relative.method, Method::Blocks);
+
+    // Flows that are not the same cannot be paired.
+    let runs = [
+        small(run("a", "1", 1), &times),
+        small(run("b", "1", 1), &doubled[1..]),
+    ];
+    let summary = Summary::new(&runs, Some("a"));
+    let relative = get(&summary, 1, "fct_mean").unwrap().relative.unwrap();
+    assert_eq!((relative.method, relative.interval()), (Method::None, None));
+}
+
+#[test]
+fn the_same_sweep_twice_is_not_mixed() {
+    let runs = [1, 2, 1, 2].map(|seed| small(run("tcn", "0.6", seed), &[1]));
+    let summary = Summary::new(&runs, None);
+    let labels: Vec<_> = summary.points.iter().map(|point| &*point.label).collect();
+    assert_eq!(labels, ["tcn, load 0.6", "tcn, load 0.6 (2)"]);
+    assert_eq!(summary.points[1].runs, 2);
+}
+
+fn queue(mean: f64, quantiles: &[(f64, f64)], max: f64) -> Queue {
+    Queue {
+        port: String::new(),
+        queue: 0,
+        sent: 0,
+        bytes: Distribution {
+            mean,
+            max,
+            quantiles: quantiles.to_vec(),
+        },
+        packets: Distribution::default(),
+        wait_ps: Distribution::default(),
+        marks: BTreeMap::new(),
+        drops: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn queues_are_taken_together() {
+    let mut record = run("tcn", "0.6", 1);
+    // One is empty half of the time and then at 100; the other is at 1000 in 4 of 100 moments.
+    record.queues = vec![
+        queue(50.0, &[(0.5, 0.0), (1.0, 100.0)], 100.0),
+        queue(40.0, &[(0.0, 0.0), (0.96, 0.0)], 1_000.0),
+    ];
+    let summary = Summary::new(std::slice::from_ref(&record), None);
+    let mean = get(&summary, 0, "queue_mean").unwrap();
+    assert!(near(mean.value, 45.0) && mean.samples == 2);
+    // 2 of 100 moments of both together are at 1000.
+    assert!(near(get(&summary, 0, "queue_p99").unwrap().value, 1_000.0));
+    record.queues[1] = queue(5.0, &[(0.995, 0.0)], 1_000.0);
+    record.queues.push(queue(f64::NAN, &[], 0.0));
+    let summary = Summary::new(&[record], None);
+    assert!(near(get(&summary, 0, "queue_mean").unwrap().value, 27.5));
+    assert!(near(get(&summary, 0, "queue_p99").unwrap().value, 100.0));
+}
+
+#[test]
+fn links_probes_and_endless_flows_have_their_numbers() {
+    let mut record = small(run("tcn", "0.6", 1), &[]);
+    let link = |utilisation| Link {
+        name: String::new(),
+        rate_bps: 1,
+        packets: 0,
+        bytes: 0,
+        utilisation,
+        goodput_bps: 0.0,
+        paused: 0.0,
+    };
+    record.links = vec![link(0.25), link(f64::NAN), link(0.75)];
+    record.probes = (1..=200)
+        .map(|us| Probe {
+            series: 0,
+            at_ps: us,
+            rtt_ps: us * 1_000_000,
+        })
+        .collect();
+    let endless = |number, goodput| Flow {
+        bytes: None,
+        fct_ps: None,
+        goodput_bps: Some(goodput),
+        ..flow(number, Class::Large, 1)
+    };
+    record.flows = vec![endless(0, 1_000), endless(1, 3_000)];
+    let summary = Summary::new(&[record], None);
+    let value = |name| get(&summary, 0, name).unwrap().value;
+    assert!(near(value("utilisation"), 0.5));
+    assert!(near(value("rtt_mean"), 100.5e-6) && near(value("rtt_p99"), 198e-6));
+    assert!(near(value("goodput"), 2_000.0) && near(value("fairness"), 0.8));
+    assert_eq!(
+        get(&summary, 0, "unfinished"),
+        None,
+        "nothing could have finished"
+    );
+    assert_eq!(get(&summary, 0, "fct_mean"), None);
+    assert!(
+        summary.points[0].warnings.is_empty(),
+        "{:?}",
+        summary.points[0].warnings
+    );
+}
+
+#[test]
+fn runs_without_an_end_are_named() {
+    let mut stalled = small(run("tcn", "0.6", 1), &[1; 1_000]);
+    stalled.run.end = End::Stalled("port 3 is paused".to_owned());
+    let mut stopped = small(run("tcn", "0.6", 2), &[1; 1_000]);
+    stopped.run.end = End::Interrupted;
+    let summary = Summary::new(&[stalled, stopped], None);
+    let warnings = &summary.points[0].warnings;
+    assert!(
+        warnings[0].contains("seed 1 stalled (port 3 is paused)"),
+        "{warnings:?}"
+    );
+    assert!(
+        warnings[1].contains("seed 2 was interrupted"),
+        "{warnings:?}"
+    );
+    assert_eq!(warnings.len(), 2);
+}
+
+#[test]
+fn tails_of_few_flows_are_not_trusted() {
+    let warnings = |flows: usize, runs: u32| {
+        let runs: Vec<_> = (1..=runs)
+            .map(|seed| small(run("tcn", "0.6", seed), &vec![1; flows]))
+            .collect();
+        Summary::new(&runs, None).points[0].warnings.clone()
+    };
+    assert!(warnings(99, 20)[0].contains("rests on 99 flows in a run"));
+    assert!(warnings(100, 9)[0].contains("rests on 900 flows, of which fewer than ten"));
+    assert!(warnings(100, 10).is_empty());
+    assert!(warnings(1_000, 1).is_empty());
+}
+
+#[test]
+fn a_run_in_which_no_flow_counts_is_named() {
+    let mut record = small(run("tcn", "0.6", 7), &[1]);
+    record.flows[0].counts = false;
+    let warnings = &Summary::new(&[record], None).points[0].warnings;
+    assert!(
+        warnings[0].starts_with("no flow of the run with seed 7 counts"),
+        "{warnings:?}"
+    );
+}
+
+/// Two thousand flows with random slowdowns around a level that may change with the flow's number.
+fn drifting(seed: u32, level: fn(u32) -> f64) -> Record {
+    let mut rng = Rng::new(u64::from(seed), 0);
+    let flows = (0..2_000).map(|number| {
+        let noise = f64::from(rng.next_u32()) / f64::from(u32::MAX);
+        let slowdown = level(number) * (1.0 + 10.0 * noise.powi(4));
+        #[expect(clippy::cast_sign_loss, reason = "a slowdown is not negative")]
+        let fct = (slowdown * 1e9) as u64;
+        Flow {
+            fct_ps: Some(fct),
+            ideal_ps: Some(MS),
+            ..flow(number, Class::Small, 1)
+        }
+    });
+    with_flows(run("tcn", "0.6", seed), flows)
+}
+
+fn has_trend(records: &[Record]) -> bool {
+    let summary = Summary::new(records, None);
+    summary.points[0]
+        .warnings
+        .iter()
+        .any(|warning| warning.contains("raise measure.warm_up"))
+}
+
+#[test]
+fn a_warm_up_that_is_too_short_is_noticed() {
+    let filling = |number| if number < 300 { 1.0 } else { 1.5 };
+    assert!(has_trend(&[drifting(1, filling)]));
+    assert!(has_trend(&[1, 2, 3].map(|seed| drifting(seed, filling))));
+    let summary = Summary::new(&[drifting(1, filling)], None);
+    let warning = summary.points[0].warnings.last().unwrap();
+    assert!(
+        warning.contains("% less time than the next ones"),
+        "{warning}"
+    );
+    // What changes only while the network empties is no matter of the warm-up.
+    assert!(!has_trend(&[drifting(1, |number| if number > 1_700 {
+        0.5
+    } else {
+        1.0
+    })]));
+}
+
+#[test]
+fn a_network_that_has_settled_is_seldom_blamed() {
+    let alarms = (0..300)
+        .filter(|&seed| has_trend(&[drifting(seed, |_| 1.0)]))
+        .count();
+    assert!(alarms <= 3, "{alarms} of 300");
+}

@@ -1,0 +1,109 @@
+//! The report in a real browser: Debian's `chromium` without a screen, which `./test` installs.
+//!
+//! The page is opened from disk with a script of the test's own at its end, which works the page as
+//! a reader would and writes down what it sees; the browser then prints the document.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tidegate_report::{Page, Summary};
+
+use super::sample;
+
+const STEPS: &str = include_str!("browser.js");
+
+/// Opens a page, runs the steps and returns the lines that they wrote.
+fn seen(name: &str, page: &str) -> Vec<String> {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{name}"));
+    let _ = fs::remove_dir_all(&dir);
+    fs::create_dir_all(&dir).unwrap();
+    let file = dir.join("report.html");
+    // Before everything else, so that no fault is missed; and after it, when all is drawn.
+    let listen = "<script>window.faults = []; \
+        addEventListener('error', event => faults.push(event.message)); \
+        console.error = console.warn = (...words) => faults.push(words.join(' '));</script>";
+    let page = page.replacen("<title>", &format!("{listen}<title>"), 1);
+    let page = page.replacen("</body>", &format!("<script>{STEPS}</script></body>"), 1);
+    fs::write(&file, page).unwrap();
+    let text = dump(&dir, &file);
+    let begin = text
+        .find("<pre id=\"seen\">")
+        .expect("the steps ran to their end")
+        + 15;
+    let end = begin + text[begin..].find("</pre>").unwrap();
+    text[begin..end].lines().map(str::to_owned).collect()
+}
+
+fn dump(dir: &Path, file: &Path) -> String {
+    let mut address = "file://".to_owned();
+    address.push_str(file.to_str().unwrap());
+    let output = Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args(["--window-size=1200,900", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
+        .arg(address)
+        .output()
+        .expect("chromium is installed; on Debian: apt-get install chromium");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn check(name: &str, page: &Page) {
+    let seen = seen(name, &page.render());
+    let wrong: Vec<&String> = seen
+        .iter()
+        .filter(|line| !line.starts_with("ok "))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen.len() > 20, "{seen:#?}");
+}
+
+#[test]
+fn charts_are_drawn_and_can_be_worked() {
+    let (manifest, records) = sample::sweep(7, &["0.5", "0.8"], 2);
+    let summary = Summary::new(&records, Some("queue-red"));
+    check(
+        "sweep",
+        &Page {
+            title: "Leaf-spine at two loads",
+            manifests: &[manifest],
+            records: &records,
+            summary: &summary,
+        },
+    );
+}
+
+#[test]
+fn a_page_without_a_swept_number_and_with_nasty_names_works_too() {
+    let (manifest, mut records) = sample::sweep(3, &["0.6"], 2);
+    for record in &mut records {
+        record.run.label = record.run.label.replace("codel", "</script><b>");
+        record.queues[0].port = "\"><img onerror=x>".to_owned();
+    }
+    let summary = Summary::new(&records, Some("queue-red"));
+    check(
+        "names",
+        &Page {
+            title: "</script><script>console.error('run')</script>",
+            manifests: &[manifest],
+            records: &records,
+            summary: &summary,
+        },
+    );
+}

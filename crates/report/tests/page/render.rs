@@ -1,0 +1,197 @@
+//! What is in the page and in the figures.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tidegate_report::record::Record;
+use tidegate_report::{Page, Summary};
+use tidegate_report::{figures, folder::Manifest};
+
+use super::sample;
+
+fn rendered(title: &str, manifest: &Manifest, records: &[Record]) -> String {
+    let summary = Summary::new(records, Some("queue-red"));
+    let page = Page {
+        title,
+        manifests: std::slice::from_ref(manifest),
+        records,
+        summary: &summary,
+    };
+    page.render()
+}
+
+/// What the page's script reads.
+fn data(page: &str) -> serde_json::Value {
+    let begin = page.find(r#"id="data">"#).unwrap() + r#"id="data">"#.len();
+    let end = begin + page[begin..].find("</script>").unwrap();
+    serde_json::from_str(&page[begin..end]).unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    path
+}
+
+#[test]
+fn a_page_of_a_usual_sweep_is_small_and_the_same_every_time() {
+    let (manifest, records) = sample::sweep(7, &sample::LOADS, 3);
+    let page = rendered("Leaf-spine", &manifest, &records);
+    assert!(page.len() < 3_500_000, "{} bytes", page.len());
+    assert!(page == rendered("Leaf-spine", &manifest, &records));
+}
+
+#[test]
+fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
+    let loads: Vec<String> = (1..=18)
+        .map(|n| format!("{:.2}", f64::from(n) / 20.0))
+        .collect();
+    let loads: Vec<&str> = loads.iter().map(String::as_str).collect();
+    let (manifest, records) = sample::sweep(18, &loads, 1);
+    let page = rendered("Large", &manifest, &records);
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(
+        page.contains("to keep the page small"),
+        "what is left out is told"
+    );
+}
+
+#[test]
+fn names_that_look_like_markup_mean_themselves() {
+    let (mut manifest, mut records) = sample::sweep(2, &["0.3", "0.5"], 1);
+    let nasty = "</script><script>alert(1)</script><!-- & \"'";
+    manifest.name = nasty.to_owned();
+    manifest.title = nasty.to_owned();
+    manifest.scenario = nasty.to_owned();
+    manifest.command = nasty.to_owned();
+    for record in &mut records {
+        record.run.label = record.run.label.replace("codel", nasty);
+        record.run.point[0].value = record.run.point[0].value.replace("codel", nasty);
+        record.run.id = format!("{nasty}{}", record.run.id);
+        record.run.command = nasty.to_owned();
+        record.queues[0].port = nasty.to_owned();
+        record.series.traces[0].of = nasty.to_owned();
+        record.series.traces[2].of = nasty.to_owned();
+    }
+    let page = rendered(nasty, &manifest, &records);
+    assert_eq!(
+        page.matches("<script").count(),
+        2,
+        "the data and the script"
+    );
+    assert_eq!(page.matches("</script").count(), 2);
+    assert!(!page.contains("<!--"));
+    assert_eq!(data(&page)["title"], nasty);
+    let summary = Summary::new(&records, None);
+    let page = Page {
+        title: nasty,
+        manifests: &[manifest],
+        records: &records,
+        summary: &summary,
+    };
+    for panel in page
+        .sections()
+        .into_iter()
+        .flat_map(|section| section.panels)
+    {
+        let file_safe = |letter: char| letter.is_ascii_alphanumeric() || "-.".contains(letter);
+        assert!(panel.chart.id.chars().all(file_safe), "{}", panel.chart.id);
+    }
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    let (manifest, records) = sample::sweep(1, &["0.3"], 1);
+    let page = rendered("One run", &manifest, &records);
+    for way in [
+        "src=",
+        "href=\"http",
+        "@import",
+        "url(http",
+        "fetch(",
+        "import(",
+    ] {
+        assert!(!page.contains(way), "{way}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_chart_has_data_and_commands_and_a_name_of_its_own() {
+    let (manifest, records) = sample::sweep(7, &sample::LOADS, 1);
+    let data = data(&rendered("Leaf-spine", &manifest, &records));
+    let commands = data["commands"].as_array().unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    for section in data["sections"].as_array().unwrap() {
+        for chart in section["charts"].as_array().unwrap() {
+            let id = chart["id"].as_str().unwrap();
+            assert!(names.insert(id.to_owned()), "{id} comes twice");
+            assert!(!chart["lines"].as_array().unwrap().is_empty(), "{id}");
+            let places = chart["commands"].as_array().unwrap();
+            assert!(!places.is_empty(), "{id}");
+            for place in places {
+                let command = commands[usize::try_from(place.as_u64().unwrap()).unwrap()].as_str();
+                assert!(command.unwrap().starts_with("tidegate run"), "{id}");
+            }
+        }
+    }
+    for kind in [
+        "fct-small-p99",
+        "cdf-fct-small-0.8",
+        "cdf-slowdown-large-0.3",
+        "queue-marks-0.5",
+    ] {
+        assert!(names.contains(kind), "{kind} is missing from {names:?}");
+    }
+}
+
+#[test]
+fn a_page_without_results_is_still_a_page() {
+    let page = rendered("Nothing", &sample::manifest(&[]), &[]);
+    assert!(page.contains("0 settings, 0 runs"));
+    assert_eq!(data(&page)["sections"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn the_table_marks_the_best_of_each_group() {
+    let (manifest, records) = sample::sweep(3, &["0.3", "0.8"], 3);
+    let page = rendered("Table", &manifest, &records);
+    let table = &page[page.find("<table class=\"headline\"").unwrap()..];
+    let table = &table[..table.find("</table>").unwrap()];
+    assert_eq!(table.matches("<tbody>").count(), 2);
+    for group in table.split("<tbody>").skip(1) {
+        assert!(group.matches("class=\"best\"").count() >= 4, "{group}");
+    }
+    assert!(table.contains("±"));
+    assert!(page.contains("Read with care"));
+}
+
+#[test]
+fn figures_are_written_as_svg_and_png() {
+    let (manifest, records) = sample::sweep(2, &["0.6"], 2);
+    let summary = Summary::new(&records, None);
+    let page = Page {
+        title: "Figures",
+        manifests: &[manifest],
+        records: &records,
+        summary: &summary,
+    };
+    let dir = folder("figures");
+    let files = figures::write(&dir, &page).unwrap();
+    let panels = page
+        .sections()
+        .iter()
+        .map(|section| section.panels.len())
+        .sum::<usize>();
+    assert_eq!(files.len(), 2 * panels);
+    for file in &files {
+        let bytes = fs::read(file).unwrap();
+        match file.extension().unwrap().to_str().unwrap() {
+            "png" => assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 2000),
+            _ => assert!(bytes.starts_with(b"<svg ") && bytes.ends_with(b"</svg>\n")),
+        }
+    }
+    let in_the_way = dir.join("fct-mean.svg");
+    let error = figures::write(&in_the_way, &page).unwrap_err();
+    assert!(error.to_string().contains("fct-mean.svg"), "{error}");
+}

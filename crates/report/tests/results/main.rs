@@ -1,0 +1,11 @@
+//! Folders of results: written, read back, read by another program, damaged on purpose.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
+mod documentation;
+mod duckdb;
+mod folder;
+mod sample;

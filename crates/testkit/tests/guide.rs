@@ -1,0 +1,124 @@
+//! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository: makes its files,
+//! inserts its lines and runs the scheme's own tests. What would build the whole workspace a second
+//! time is left to the reader.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What the copy leaves out: what is built, what is measured elsewhere, and hidden folders.
+const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
+
+#[test]
+fn a_scheme_can_be_added_as_the_guide_says() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = fs::read_to_string(root.join("docs/guide/add-a-scheme.md")).unwrap();
+    let copy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("guide");
+    if copy.exists() {
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    copy_folder(&root, &copy);
+
+    let steps = steps(&guide);
+    assert!(steps.len() >= 5, "the guide has lost steps: {steps:?}");
+    for step in steps {
+        step.take(&copy);
+    }
+    fs::remove_dir_all(&copy).unwrap();
+}
+
+/// A code block of the guide, and what the comment before it says to do with it.
+#[derive(Debug)]
+struct Step<'a> {
+    instruction: &'a str,
+    code: String,
+}
+
+/// The blocks that have an instruction.
+fn steps(guide: &str) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    let mut lines = guide.lines();
+    while let Some(line) = lines.next() {
+        let Some(instruction) = line
+            .strip_prefix("<!-- ")
+            .and_then(|rest| rest.strip_suffix(" -->"))
+        else {
+            continue;
+        };
+        let fence = lines.next().unwrap_or_default();
+        assert!(fence.starts_with("```"), "no code after `{instruction}`");
+        let code: Vec<&str> = lines.by_ref().take_while(|&line| line != "```").collect();
+        steps.push(Step {
+            instruction,
+            code: code.join("\n") + "\n",
+        });
+    }
+    steps
+}
+
+impl Step<'_> {
+    fn take(&self, root: &Path) {
+        if let Some(path) = self.instruction.strip_prefix("create ") {
+            let path = root.join(path);
+            assert!(!path.exists(), "{} exists", path.display());
+            fs::write(path, &self.code).unwrap();
+        } else if let Some(place) = self.instruction.strip_prefix("insert into ") {
+            let (path, anchor) = place.split_once(" before ").unwrap();
+            let anchor = anchor.trim_matches('"').replace("\\\"", "\"");
+            let text = fs::read_to_string(root.join(path)).unwrap();
+            assert_eq!(text.matches(&anchor).count(), 1, "`{anchor}` in {path}");
+            let text = text.replace(&anchor, &format!("{}{anchor}", self.code));
+            fs::write(root.join(path), text).unwrap();
+        } else if self.instruction == "run" {
+            self.code.lines().for_each(|command| run(command, root));
+        } else {
+            panic!("the test cannot do `{}`", self.instruction);
+        }
+    }
+}
+
+/// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
+/// another library under the name of theirs.
+fn run(command: &str, root: &Path) {
+    let mut words = command.split_whitespace();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
+    let output = Command::new(words.next().unwrap())
+        .args(words)
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_NET_OFFLINE", "true")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "`{command}` failed:\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tests = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        !tests.contains("running 0 tests"),
+        "`{command}` tested nothing"
+    );
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name();
+        let is_hidden = name.to_string_lossy().starts_with('.');
+        let is_left_out = LEFT_OUT.iter().any(|left_out| *left_out == name);
+        let target = to.join(&name);
+        if is_hidden || is_left_out {
+            continue;
+        }
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What can be said on the command line.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::catalogue::Kind;
+
+/// Datacenter ECN, from paper to packet.
+///
+/// Without a command, compares seven marking schemes on a leaf-spine fabric: about a minute on two
+/// cores. It prints a table and writes a folder with all results and a report page.
+///
+/// Results go to standard output, everything else to standard error. The exit code is 0 if all went
+/// well, 1 if something ran but failed, was interrupted or is wrong with a checked file, and 2 if a
+/// command could not be carried out. A reader that closes the pipe is no error.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tidegate",
+    version,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) main: Running,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Runs scenario files and compares their results
+    Run(Run),
+    /// Makes the report page of one or more results folders
+    Report(Report),
+    /// Lists the names that scenario files can use
+    List(List),
+    /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
+    Explain(Explain),
+    /// Checks scenario files without running them
+    Check(Check),
+    /// Prints the JSON Schema of scenario files, for editors
+    Schema(Schema),
+    /// Prints the completions for a shell
+    Completions(Completions),
+    /// Prints the manual page
+    Man(Man),
+}
+
+/// What every command understands.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Common {
+    /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing on standard error but warnings and errors, and show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value_t = ColorChoice::Auto,
+        help = "When to use colour; NO_COLOR in the environment turns it off too"
+    )]
+    pub(crate) color: ColorChoice,
+}
+
+/// How to run.
+#[derive(Debug, Args)]
+pub(crate) struct Running {
+    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// The first seed; repetitions use the ones after it
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+    /// How often each point is run, each time with another seed
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) runs: Option<NonZeroU32>,
+    /// Runs at a time [default: one for each core]
+    #[arg(long, short, value_name = "COUNT")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// The results folder [default: a new one in tidegate-results]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on in a folder that is not complete
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Compare all points with this one, by its label
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) baseline: Option<String>,
+    /// Write the figures too, as SVG and PNG
+    #[arg(long)]
+    pub(crate) figures: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Scenario files, or the names of built-in scenarios; `-` reads one from standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) running: Running,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Results folders
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The page [default: report.html in the folder; tidegate-report.html here for several]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Compare all points with this one, by its label
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) baseline: Option<String>,
+    /// Write the figures too, as SVG and PNG, into the folder `figures` beside the page
+    #[arg(long)]
+    pub(crate) figures: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only this kind
+    #[arg(value_enum, value_name = "KIND")]
+    pub(crate) kind: Option<Kind>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// A name that `tidegate list` shows
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Scenario files, or the names of built-in scenarios
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print the scenario with every default written out
+    #[arg(long)]
+    pub(crate) resolved: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Write this page and one for each command into a folder
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_has_no_contradictions() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_without_a_command_are_those_of_the_main_job() {
+        let cli = Cli::try_parse_from(["tidegate", "--runs", "1", "--json"]).unwrap();
+        assert!(cli.command.is_none() && cli.main.common.json);
+        assert_eq!(cli.main.runs.map(NonZeroU32::get), Some(1));
+    }
+
+    #[test]
+    fn every_command_takes_json_and_quiet() {
+        for command in Cli::command().get_subcommands() {
+            for flag in ["json", "quiet"] {
+                let has = command.get_arguments().any(|a| a.get_id() == flag);
+                assert!(has, "{} has no --{flag}", command.get_name());
+            }
+        }
+    }
+}

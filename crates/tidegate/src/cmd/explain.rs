@@ -1,0 +1,124 @@
+//! `tidegate explain`: what a name stands for, and how to use it.
+
+use std::fmt::Write;
+
+use crate::args::Explain;
+use crate::catalogue::{self, Entry, Parameter};
+use crate::markdown;
+use crate::output::{Error, Output, Verdict};
+
+pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<Verdict, Error> {
+    let entries = catalogue::all();
+    let wanted = arguments.name.to_lowercase().replace('_', "-");
+    let found = entries.iter().filter(|entry| entry.name == wanted);
+    let found = found.collect::<Vec<_>>();
+    if found.is_empty() {
+        return Err(unknown(&arguments.name, &entries));
+    }
+    if output.json {
+        output.print_json(&found)?;
+        return Ok(Verdict::Good);
+    }
+    let texts = found.iter().map(|entry| text(entry, output));
+    output.print(&texts.collect::<Vec<_>>().join("\n"))?;
+    Ok(Verdict::Good)
+}
+
+fn unknown(name: &str, entries: &[Entry]) -> Error {
+    let near = catalogue::nearest(name, entries.iter().map(|entry| entry.name));
+    let hint = match near.as_slice() {
+        [] => "`tidegate list` shows all names".to_owned(),
+        near => {
+            let near = near
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>();
+            format!(
+                "did you mean {}? `tidegate list` shows all names",
+                near.join(" or ")
+            )
+        }
+    };
+    Error::new(format!("nothing is called `{name}`\nhint: {hint}"))
+}
+
+fn text(entry: &Entry, output: Output) -> String {
+    let paint = output.paint;
+    let mut text = String::new();
+    let page = entry.page.split_once('\n').map_or("", |(_, page)| page);
+    let (name, kind) = (paint.bold(entry.name), entry.kind.name());
+    _ = writeln!(text, "{name} · {kind}\n");
+    let page = without_sections(page);
+    let parameters = parameters(&entry.parameters);
+    let page = match page.split_once(PARAMETERS) {
+        Some((before, after)) => {
+            format!("{before}{PARAMETERS}\n{parameters}{}", without_table(after))
+        }
+        None if entry.parameters.is_empty() => page,
+        None => format!("{page}\n{PARAMETERS}\n{parameters}"),
+    };
+    text.push_str(&markdown::render(&page, paint));
+    if !entry.example.is_empty() {
+        _ = writeln!(text, "\n{}\n", paint.bold("Example"));
+        for line in entry.example.lines() {
+            text.push_str(format!("    {line}").trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+const PARAMETERS: &str = "\n## Parameters\n";
+
+/// A page without what only those who work on the code need.
+fn without_sections(page: &str) -> String {
+    let sections = page.split("\n## ");
+    let mut kept = sections.filter(|section| !section.starts_with("Validation"));
+    let first = kept.next().unwrap_or_default().to_owned();
+    kept.fold(first, |page, section| format!("{page}\n## {section}")) + "\n"
+}
+
+/// A section of parameters without its first table, in whose place the one from the code stands.
+fn without_table(section: &str) -> String {
+    let mut lines = section
+        .lines()
+        .skip_while(|line| line.trim().is_empty())
+        .peekable();
+    if lines
+        .peek()
+        .is_some_and(|line| line.starts_with("| field") || line.starts_with("| setting"))
+    {
+        while lines.next_if(|line| line.starts_with('|')).is_some() {}
+    }
+    let rest = lines.collect::<Vec<_>>().join("\n");
+    format!("\n{rest}\n")
+}
+
+/// The parameters as a table, from the code's own tables of fields.
+fn parameters(parameters: &[Parameter]) -> String {
+    if parameters.is_empty() {
+        return "None.\n".to_owned();
+    }
+    let mut table = "| name | default | what it is |\n|---|---|---|\n".to_owned();
+    for parameter in parameters {
+        let default = match parameter.default.as_str() {
+            "" => "empty".to_owned(),
+            default => format!("`{}`", shortened(default)),
+        };
+        let mut doc = parameter.doc.replace('|', "/");
+        for word in &parameter.words {
+            _ = write!(doc, " `{}`: {}", word.name, word.doc.replace('|', "/"));
+        }
+        _ = writeln!(table, "| `{}` | {default} | {doc} |", parameter.name);
+    }
+    table
+}
+
+/// A long list cut off.
+fn shortened(default: &str) -> String {
+    if default.chars().count() <= 24 {
+        return default.to_owned();
+    }
+    let kept = default.chars().take(23).collect::<String>();
+    format!("{kept}…")
+}

@@ -1,0 +1,69 @@
+//! What is made from the program itself: the schema, completions and manual pages.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::args::Cli;
+use crate::output::{Error, Output, Verdict};
+
+/// The JSON Schema of scenario files.
+pub(crate) fn schema(output: Output) -> Result<Verdict, Error> {
+    output.print(&tidegate_lab::schema())?;
+    Ok(Verdict::Good)
+}
+
+/// The completions for a shell.
+pub(crate) fn completions(shell: Shell, output: Output) -> Result<Verdict, Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    if output.json {
+        output.print_json(&json!({ "shell": shell.to_string(), "script": script }))?;
+    } else {
+        output.print(&script)?;
+    }
+    Ok(Verdict::Good)
+}
+
+/// The manual page, or all of them into a folder.
+pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Error> {
+    let mut command = Cli::command();
+    command.build();
+    let Some(folder) = folder else {
+        let page = page(&command)?;
+        if output.json {
+            output.print_json(&json!({ "page": page }))?;
+        } else {
+            output.print(&page)?;
+        }
+        return Ok(Verdict::Good);
+    };
+    let cannot =
+        |path: &Path, error| Error::new(format!("cannot write {}: {error}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    let mut files = Vec::new();
+    for part in std::iter::once(&command).chain(command.get_subcommands()) {
+        let name = part.get_display_name().unwrap_or_else(|| part.get_name());
+        let path = folder.join(format!("{name}.1"));
+        std::fs::write(&path, page(part)?).map_err(|error| cannot(&path, error))?;
+        files.push(path.display().to_string());
+    }
+    if output.json {
+        output.print_json(&json!({ "files": files }))?;
+    } else {
+        output.print(&(files.join("\n") + "\n"))?;
+    }
+    Ok(Verdict::Good)
+}
+
+fn page(command: &clap::Command) -> Result<String, Error> {
+    let mut page = Vec::new();
+    Man::new(command.clone())
+        .render(&mut page)
+        .map_err(Error::new)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}

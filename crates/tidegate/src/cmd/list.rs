@@ -1,0 +1,52 @@
+//! `tidegate list`: the names that scenario files can use.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::args::List;
+use crate::catalogue::{self, Kind};
+use crate::output::{Error, Output, Verdict};
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    kind: Kind,
+    name: &'a str,
+    line: &'a str,
+}
+
+pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
+    let mut entries = catalogue::all();
+    entries.retain(|entry| arguments.kind.is_none_or(|kind| kind == entry.kind));
+    if output.json {
+        let listed = entries.iter().map(|entry| Listed {
+            kind: entry.kind,
+            name: entry.name,
+            line: &entry.line,
+        });
+        let listed = listed.collect::<Vec<_>>();
+        output.print_json(&listed)?;
+        return Ok(Verdict::Good);
+    }
+    let mut text = String::new();
+    for of_kind in entries.chunk_by(|a, b| a.kind == b.kind) {
+        if arguments.kind.is_none() {
+            let space = if text.is_empty() { "" } else { "\n" };
+            let kind = output.paint.bold(of_kind[0].kind.name());
+            _ = writeln!(text, "{space}{kind}");
+        }
+        let longest = of_kind
+            .iter()
+            .map(|entry| entry.name.len())
+            .max()
+            .unwrap_or(0);
+        for entry in of_kind {
+            let space = " ".repeat(longest - entry.name.len());
+            let name = output.paint.code(entry.name);
+            _ = writeln!(text, "  {name}{space}  {}", entry.line);
+        }
+    }
+    output.print(&text)?;
+    output.say("\n`tidegate explain NAME` tells more of each.");
+    Ok(Verdict::Good)
+}

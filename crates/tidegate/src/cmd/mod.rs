@@ -1,0 +1,9 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod explain;
+pub(crate) mod generate;
+pub(crate) mod list;
+pub(crate) mod report;
+pub(crate) mod run;
+mod source;

@@ -1,0 +1,313 @@
+//! `tidegate run`: scenarios from file to table.
+
+mod place;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+use tidegate_lab::scenario::{Experiment, Scenario};
+use tidegate_lab::sweep::{Done, Failure, Sweep};
+use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
+use tidegate_report::{Record, Summary};
+
+use super::report::{self, Comparison};
+use super::source;
+use crate::args::Running;
+use crate::output::{Error, Output, Verdict};
+use crate::progress::Bars;
+
+/// A scenario that can be run, and where its results go.
+struct Job {
+    file: String,
+    scenario: Scenario,
+    plan: Vec<Experiment>,
+    path: PathBuf,
+}
+
+/// What `--json` prints of each scenario.
+#[derive(Serialize)]
+struct Told<'a> {
+    scenario: &'a str,
+    folder: String,
+    report: Option<String>,
+    planned: usize,
+    finished: usize,
+    failed: Vec<Failed>,
+    interrupted: bool,
+    summary: Option<&'a Summary>,
+}
+
+#[derive(Serialize)]
+struct Failed {
+    run: String,
+    why: String,
+}
+
+/// Set by Ctrl-C.
+static INTERRUPT: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result<Verdict, Error> {
+    let mut overrides = running.set.clone();
+    overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
+    overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
+    let mut jobs: Vec<Job> = Vec::new();
+    // All files are read before the first is run: a mistake in the last one is told at once.
+    for file in files {
+        let scenario = source::read(file, &overrides).map_err(Error::new)?;
+        let plan = scenario.plan().map_err(Error::new)?;
+        if let Some(name) = &running.baseline {
+            let points = plan
+                .iter()
+                .map(|run| (run.label.as_str(), run.point.as_slice()));
+            report::check_baseline(name, points)?;
+        }
+        let taken = jobs
+            .iter()
+            .map(|job| job.path.as_path())
+            .collect::<Vec<_>>();
+        let path = place::choose(&scenario.name, files.len(), running, &taken)?;
+        jobs.push(Job {
+            file: file.clone(),
+            scenario,
+            plan,
+            path,
+        });
+    }
+    listen(output);
+    watch_panics();
+    let mut verdict = Verdict::Good;
+    let mut told = Vec::new();
+    for job in &jobs {
+        if INTERRUPT.load(Ordering::Relaxed) {
+            break;
+        }
+        let (of_job, value) = run_job(job, running, &overrides, output)?;
+        if of_job == Verdict::Bad {
+            verdict = Verdict::Bad;
+        }
+        told.push(value);
+    }
+    if output.json {
+        output.print_json(&serde_json::json!({ "results": told }))?;
+    }
+    Ok(verdict)
+}
+
+fn run_job(
+    job: &Job,
+    running: &Running,
+    overrides: &[String],
+    output: Output,
+) -> Result<(Verdict, serde_json::Value), Error> {
+    let manifest = manifest(job, overrides);
+    let folder = if running.resume {
+        Folder::resume(&job.path, &manifest)
+    } else {
+        Folder::create(&job.path, &manifest)
+    };
+    let folder = folder.map_err(Error::new)?;
+    let jobs = running
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok());
+    let open = job.plan.len() - folder.finished().len();
+    output.say(&format!(
+        "{}: {}, results in {}",
+        job.scenario.title,
+        count(open, "run"),
+        job.path.display()
+    ));
+    let bars = Bars::new(&folder, open, output);
+    let command = |experiment: &Experiment| command(&job.file, &experiment.overrides());
+    let sweep = Sweep {
+        experiments: &job.plan,
+        folder: &folder,
+        jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+        command: &command,
+        interrupt: &INTERRUPT,
+        progress: &bars,
+    };
+    let done = sweep.run();
+    bars.clear();
+    let finished = folder.finished().len();
+    let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
+        Failure::Unwritten(error) => Some(error.to_string()),
+        _ => None,
+    });
+    if let Some(text) = unwritten {
+        return Err(Error::new(text));
+    }
+    let mut told = Told {
+        scenario: &job.scenario.name,
+        folder: job.path.display().to_string(),
+        report: None,
+        planned: job.plan.len(),
+        finished,
+        failed: failed(&done),
+        interrupted: finished < job.plan.len() && done.is_interrupted,
+        summary: None,
+    };
+    if told.interrupted {
+        let again = again(job, running, overrides);
+        output.warn(&format!(
+            "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
+            count(job.plan.len(), "run"),
+            job.path.display()
+        ));
+        return Ok((
+            Verdict::Bad,
+            serde_json::to_value(&told).map_err(Error::new)?,
+        ));
+    }
+    let comparison = Comparison::of(vec![folder], running.baseline.as_deref())?;
+    let page = job.path.join(report::PAGE);
+    comparison.write(&page, running.figures)?;
+    let stalled = stalled(&comparison.records);
+    let verdict = if told.failed.is_empty() && stalled.is_empty() {
+        Verdict::Good
+    } else {
+        Verdict::Bad
+    };
+    told.failed.extend(stalled);
+    told.report = Some(page.display().to_string());
+    told.summary = Some(&comparison.summary);
+    if !output.json {
+        report::print(&comparison, Some(&page), output)?;
+    }
+    report::warn(&comparison, output);
+    Ok((verdict, serde_json::to_value(&told).map_err(Error::new)?))
+}
+
+fn manifest(job: &Job, overrides: &[String]) -> Manifest {
+    let planned = |experiment: &Experiment| Planned {
+        id: experiment.id.clone(),
+        label: experiment.label.clone(),
+        point: experiment.point.clone(),
+        replication: experiment.replication,
+        seed: experiment.seed.to_string(),
+    };
+    Manifest {
+        format: FORMAT,
+        name: job.scenario.name.clone(),
+        title: job.scenario.title.clone(),
+        scenario: job.scenario.resolved(),
+        command: command(&job.file, overrides),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        revision: env!("TIDEGATE_REVISION").to_owned(),
+        seed: job
+            .plan
+            .first()
+            .map_or_else(String::new, |first| first.seed.to_string()),
+        runs: job.plan.iter().map(planned).collect(),
+    }
+}
+
+fn failed(done: &Done) -> Vec<Failed> {
+    let failures = done.failures.iter().map(|(run, failure)| Failed {
+        run: run.clone(),
+        why: failure.to_string(),
+    });
+    failures.collect()
+}
+
+/// Runs that ended because nothing moved any more: they have a record, but no trust.
+fn stalled(records: &[Record]) -> Vec<Failed> {
+    let stalled = records.iter().filter_map(|record| match &record.run.end {
+        tidegate_report::record::End::Stalled(why) => Some(Failed {
+            run: record.run.id.clone(),
+            why: format!("stalled: {why}"),
+        }),
+        _ => None,
+    });
+    stalled.collect()
+}
+
+/// The command that runs a scenario with these changes. What does not change the results, such as
+/// the number of jobs, is no part of it.
+fn command(file: &str, overrides: &[String]) -> String {
+    let mut command = format!("tidegate run {}", quoted(file));
+    for change in overrides {
+        command.push_str(" --set ");
+        command.push_str(&quoted(change));
+    }
+    command
+}
+
+/// The command that goes on.
+fn again(job: &Job, running: &Running, overrides: &[String]) -> String {
+    let folder = quoted(&job.path.display().to_string());
+    let baseline = running.baseline.as_deref();
+    let baseline = baseline.map(|label| format!(" --baseline {}", quoted(label)));
+    let command = command(&job.file, overrides);
+    format!(
+        "{command}{} --out {folder} --resume",
+        baseline.unwrap_or_default()
+    )
+}
+
+/// A word that a shell takes as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+%@^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+pub(crate) fn count(number: usize, what: &str) -> String {
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
+}
+
+/// The first Ctrl-C ends the runs soon, the second one ends the program.
+fn listen(output: Output) {
+    let heard = ctrlc::set_handler(move || {
+        if INTERRUPT.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        output.say("stopping; what is finished is kept (once more to end at once)");
+    });
+    if let Err(error) = heard {
+        output.warn(&format!(
+            "Ctrl-C will lose runs that are not finished: {error}"
+        ));
+    }
+}
+
+/// A run that panics is reported with its name: here only where it happened is told.
+fn watch_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        let is_run = |name: &str| name.starts_with(tidegate_lab::sweep::THREADS);
+        match panic.location() {
+            Some(place) if thread.name().is_some_and(is_run) => {
+                crate::output::say(&format!("a run panicked at {place}"));
+            }
+            _ => usual(panic),
+        }
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell_only_where_needed() {
+        assert_eq!(quoted("a/b-c.toml"), "a/b-c.toml");
+        assert_eq!(
+            quoted("switch.marking={ kind = \"tcn\" }"),
+            "'switch.marking={ kind = \"tcn\" }'"
+        );
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted(""), "''");
+        let command = command("my file.toml", &["seed=2".to_owned()]);
+        assert_eq!(command, "tidegate run 'my file.toml' --set seed=2");
+    }
+}

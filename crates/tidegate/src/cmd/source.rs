@@ -1,0 +1,60 @@
+//! Where scenarios come from: files, standard input, or the program itself.
+
+use std::io::Read;
+use std::path::Path;
+
+use tidegate_lab::scenario::{Problem, Scenario};
+
+use crate::builtin::Builtin;
+
+/// Reads a scenario. A file goes before a built-in scenario of the same name.
+pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
+    if file == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        read.map_err(|error| Unread::NoFile(format!("standard input: {error}")))?;
+        return Scenario::parse("standard input", &text, overrides).map_err(Unread::problem);
+    }
+    let path = Path::new(file);
+    match Builtin::named(file) {
+        Some(builtin) if !path.exists() => {
+            let name = format!("{file} (built in)");
+            Scenario::parse(&name, builtin.text, overrides).map_err(Unread::problem)
+        }
+        _ => {
+            if let Err(error) = std::fs::metadata(path) {
+                return Err(Unread::NoFile(no_file(file, &error)));
+            }
+            Scenario::read(path, overrides).map_err(Unread::problem)
+        }
+    }
+}
+
+/// Why there is no scenario.
+pub(crate) enum Unread {
+    NoFile(String),
+    Problem(Box<Problem>),
+}
+
+impl Unread {
+    pub(crate) fn problem(problem: Problem) -> Self {
+        Self::Problem(Box::new(problem))
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NoFile(text) => f.write_str(text),
+            Self::Problem(problem) => problem.fmt(f),
+        }
+    }
+}
+
+fn no_file(file: &str, error: &std::io::Error) -> String {
+    let known = crate::builtin::ALL.iter().map(|builtin| builtin.name);
+    let known = known.collect::<Vec<_>>().join(", ");
+    format!(
+        "cannot read {file}: {error}\nhint: give the path of a scenario file, or a built-in scenario: {known}"
+    )
+}

@@ -1,0 +1,74 @@
+//! Tidegate's command line.
+
+mod args;
+mod builtin;
+mod catalogue;
+mod cmd;
+mod markdown;
+mod output;
+mod progress;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use output::{Error, Output, Verdict};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let (output, result) = match &cli.command {
+        None => with(cli.main.common, |output| {
+            cmd::run::run(&[builtin::MAIN.to_owned()], &cli.main, output)
+        }),
+        Some(Command::Run(run)) => with(run.running.common, |output| {
+            cmd::run::run(&run.files, &run.running, output)
+        }),
+        Some(Command::Report(report)) => {
+            with(report.common, |output| cmd::report::report(report, output))
+        }
+        Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
+        Some(Command::Explain(explain)) => with(explain.common, |output| {
+            cmd::explain::explain(explain, output)
+        }),
+        Some(Command::Check(check)) => {
+            with(check.common, |output| cmd::check::check(check, output))
+        }
+        Some(Command::Schema(schema)) => with(schema.common, cmd::generate::schema),
+        Some(Command::Completions(completions)) => with(completions.common, |output| {
+            cmd::generate::completions(completions.shell, output)
+        }),
+        Some(Command::Man(man)) => with(man.common, |output| {
+            cmd::generate::man(man.out.as_deref(), output)
+        }),
+    };
+    match result {
+        Ok(Verdict::Good) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::from(1),
+        Err(Error::Other(text)) => {
+            output.fail(&text);
+            ExitCode::from(2)
+        }
+    }
+}
+
+type Answer = (Output, Result<Verdict, Error>);
+
+fn with(common: args::Common, command: impl FnOnce(Output) -> Result<Verdict, Error>) -> Answer {
+    let output = Output::new(common);
+    (output, command(output))
+}
+
+/// Help and version go to standard output and are no error; everything else is.
+fn usage(error: &clap::Error) -> ExitCode {
+    let is_help = !error.use_stderr();
+    match error.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(2),
+        _ if is_help => ExitCode::SUCCESS,
+        _ => ExitCode::from(2),
+    }
+}

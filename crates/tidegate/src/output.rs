@@ -1,0 +1,156 @@
+//! Where text goes: results to standard output, talk to standard error, colour only where it is wanted.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use clap::ColorChoice;
+
+use crate::args::Common;
+
+/// How a command ended that could be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All went well.
+    Good,
+    /// It ran, but something failed.
+    Bad,
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// Nobody reads standard output any more, which is the reader's right.
+    ClosedPipe,
+    /// Something else; the text says what, and what would work.
+    Other(String),
+}
+
+impl Error {
+    pub(crate) fn new(text: impl Display) -> Self {
+        Self::Other(text.to_string())
+    }
+}
+
+impl From<io::Error> for Error {
+    /// Errors of standard output: those of files are told with their path.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::Other(format!("standard output: {error}"))
+        }
+    }
+}
+
+/// Whether text has colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Plain,
+    Colour,
+}
+
+impl Paint {
+    fn new(choice: ColorChoice, stream: &impl IsTerminal) -> Self {
+        let is_on = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => stream.is_terminal() && allows_colour(),
+        };
+        if is_on { Self::Colour } else { Self::Plain }
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    pub(crate) fn code(self, text: &str) -> String {
+        self.wrap("36", text)
+    }
+
+    pub(crate) fn best(self, text: &str) -> String {
+        self.wrap("1;32", text)
+    }
+
+    fn warning(self, text: &str) -> String {
+        self.wrap("33", text)
+    }
+
+    fn error(self, text: &str) -> String {
+        self.wrap("1;31", text)
+    }
+}
+
+/// <https://no-color.org>: any value but an empty one turns colour off.
+fn allows_colour() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// How a command speaks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+    /// The paint of standard output.
+    pub(crate) paint: Paint,
+    talk: Paint,
+}
+
+impl Output {
+    pub(crate) fn new(common: Common) -> Self {
+        Self {
+            json: common.json,
+            quiet: common.quiet,
+            paint: Paint::new(common.color, &io::stdout()),
+            talk: Paint::new(common.color, &io::stderr()),
+        }
+    }
+
+    /// Writes results.
+    #[expect(clippy::unused_self, reason = "whoever prints has been told how")]
+    pub(crate) fn print(self, text: &str) -> Result<(), Error> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    /// Writes a value as JSON.
+    pub(crate) fn print_json(self, value: &impl serde::Serialize) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(value).map_err(Error::new)?;
+        text.push('\n');
+        self.print(&text)
+    }
+
+    /// Says something that is no result.
+    pub(crate) fn say(self, text: &str) {
+        if !self.quiet {
+            say(text);
+        }
+    }
+
+    /// Says why a number should not be trusted, or what went wrong with a part of the work.
+    pub(crate) fn warn(self, text: &str) {
+        say(&format!("{} {text}", self.talk.warning("warning:")));
+    }
+
+    /// Says why the command could not be carried out.
+    pub(crate) fn fail(self, text: &str) {
+        say(&format!("{} {text}", self.talk.error("error:")));
+    }
+}
+
+/// A standard error that is closed is no reason to stop.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -1,0 +1,227 @@
+//! Results folders: that exist, that are half written, on a full disk, after Ctrl-C.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::program::{Room, Said, TINY};
+
+#[test]
+fn a_folder_that_exists_is_not_written_to() {
+    let room = Room::with_tiny("exists");
+    fs::create_dir(room.path().join("out")).unwrap();
+    room.write("out/precious.txt", "kept");
+    room.run("run tiny.toml --out out").is("folder-exists");
+    room.run("run tiny.toml --out done --quiet").ended(0);
+    let before = room.results("done");
+    room.run("run tiny.toml --out done")
+        .is("folder-has-results");
+    assert!(room.results("done") == before);
+}
+
+#[test]
+fn a_folder_of_another_scenario_is_not_resumed() {
+    let room = Room::with_tiny("other");
+    room.run("run tiny.toml --out out --quiet").ended(0);
+    room.run("run tiny.toml --out out --resume --seed 5")
+        .is("folder-of-another");
+    room.run("run tiny.toml --out nowhere --resume").ended(2);
+    room.run("run tiny.toml --resume").is("nothing-to-resume");
+}
+
+#[test]
+fn a_half_written_folder_is_made_whole() {
+    let room = Room::with_tiny("half");
+    room.run("run tiny.toml --out out --quiet").ended(0);
+    let whole = room.results("out");
+    // One run is gone, another was cut off.
+    fs::remove_dir_all(room.path().join("out/runs/tcn-s1")).unwrap();
+    let flows = room.path().join("out/runs/none-s2/flows.parquet");
+    let bytes = fs::read(&flows).unwrap();
+    fs::write(&flows, &bytes[..bytes.len() / 2]).unwrap();
+    let report = room.run("report out --quiet");
+    report.ended(0);
+    assert!(
+        report.stderr.contains("warning: 2 runs"),
+        "{}",
+        report.stderr
+    );
+    room.run("run tiny.toml --out out --resume --quiet")
+        .ended(0);
+    assert!(room.results("out") == whole, "the resumed folder differs");
+}
+
+#[test]
+fn a_folder_without_results_is_told_apart() {
+    let room = Room::new("empty");
+    fs::create_dir(room.path().join("out")).unwrap();
+    room.run("report out").is("no-results");
+    room.run("report nowhere").ended(2);
+}
+
+#[test]
+fn folders_are_compared() {
+    let room = Room::with_tiny("compare");
+    room.run("run tiny.toml --out a --quiet").ended(0);
+    room.run("run tiny.toml --out b --quiet --seed 7").ended(0);
+    let said = room.run("report a b --quiet --out both.html");
+    said.ended(0);
+    assert!(
+        said.stdout.contains("a: tcn") && said.stdout.contains("b: tcn"),
+        "{}",
+        said.stdout
+    );
+    assert!(room.path().join("both.html").is_file());
+}
+
+#[test]
+fn figures_are_written_on_request() {
+    let room = Room::with_tiny("figures");
+    room.run("run tiny.toml --out out --quiet --figures")
+        .ended(0);
+    let names = fs::read_dir(room.path().join("out/figures")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = names.collect::<Vec<_>>();
+    for kind in ["svg", "png"] {
+        let is_kind = |name: &String| Path::new(name).extension().is_some_and(|end| end == kind);
+        assert!(names.iter().any(is_kind), "{names:?}");
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_keeps_what_is_finished() {
+    let room = Room::new("disk");
+    // The second point has far more flows than the files may have bytes.
+    let grows = TINY.replace(
+        "\"switch.marking\" = [{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }]",
+        "\"traffic.0.flows\" = [20, 6000]",
+    );
+    room.write("grows.toml", &grows.replace("\"web-search\"", "\"2KB\""));
+    // A limit on the size of files fails writes as a full disk does, and needs no root.
+    let limited = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\""])
+        .arg(env!("CARGO_BIN_EXE_tidegate"))
+        .args(["run", "grows.toml", "--out", "out", "--jobs", "1"])
+        .current_dir(room.path())
+        .output()
+        .unwrap();
+    let said = Said::new("run grows.toml", &limited);
+    said.ended(2);
+    assert!(
+        said.stderr.contains("error: cannot write out/runs/"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr
+            .contains("hint: the runs that are finished are kept"),
+        "{}",
+        said.stderr
+    );
+    // With room again, only what is missing is run.
+    let resumed = room.run("run grows.toml --out out --resume");
+    resumed.ended(0);
+    assert!(
+        resumed.stderr.contains("2 runs, results in out"),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
+fn a_run_that_stalls_is_reported_and_the_rest_go_on() {
+    let room = Room::new("stalls");
+    let marking =
+        "\"switch.marking\" = [{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }]";
+    let buffers = "\"switch.buffer.limit\" = [\"100B\", \"300KB\"]";
+    room.write("stalls.toml", &TINY.replace(marking, buffers));
+    let said = room.run("run stalls.toml --out out --json");
+    said.ended(1);
+    let value: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let result = &value["results"][0];
+    assert_eq!(result["finished"], 4);
+    assert_eq!(result["failed"].as_array().unwrap().len(), 2);
+    let why = result["failed"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("stalled: "), "{why}");
+}
+
+#[test]
+fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
+    let room = Room::new("ctrl-c");
+    let longer = TINY
+        .replace("runs = 2", "runs = 10")
+        .replace("flows = 100", "flows = 400");
+    room.write("tiny.toml", &longer);
+    room.run("run tiny.toml --out whole --quiet").ended(0);
+    let child = room
+        .command(&["run", "tiny.toml", "--out", "out", "--jobs", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !room.path().join("out/runs/tcn-s2").exists() {
+        #[expect(clippy::disallowed_methods, reason = "waits for another program")]
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let kill = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status();
+    assert!(kill.unwrap().success());
+    let said = Said::new("run tiny.toml", &child.wait_with_output().unwrap());
+    said.ended(1);
+    assert!(
+        said.stderr.contains("stopping; what is finished is kept"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr
+            .contains(" of 20 runs are finished and kept in out"),
+        "{}",
+        said.stderr
+    );
+    let hint = "`tidegate run tiny.toml --out out --resume`";
+    assert!(said.stderr.contains(hint), "{}", said.stderr);
+    let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
+    assert!((2..20).contains(&kept), "{kept} runs");
+    room.run("run tiny.toml --out out --resume --quiet")
+        .ended(0);
+    assert!(
+        room.results("out") == room.results("whole"),
+        "the resumed folder differs"
+    );
+}
+
+#[test]
+fn the_number_of_jobs_changes_no_byte_of_the_folder() {
+    let room = Room::with_tiny("jobs");
+    room.run("run tiny.toml --out one --jobs 1 --quiet")
+        .ended(0);
+    room.run("run tiny.toml --out four --jobs 4 --quiet")
+        .ended(0);
+    assert!(room.results("one") == room.results("four"));
+}
+
+#[test]
+fn a_command_in_the_results_repeats_its_run_alone() {
+    let room = Room::with_tiny("repeat");
+    room.run("run tiny.toml --out all --quiet").ended(0);
+    let text = fs::read_to_string(room.path().join("all/runs/none-s2/run.json")).unwrap();
+    let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let command = run["run"]["command"].as_str().unwrap();
+    let arguments = command.strip_prefix("tidegate ").unwrap();
+    let script = format!("exec \"$0\" {arguments} --out alone --quiet");
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_tidegate")])
+        .current_dir(room.path())
+        .output()
+        .unwrap();
+    Said::new(command, &output).ended(0);
+    let runs = fs::read_dir(room.path().join("alone/runs")).unwrap();
+    let runs = runs.map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    assert_eq!(runs.len(), 1);
+    let text = fs::read_to_string(runs[0].join("run.json")).unwrap();
+    let alone: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(alone["run"]["fingerprint"], run["run"]["fingerprint"]);
+}

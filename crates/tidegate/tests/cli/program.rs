@@ -1,0 +1,152 @@
+//! Runs the program and compares what it says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder for one test, with a scenario or two in it.
+pub(crate) struct Room(PathBuf);
+
+/// A scenario that takes a moment: two schemes, two seeds, a hundred small flows each.
+pub(crate) const TINY: &str = r#"name = "tiny"
+title = "Two schemes on a star"
+runs = 2
+
+[topology]
+kind = "star"
+hosts = 4
+
+[switch]
+buffer = { kind = "per-port", limit = "30KB" }
+
+[transport]
+profile = "tcn-sim"
+rule = { kind = "dctcp" }
+
+[[traffic]]
+kind = "poisson"
+from = "0-2"
+to = "3"
+load = 0.7
+sizes = "web-search"
+flows = 100
+
+[sweep]
+"switch.marking" = [{ kind = "tcn", threshold = "20us" }, { kind = "none" }]
+"#;
+
+impl Room {
+    /// An empty folder.
+    pub(crate) fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// A folder with the tiny scenario.
+    pub(crate) fn with_tiny(name: &str) -> Self {
+        let room = Self::new(name);
+        room.write("tiny.toml", TINY);
+        room
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    /// The program in this folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
+        command
+            .args(arguments)
+            .current_dir(&self.0)
+            .env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs the program with these words, cut at spaces.
+    pub(crate) fn run(&self, line: &str) -> Said {
+        let words = line.split(' ').collect::<Vec<_>>();
+        Said::new(line, &self.command(&words).output().unwrap())
+    }
+
+    /// All files of a results folder but the log, whose times differ.
+    pub(crate) fn results(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let top = self.0.join(folder);
+        let mut open = vec![top.clone()];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(
+                    fs::read_dir(&path)
+                        .unwrap()
+                        .map(|entry| entry.unwrap().path()),
+                );
+            } else if !path.ends_with("log.jsonl") {
+                let name = path.strip_prefix(&top).unwrap().to_owned();
+                found.push((name, fs::read(&path).unwrap()));
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+/// What the program said, and how it ended.
+pub(crate) struct Said {
+    line: String,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+}
+
+impl Said {
+    pub(crate) fn new(line: &str, output: &Output) -> Self {
+        Self {
+            line: line.to_owned(),
+            stdout: String::from_utf8(output.stdout.clone()).unwrap(),
+            stderr: String::from_utf8(output.stderr.clone()).unwrap(),
+            code: output.status.code(),
+        }
+    }
+
+    /// Compares all of it with a snapshot.
+    #[track_caller]
+    pub(crate) fn is(&self, snapshot: &str) {
+        let code = self
+            .code
+            .map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
+        let found = format!(
+            "$ tidegate {}\n--- exit {code}\n--- stdout\n{}--- stderr\n{}",
+            self.line, self.stdout, self.stderr
+        );
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/snapshots");
+        let path = path.join(format!("{snapshot}.txt"));
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &found).unwrap();
+            return;
+        }
+        let expected = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            found == expected,
+            "{} differs; found:\n{found}\nexpected:\n{expected}",
+            path.display()
+        );
+    }
+
+    #[track_caller]
+    pub(crate) fn ended(&self, code: i32) {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
+    }
+}

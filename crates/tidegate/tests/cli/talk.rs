@@ -1,0 +1,171 @@
+//! What commands print when all is well.
+
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::program::{Room, Said};
+
+#[test]
+fn list_shows_the_names_of_a_kind() {
+    let room = Room::new("list");
+    room.run("list schemes").is("list-schemes");
+    room.run("list schedulers --quiet").is("list-schedulers");
+}
+
+#[test]
+fn list_shows_everything_in_80_columns_or_so() {
+    let said = Room::new("list-all").run("list");
+    said.ended(0);
+    assert!(said.stdout.contains("\nscheme\n") && said.stdout.contains("\ntopology\n"));
+    let json = Room::new("list-json").run("list --json");
+    json.ended(0);
+    let entries: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(entries.as_array().unwrap().len() > 60);
+}
+
+#[test]
+fn explain_teaches() {
+    let room = Room::new("explain");
+    room.run("explain tcn").is("explain-tcn");
+    room.run("explain dwrr").is("explain-dwrr");
+    room.run("explain per-port").is("explain-per-port");
+}
+
+#[test]
+fn every_name_can_be_explained_and_every_example_is_toml() {
+    let room = Room::new("explain-all");
+    let listed = room.run("list --json");
+    let entries: serde_json::Value = serde_json::from_str(&listed.stdout).unwrap();
+    for entry in entries.as_array().unwrap() {
+        let name = entry["name"].as_str().unwrap();
+        let said = room.run(&format!("explain {name} --json"));
+        said.ended(0);
+        let explained: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        let kinds = explained.as_array().unwrap();
+        assert!(
+            kinds.iter().any(|found| found["kind"] == entry["kind"]),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn explain_guesses_what_was_meant() {
+    let room = Room::new("unknown");
+    room.run("explain ecnsharp").is("explain-unknown");
+    room.run("explain qwertyuiop").is("explain-nothing-near");
+}
+
+#[test]
+fn a_run_prints_a_table_a_plot_and_where_the_report_is() {
+    let room = Room::with_tiny("run");
+    room.run("run tiny.toml --jobs 2").is("run-tiny");
+    assert!(
+        room.path()
+            .join("tidegate-results/tiny/report.html")
+            .is_file()
+    );
+    // Another run does not touch the first.
+    let second = room.run("run tiny.toml --quiet");
+    second.ended(0);
+    assert!(
+        second
+            .stdout
+            .contains("report: tidegate-results/tiny-2/report.html")
+    );
+}
+
+#[test]
+fn tables_are_at_most_80_columns_wide() {
+    let said = Room::with_tiny("width").run("run tiny.toml");
+    said.ended(0);
+    for line in said.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn json_is_one_value_on_stdout_with_nothing_beside_it() {
+    let room = Room::with_tiny("json");
+    let said = room.run("run tiny.toml --json --quiet --out out --baseline tcn");
+    said.ended(0);
+    let value: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    let result = &value["results"][0];
+    assert_eq!(result["finished"], 4);
+    assert_eq!(result["report"], "out/report.html");
+    assert_eq!(result["summary"]["points"][0]["label"], "tcn");
+    let again = room.run("report out --json --quiet --baseline tcn");
+    again.ended(0);
+    let report: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(
+        report["summary"], result["summary"],
+        "a report from the folder says the same"
+    );
+}
+
+#[test]
+fn colour_is_for_terminals_and_those_who_ask() {
+    let room = Room::new("colour");
+    let is_coloured = |said: &Said| said.stdout.contains('\u{1b}');
+    assert!(!is_coloured(&room.run("explain tcn")));
+    assert!(is_coloured(&room.run("explain tcn --color always")));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let room = Room::new("pipe");
+    let mut child = room
+        .command(&["list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Closed before the first word.
+    drop(child.stdout.take());
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert!(!stderr.contains("error"), "{stderr}");
+}
+
+#[test]
+fn what_is_generated_names_all_commands() {
+    let room = Room::new("generated");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = room.run(&format!("completions {shell}"));
+        script.ended(0);
+        assert!(script.stdout.contains("explain"), "{shell}");
+    }
+    let page = room.run("man");
+    page.ended(0);
+    assert!(page.stdout.contains(".TH tidegate 1") && page.stdout.contains("explain"));
+    let pages = room.run("man --out man");
+    pages.ended(0);
+    assert!(
+        room.path().join("man/tidegate-run.1").is_file(),
+        "{}",
+        pages.stdout
+    );
+    let schema = room.run("schema");
+    schema.ended(0);
+    let schema: serde_json::Value = serde_json::from_str(&schema.stdout).unwrap();
+    assert!(schema["properties"]["switch"].is_object());
+}
+
+#[test]
+fn check_says_what_would_run() {
+    let room = Room::with_tiny("check");
+    room.run("check tiny.toml").is("check-fine");
+    let main = room.run("check main");
+    main.ended(0);
+    assert!(main.stdout.contains("21 runs"), "{}", main.stdout);
+    let resolved = room.run("check tiny.toml --resolved");
+    resolved.ended(0);
+    room.write("resolved.toml", &resolved.stdout);
+    room.run("check resolved.toml").ended(0);
+}

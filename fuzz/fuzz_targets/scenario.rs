@@ -1,0 +1,11 @@
+//! Any bytes are a scenario with overrides; the parser answers, and what it reads resolves and plans.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tidegate_lab::scenario::fuzz;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(problem) = fuzz::scenario(bytes) {
+        panic!("{problem}");
+    }
+});
