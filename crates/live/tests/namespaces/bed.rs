@@ -29,6 +29,8 @@ impl Bed {
         for (number, host) in bed.hosts.iter().enumerate() {
             bed.attach(number);
             host.set("net/ipv4/tcp_ecn", "1").unwrap();
+            // The machine's own may be one that does not answer to marks.
+            host.set("net/ipv4/tcp_congestion_control", "reno").unwrap();
         }
         bed
     }
