@@ -16,7 +16,7 @@ use serde::Serialize;
 use tidegate_units::{Rate, Span, Time};
 
 use crate::clock::Clock;
-use crate::config::{Config, DeviceKind, Options, PortSettings, Wait};
+use crate::config::{Config, Options, PortSettings, Wait};
 use crate::counters::{Counters, Quantiles, Times};
 use crate::device::packet_socket::PacketSocket;
 use crate::device::{BURST, Device};
@@ -284,11 +284,7 @@ impl Row {
 }
 
 fn port(name: &str, rate: Rate) -> PortSettings {
-    PortSettings {
-        interface: name.into(),
-        rate,
-        device: DeviceKind::PacketSocket,
-    }
+    PortSettings::new(name, rate)
 }
 
 /// A UDP packet from left to right, ECN-capable, that nobody waits for.

@@ -29,6 +29,23 @@ pub struct PortSettings {
     pub rate: Rate,
     /// How frames get in and out.
     pub device: DeviceKind,
+    /// The speed at which frames come in from the host, where its cable is imitated.
+    pub uplink: Option<Rate>,
+    /// How long frames travel from the host to the switch besides what they really take.
+    pub delay: Span,
+}
+
+impl PortSettings {
+    /// An existing interface, as it is.
+    pub fn new(interface: impl Into<String>, rate: Rate) -> Self {
+        Self {
+            interface: interface.into(),
+            rate,
+            device: DeviceKind::PacketSocket,
+            uplink: None,
+            delay: Span::ZERO,
+        }
+    }
 }
 
 choices! {
@@ -171,11 +188,9 @@ mod tests {
                 .to_string()
                 .starts_with("port = 0")
         );
-        config.ports.push(PortSettings {
-            interface: "a".into(),
-            rate: Rate::from_gbps(1),
-            device: DeviceKind::PacketSocket,
-        });
+        config
+            .ports
+            .push(PortSettings::new("a", Rate::from_gbps(1)));
         assert!(config.check().is_ok());
         config.buffer = buffer::Config::named("pfc").unwrap();
         assert!(

@@ -11,6 +11,7 @@
 //! [[port]]
 //! interface = "veth0"
 //! rate = "1Gbps"
+//! delay = "50us"
 //! ```
 //!
 //! What is left out is as in [`Config::new`]. The keys of `marking`, `scheduler` and `buffer` besides
@@ -23,7 +24,7 @@ use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_units::{ConfigError, ParseError, Rate, Setting, Settings};
 use toml::{Spanned, Value};
 
-use crate::config::{Config, DeviceKind, PortSettings};
+use crate::config::{Config, PortSettings};
 use crate::error::Error;
 
 #[derive(Deserialize)]
@@ -120,11 +121,7 @@ fn read(file: &File) -> Result<Config, Problem> {
 }
 
 fn read_port(table: &Table) -> Result<PortSettings, Problem> {
-    let mut port = PortSettings {
-        interface: String::new(),
-        rate: Rate::from_gbps(1),
-        device: DeviceKind::PacketSocket,
-    };
+    let mut port = PortSettings::new("", Rate::from_gbps(1));
     for (key, value) in table {
         let wrong = |text: String| problem(text, key, value);
         let text = scalar(value.get_ref()).map_err(wrong)?;
@@ -133,7 +130,12 @@ fn read_port(table: &Table) -> Result<PortSettings, Problem> {
             "interface" => port.interface = text,
             "rate" => port.rate = text.parse().map_err(unreadable)?,
             "device" => port.device = Setting::read(&text).map_err(unreadable)?,
-            _ => return Err(wrong("unknown; known: interface, rate, device".into())),
+            "uplink" => port.uplink = Some(text.parse().map_err(unreadable)?),
+            "delay" => port.delay = text.parse().map_err(unreadable)?,
+            _ => {
+                let known = "unknown; known: interface, rate, device, uplink, delay";
+                return Err(wrong(known.into()));
+            }
         }
     }
     Ok(port)
@@ -198,6 +200,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
+    use crate::config::DeviceKind;
 
     const PORT: &str = "[[port]]\ninterface = \"a\"\nrate = \"995Mbps\"\n";
 
@@ -214,7 +217,7 @@ mod tests {
             dscp = { queues = \"46:0\", unknown = \"last\" }\n\
             non_ect = \"drop\"\nseed = 7\n\
             [[port]]\ninterface = \"a\"\nrate = \"995Mbps\"\n\
-            [[port]]\ninterface = \"b\"\ndevice = \"tap\"\n";
+            [[port]]\ninterface = \"b\"\ndevice = \"tap\"\nuplink = \"1Gbps\"\ndelay = \"50us\"\n";
         let config = Config::parse("a.toml", text).unwrap();
         assert_eq!(config.marking.value("threshold").unwrap(), "78us");
         assert_eq!(config.scheduling.value("quanta").unwrap(), "1500, 3000");
@@ -225,6 +228,9 @@ mod tests {
         assert_eq!(config.ports[0].rate.as_bps(), 995_000_000);
         assert_eq!(config.ports[1].interface, "b");
         assert_eq!(config.ports[1].device, DeviceKind::Tap);
+        assert_eq!(config.ports[1].uplink, Some(Rate::from_gbps(1)));
+        let delays = [0, 1].map(|port: usize| config.ports[port].delay);
+        assert_eq!(delays, [Span::ZERO, Span::from_us(50)]);
     }
 
     #[test]
@@ -283,7 +289,10 @@ mod tests {
             "{found}"
         );
         let found = error("[[port]]\nname = \"a\"\n");
-        assert!(found.ends_with("known: interface, rate, device"), "{found}");
+        assert!(
+            found.ends_with("known: interface, rate, device, uplink, delay"),
+            "{found}"
+        );
         assert!(error("[swich]\n").contains("swich"));
         assert!(error("[switch\n").starts_with("a.toml: "));
     }

@@ -14,7 +14,7 @@ use crate::device::packet_socket::PacketSocket;
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
 use crate::error::Error;
-use crate::switch::Switch;
+use crate::switch::{PortSeen, Switch, Window};
 use crate::sys::{self, process};
 
 /// A switch with its interfaces open.
@@ -112,6 +112,16 @@ impl Live {
         Ok(self.switch.set_marking(marking)?)
     }
 
+    /// Observes all queues in this part of the switch's own time, which began when it was opened.
+    pub fn observe(&mut self, window: Window) {
+        self.switch.observe(window);
+    }
+
+    /// What was observed, by port; empty if nothing was to be.
+    pub fn observed(&self) -> Vec<PortSeen> {
+        self.switch.observed(self.clock.now())
+    }
+
     /// How long ago the switch was opened.
     pub fn uptime(&self) -> Span {
         self.clock.now() - Time::ZERO
@@ -138,6 +148,11 @@ pub fn raise_priority() -> Result<(), Error> {
 /// Becomes true when the process is asked to end, by Ctrl-C or `kill`.
 pub fn stop_on_signals() -> &'static AtomicBool {
     process::stop_on_signals()
+}
+
+/// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.
+pub fn reload_on_signal() -> &'static AtomicBool {
+    process::reload_on_signal()
 }
 
 /// How often links are looked after.

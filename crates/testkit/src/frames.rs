@@ -1,7 +1,7 @@
 //! Any frames through the live switch on devices in memory: nothing stops it, nothing is lost without
 //! a reason, and nothing but the two ECN bits and their checksum changes.
 
-use tidegate_live::config::{DeviceKind, PortSettings};
+use tidegate_live::config::PortSettings;
 use tidegate_live::device::memory::Memory;
 use tidegate_live::frame::{self, Version};
 use tidegate_live::{Config, Switch};
@@ -14,11 +14,7 @@ const PORTS: usize = 3;
 pub fn check(mut bytes: &[u8]) -> Result<(), String> {
     let mut config = Config::new();
     config.ports = (0..PORTS)
-        .map(|port| PortSettings {
-            interface: format!("port{port}"),
-            rate: Rate::from_gbps(1),
-            device: DeviceKind::PacketSocket,
-        })
+        .map(|port| PortSettings::new(format!("port{port}"), Rate::from_gbps(1)))
         .collect();
     config.options.frames = 16;
     config.options.frame_size = 512;

@@ -15,6 +15,7 @@ use crate::device::{BURST, Device, SendError};
 use crate::frame;
 use crate::pacer::Pacer;
 use crate::store::{FrameId, Store};
+use crate::switch::watch::{PortSeen, Watch, Window};
 
 /// A port and what belongs to it.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(super) struct Lane {
     sojourns: Box<[Times]>,
     pub(super) tally: Tally,
     pub(super) is_up: bool,
+    watch: Option<Box<Watch>>,
     interface: String,
     rate: Rate,
     scheduler: &'static str,
@@ -87,6 +89,7 @@ impl Lane {
             port,
             tally: Tally::default(),
             is_up: true,
+            watch: None,
             interface: settings.interface.clone(),
             rate: settings.rate,
             scheduler: config.scheduling.name(),
@@ -115,7 +118,25 @@ impl Lane {
         if was_empty && taken.is_ok() {
             self.pacer.on_first(arrival);
         }
+        if let Some(watch) = &mut self.watch {
+            let queue = match &taken {
+                Ok(accepted) => Some(accepted.queue),
+                Err(_) => self.port.last_drop(),
+            };
+            watch.on_arrival(arrival, queue, pkt.len, taken.err(), self.port.stats());
+        }
         taken.is_ok()
+    }
+
+    /// Begins to observe the queues.
+    pub(super) fn observe(&mut self, window: Window) {
+        let watch = Watch::new(window, self.port.queues(), self.port.stats());
+        self.watch = Some(Box::new(watch));
+    }
+
+    /// What was observed by `now`.
+    pub(super) fn observed(&self, now: Time) -> Option<PortSeen> {
+        self.watch.as_ref().map(|watch| watch.seen(now))
     }
 
     /// Sends what is due, at most a burst. Returns how many frames are gone, sent or lost.
@@ -154,6 +175,9 @@ impl Lane {
                 fate,
                 ..
             } = departure;
+            if let Some(watch) = &mut self.watch {
+                watch.on_departure(now, &departure, self.port.stats());
+            }
             let id = FrameId(id.0);
             if let Fate::Drop(_) = fate {
                 store.remove(id);

@@ -8,7 +8,9 @@
 //! A frame that floods is copied, once for each port beyond the first. VLANs share one table of
 //! stations, and tags pass as they are.
 
+mod cable;
 mod lane;
+mod watch;
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
@@ -21,7 +23,10 @@ use crate::device::{Device, Received};
 use crate::fdb::Fdb;
 use crate::frame::{self, Facts};
 use crate::store::{FrameId, Refused, Store};
+use cable::Cable;
 use lane::Lane;
+
+pub use watch::{PortSeen, QueueSeen, Weighted, Window};
 
 /// A switch of devices of one kind.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub struct Switch<D> {
 #[derive(Debug)]
 struct Core {
     lanes: Vec<Lane>,
+    /// By port; empty if none is imitated.
+    cables: Vec<Cable>,
     buffer: AnyBuffer,
     store: Store,
     fdb: Fdb,
@@ -58,6 +65,7 @@ impl<D: Device> Switch<D> {
         Ok(Self {
             core: Core {
                 buffer: config.buffer.build(lanes.len() as u16, queues)?,
+                cables: cable::cables(config),
                 lanes,
                 store: Store::new(options.frames, options.frame_size)?,
                 fdb: Fdb::new(options.addresses, options.ageing)?,
@@ -76,7 +84,8 @@ impl<D: Device> Switch<D> {
         let count = |(device, port): (&mut D, u16)| {
             device.receive(now, |received| core.take(PortId(port), &received))
         };
-        devices.map(count).sum()
+        let received: usize = devices.map(count).sum();
+        received + core.deliver(now)
     }
 
     /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or lost.
@@ -93,13 +102,26 @@ impl<D: Device> Switch<D> {
             .sum()
     }
 
-    /// When the next packet is due, or `None` if none waits.
+    /// When the next packet is due, or comes out of an imitated cable; `None` if there is none.
     pub fn next_departure(&self) -> Option<Time> {
-        self.core
-            .lanes
-            .iter()
-            .filter_map(Lane::next_departure)
+        let Core { lanes, cables, .. } = &self.core;
+        let departures = lanes.iter().filter_map(Lane::next_departure);
+        departures
+            .chain(cables.iter().filter_map(Cable::next_arrival))
             .min()
+    }
+
+    /// Begins to observe all queues, in this part of the time. What was observed before is forgotten.
+    pub fn observe(&mut self, window: Window) {
+        for lane in &mut self.core.lanes {
+            lane.observe(window);
+        }
+    }
+
+    /// What was observed by `now`, by port; empty if nothing was to be.
+    pub fn observed(&self, now: Time) -> Vec<PortSeen> {
+        let lanes = self.core.lanes.iter();
+        lanes.filter_map(|lane| lane.observed(now)).collect()
     }
 
     /// Looks after the links, which is to be done some times a second. Stations behind a link that
@@ -132,9 +154,13 @@ impl<D: Device> Switch<D> {
     pub fn counters(&self, now: Time) -> Counters {
         let Core { lanes, fdb, .. } = &self.core;
         let ports = lanes.iter().zip(&self.devices);
+        let mut ports: Vec<_> = ports.map(|(lane, device)| lane.counters(device)).collect();
+        for (port, cable) in ports.iter_mut().zip(&self.core.cables) {
+            port.held += cable.frames() as u64;
+        }
         Counters {
             uptime_ns: now.as_ns(),
-            ports: ports.map(|(lane, device)| lane.counters(device)).collect(),
+            ports,
             stations: fdb.stations(now),
             not_learned: fdb.not_learned(),
         }
@@ -152,7 +178,7 @@ impl<D: Device> Switch<D> {
 }
 
 impl Core {
-    /// Takes a frame that came in at `ingress`.
+    /// Takes a frame that a device has for `ingress`.
     #[inline]
     fn take(&mut self, ingress: PortId, received: &Received<'_>) {
         let &Received {
@@ -172,6 +198,30 @@ impl Core {
             Err(Refused::Full) => return lane.lose(Loss::NoMemory),
             Err(Refused::Oversized) => return lane.lose(Loss::Oversized),
         };
+        match self.cables.get_mut(ingress.index()) {
+            None => self.forward(id, ingress, arrival),
+            Some(cable) => cable.push(id, arrival, self.count.bytes(bytes.len())),
+        }
+    }
+
+    /// Takes what has come out of the imitated cables by `now`. Returns how many frames there were.
+    #[inline]
+    fn deliver(&mut self, now: Time) -> usize {
+        let mut count = 0;
+        for port in 0..self.cables.len() {
+            while let Some((id, arrival)) = self.cables[port].pop(now) {
+                // Fewer than 256 ports.
+                self.forward(id, PortId(port as u16), arrival);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Finds the way of a frame that came in at `ingress`.
+    #[inline]
+    fn forward(&mut self, id: FrameId, ingress: PortId, arrival: Time) {
+        let lane = &mut self.lanes[ingress.index()];
         let Some(facts) = frame::parse(self.store.bytes(id)) else {
             self.store.remove(id);
             return lane.lose(Loss::Runt);

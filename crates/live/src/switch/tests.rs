@@ -2,7 +2,7 @@ use tidegate_dataplane::{buffer, sched};
 use tidegate_units::{Rate, Rng, Settings, Span};
 
 use super::*;
-use crate::config::{DeviceKind, PortSettings};
+use crate::config::PortSettings;
 use crate::counters::{Amount, PortCounters};
 use crate::device::BURST;
 use crate::device::memory::Memory;
@@ -14,11 +14,7 @@ fn config(ports: usize) -> Config {
     config.options.frames = 256;
     config.options.count = Count::Frame;
     config.ports = (0..ports)
-        .map(|port| PortSettings {
-            interface: format!("port{port}"),
-            rate: Rate::from_gbps(1),
-            device: DeviceKind::PacketSocket,
-        })
+        .map(|port| PortSettings::new(format!("port{port}"), Rate::from_gbps(1)))
         .collect();
     config
 }
@@ -491,4 +487,57 @@ fn bytes_are_counted_as_they_came_and_went() {
         (counters.ports[0].received, counters.ports[1].sent),
         (one, one)
     );
+}
+
+#[test]
+fn an_imitated_cable_delays_what_comes_and_counts_it_as_held() {
+    let mut config = config(2);
+    config.ports[0].uplink = Some(Rate::from_gbps(1));
+    config.ports[0].delay = Span::from_us(100);
+    let mut switch = switch(&config);
+    for _ in 0..2 {
+        switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
+    }
+    step(&mut switch, Time::ZERO);
+    assert_eq!(switch.counters(Time::ZERO).ports[0].held, 2);
+    assert_eq!(switch.next_departure(), Some(Time::from_us(110)));
+    step(&mut switch, Time::from_us(109));
+    assert_eq!(switch.devices()[1].sent.len(), 0);
+    step(&mut switch, Time::from_us(110));
+    assert_eq!(switch.devices()[1].sent.len(), 1);
+    assert_eq!(drain(&mut switch), Time::from_us(120));
+    assert_eq!(switch.devices()[1].sent.len(), 2);
+}
+
+#[test]
+fn what_is_observed_is_of_the_window() {
+    let mut config = config(2);
+    config.marking.set("threshold", "15us").unwrap();
+    let mut switch = switch(&config);
+    switch.observe(Window {
+        from: Time::from_us(10),
+        to: Time::from_us(30),
+    });
+    // Five packets at once, 10 µs each, of which four wait, then three and so on.
+    for _ in 0..5 {
+        switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 2));
+    }
+    step(&mut switch, Time::ZERO);
+    drain(&mut switch);
+    let seen = switch.observed(Time::from_us(100)).remove(1);
+    assert_eq!((seen.span, seen.packets), (Span::from_us(20), 2));
+    assert_eq!(seen.bytes, 2_500);
+    let queue = &seen.queues[0];
+    // Three packets for 10 µs and two for 10 µs.
+    assert_eq!(queue.packets.sum(), 50_000);
+    assert_eq!(queue.packets.weight(), 20_000);
+    assert_eq!((queue.packets.max(), queue.packets.quantile(5_000)), (3, 2));
+    assert_eq!(queue.bytes.sum(), 50_000 * 1_250);
+    // Those that left at 10 and 20 µs; the second waited longer than the threshold.
+    assert_eq!((queue.waits.weight(), queue.waits.sum()), (2, 30_000));
+    let marks: u64 = tidegate_dataplane::Rule::ALL
+        .iter()
+        .map(|&rule| queue.marks(rule))
+        .sum();
+    assert_eq!(marks, 1);
 }

@@ -74,6 +74,19 @@ pub(crate) fn stop_on_signals() -> &'static AtomicBool {
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
+/// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.
+pub(crate) fn reload_on_signal() -> &'static AtomicBool {
+    extern "C" fn reload(_: c_int) {
+        RELOAD.store(true, Ordering::Relaxed);
+    }
+    let handler: extern "C" fn(c_int) = reload;
+    // SAFETY: the handler only stores into an atomic, which a signal handler may.
+    unsafe { libc::signal(libc::SIGHUP, handler as libc::sighandler_t) };
+    &RELOAD
+}
+
+static RELOAD: AtomicBool = AtomicBool::new(false);
+
 /// Processor time that this thread has used.
 pub(crate) fn thread_time() -> Span {
     let mut time = libc::timespec {

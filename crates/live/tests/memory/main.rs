@@ -11,18 +11,14 @@ mod faults;
 mod no_allocation;
 
 use tidegate_live::Config;
-use tidegate_live::config::{DeviceKind, PortSettings};
+use tidegate_live::config::PortSettings;
 use tidegate_units::{Rate, Rng};
 
 /// A switch with ports of 1 Gb/s.
 fn config(ports: u16) -> Config {
     let mut config = Config::new();
     config.ports = (0..ports)
-        .map(|port| PortSettings {
-            interface: format!("port{port}"),
-            rate: Rate::from_gbps(1),
-            device: DeviceKind::PacketSocket,
-        })
+        .map(|port| PortSettings::new(format!("port{port}"), Rate::from_gbps(1)))
         .collect();
     config
 }

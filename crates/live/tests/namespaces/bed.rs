@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_live::config::{DeviceKind, PortSettings};
+use tidegate_live::config::PortSettings;
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
 
@@ -49,11 +49,7 @@ impl Bed {
     pub(crate) fn config(&self, rate: &str) -> Config {
         let mut config = Config::new();
         config.ports = (0..self.hosts.len())
-            .map(|number| PortSettings {
-                interface: format!("port{number}"),
-                rate: rate.parse().unwrap(),
-                device: DeviceKind::PacketSocket,
-            })
+            .map(|number| PortSettings::new(format!("port{number}"), rate.parse().unwrap()))
             .collect();
         config
     }
