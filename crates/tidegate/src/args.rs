@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+pub(crate) mod live;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -36,6 +38,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Makes the report page of one or more results folders
     Report(Report),
+    /// A switch on real interfaces: runs it, shows what it does, measures it
+    Live(live::Live),
     /// Lists the names that scenario files can use
     List(List),
     /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
@@ -202,7 +206,16 @@ mod tests {
 
     #[test]
     fn every_command_takes_json_and_quiet() {
-        for command in Cli::command().get_subcommands() {
+        let cli = Cli::command();
+        let commands = cli.get_subcommands().flat_map(|command| {
+            let below: Vec<_> = command.get_subcommands().collect();
+            if below.is_empty() {
+                vec![command]
+            } else {
+                below
+            }
+        });
+        for command in commands {
             for flag in ["json", "quiet"] {
                 let has = command.get_arguments().any(|a| a.get_id() == flag);
                 assert!(has, "{} has no --{flag}", command.get_name());

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use args::live::LiveCommand;
 use args::{Cli, Command};
 use output::{Error, Output, Verdict};
 
@@ -31,6 +32,13 @@ fn main() -> ExitCode {
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }
+        Some(Command::Live(live)) => match &live.command {
+            LiveCommand::Run(run) => with(run.common, |output| cmd::live::run(run, output)),
+            LiveCommand::Top(top) => with(top.common, |output| cmd::live::top(top, output)),
+            LiveCommand::Bench(bench) => {
+                with(bench.common, |output| cmd::live::bench(bench, output))
+            }
+        },
         Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
         Some(Command::Explain(explain)) => with(explain.common, |output| {
             cmd::explain::explain(explain, output)
