@@ -40,6 +40,11 @@ impl Since {
         Self(now.map_or(0, |now| now.as_nanos() as u64))
     }
 
+    /// How long after this moment a later one was that the kernel stamped.
+    pub(crate) const fn until(self, stamp: u64) -> Span {
+        Span::from_ns(stamp.saturating_sub(self.0))
+    }
+
     #[inline]
     pub(crate) const fn stamp(self, stamp: u64) -> Span {
         let age = self.0.saturating_sub(stamp);

@@ -63,6 +63,8 @@ choices! {
     pub enum Count {
         /// The frame with its addresses and type, as a capture shows it.
         Frame = "frame",
+        /// What is behind addresses and type: 1500 for the longest IP packet.
+        Ip = "ip",
         /// What the frame takes of an Ethernet wire: padded to 60 bytes, with checksum, preamble
         /// and gap, as in TCN's prototype. A 1500-byte IP packet counts 1538.
         Wire = "wire",
@@ -77,6 +79,7 @@ impl Count {
         let len = len as u32;
         match self {
             Self::Frame => len,
+            Self::Ip => len.saturating_sub(14),
             Self::Wire => {
                 let padded = if len < 60 { 60 } else { len };
                 padded + 24
@@ -176,6 +179,7 @@ mod tests {
             [0, 60, 1514].map(|len| Count::Frame.bytes(len)),
             [0, 60, 1514]
         );
+        assert_eq!([0, 1514].map(|len| Count::Ip.bytes(len)), [0, 1500]);
     }
 
     #[test]

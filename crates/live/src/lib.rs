@@ -45,9 +45,12 @@ mod run;
 pub mod store;
 pub mod switch;
 mod sys;
+pub mod testbed;
 
 pub use config::Config;
 pub use counters::Counters;
 pub use error::Error;
-pub use run::{Live, drop_privileges, raise_priority, reload_on_signal, run, stop_on_signals};
+pub use run::{
+    Live, ask_to_end, drop_privileges, raise_priority, reload_on_signal, run, stop_on_signals,
+};
 pub use switch::Switch;

@@ -1,10 +1,10 @@
-//! Network namespaces without names: made for a test or a measurement, gone with the process that
-//! made them, however it ends.
+//! Network namespaces: those without names are gone with the process that made them, however it ends;
+//! those with names stay until they are removed.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::thread;
 
 use crate::error::Error;
@@ -33,6 +33,28 @@ impl Namespace {
         Ok(namespace)
     }
 
+    /// A new one with a name, as `ip netns` makes them, whose loopback is up. Needs `CAP_SYS_ADMIN`.
+    pub fn named(name: &str) -> Result<Self, Error> {
+        call(Command::new("ip").args(["netns", "add", name]), "")?;
+        let action = format!("open network namespace {name}");
+        let file = File::open(format!("/run/netns/{name}"));
+        let file = file.map_err(Error::system(action, "CAP_SYS_ADMIN"))?;
+        let namespace = Self { file };
+        namespace.ip("link set lo up")?;
+        Ok(namespace)
+    }
+
+    /// Removes one with a name. Its interfaces go with it.
+    pub fn remove(name: &str) -> Result<(), Error> {
+        call(Command::new("ip").args(["netns", "delete", name]), "").map(drop)
+    }
+
+    /// Moves this thread into the namespace, for good.
+    pub fn enter(&self) -> Result<(), Error> {
+        let entered = sys::namespace::enter(&self.file);
+        entered.map_err(Error::system("enter a network namespace", "CAP_SYS_ADMIN"))
+    }
+
     /// Calls `action` on a thread within the namespace.
     pub fn run<T: Send>(&self, action: impl FnOnce() -> T + Send) -> Result<T, Error> {
         let ran = thread::scope(|scope| {
@@ -51,21 +73,14 @@ impl Namespace {
     /// Calls the program `ip` within the namespace, with arguments parted by spaces. What it prints
     /// is returned, or what it complained of.
     pub fn ip(&self, arguments: &str) -> Result<String, Error> {
-        let action = format!("run ip {arguments}");
-        let output = self.run(|| {
-            Command::new("ip")
-                .args(arguments.split_ascii_whitespace())
-                .output()
-        })?;
-        let output = output.and_then(|output| {
-            if output.status.success() {
-                Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-            } else {
-                let complaint = String::from_utf8_lossy(&output.stderr).trim().to_string();
-                Err(io::Error::other(complaint))
-            }
-        });
-        output.map_err(Error::system(action, "CAP_NET_ADMIN"))
+        let arguments = arguments.split_ascii_whitespace();
+        self.run(|| call(Command::new("ip").args(arguments), ""))?
+    }
+
+    /// Calls the program `ip` within the namespace once for many lines of arguments.
+    pub fn ip_batch(&self, lines: &str) -> Result<(), Error> {
+        self.run(|| call(Command::new("ip").args(["-batch", "-"]), lines))??;
+        Ok(())
     }
 
     /// Sets a parameter of the namespace, such as `net/ipv4/tcp_ecn`.
@@ -73,6 +88,13 @@ impl Namespace {
         let path = format!("/proc/sys/{parameter}");
         let written = self.run(|| fs::write(&path, value))?;
         written.map_err(Error::system(format!("set {parameter}"), "CAP_NET_ADMIN"))
+    }
+
+    /// Reads a parameter of the namespace.
+    pub fn get(&self, parameter: &str) -> Result<String, Error> {
+        let path = format!("/proc/sys/{parameter}");
+        let read = self.run(|| fs::read_to_string(&path))?;
+        read.map_err(Error::system(format!("read {parameter}"), "CAP_NET_ADMIN"))
     }
 
     /// A counter of the namespace's kernel by group and name, such as `IpExt` and `InCEPkts`;
@@ -103,6 +125,25 @@ impl Namespace {
         self.ip(&format!(
             "link add {interface} type veth peer name {peer} netns {path}"
         ))?;
+        self.start_pair(interface, other, peer)
+    }
+
+    /// The same with this hardware address for the first interface.
+    pub fn connect_as(
+        &self,
+        interface: &str,
+        station: &str,
+        other: &Self,
+        peer: &str,
+    ) -> Result<(), Error> {
+        let path = other.path();
+        self.ip(&format!(
+            "link add {interface} address {station} type veth peer name {peer} netns {path}"
+        ))?;
+        self.start_pair(interface, other, peer)
+    }
+
+    fn start_pair(&self, interface: &str, other: &Self, peer: &str) -> Result<(), Error> {
         for (namespace, interface) in [(self, interface), (other, peer)] {
             let disabled = namespace.run(|| {
                 let control = sys::interface::control()?;
@@ -121,6 +162,37 @@ impl Namespace {
     fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }
+}
+
+/// Calls a program and hands it `input`. What it prints is returned, or what it complained of.
+fn call(command: &mut Command, input: &str) -> Result<String, Error> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let arguments = command
+        .get_args()
+        .map(|argument| argument.to_string_lossy());
+    let arguments = arguments.collect::<Vec<_>>().join(" ");
+    let done = run_with_input(command, input).and_then(|output| {
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        } else {
+            let complaint = String::from_utf8_lossy(&output.stderr).trim().to_string();
+            Err(io::Error::other(complaint))
+        }
+    });
+    done.map_err(Error::system(
+        format!("run {program} {arguments}"),
+        "CAP_NET_ADMIN",
+    ))
+}
+
+fn run_with_input(command: &mut Command, input: &str) -> io::Result<Output> {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read says why.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    child.wait_with_output()
 }
 
 /// A counter in the form of `/proc/net/snmp`: a line of names, then a line of values.

@@ -36,8 +36,12 @@ pub fn run(config: &Config, stop: &AtomicBool) -> Result<Counters, Error> {
 impl Live {
     /// Opens the interfaces of a switch.
     pub fn open(config: &Config) -> Result<Self, Error> {
+        Self::open_with(config, Clock::start())
+    }
+
+    /// The same with a clock of others, whose time the switch then has.
+    pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
         config.check()?;
-        let clock = Clock::start();
         let ports = config.ports.iter();
         let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));
         let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
@@ -117,9 +121,9 @@ impl Live {
         self.switch.observe(window);
     }
 
-    /// What was observed, by port; empty if nothing was to be.
-    pub fn observed(&self) -> Vec<PortSeen> {
-        self.switch.observed(self.clock.now())
+    /// What was observed until `end`, by port; empty if nothing was to be.
+    pub fn observed(&self, end: Time) -> Vec<PortSeen> {
+        self.switch.observed(end)
     }
 
     /// How long ago the switch was opened.
@@ -148,6 +152,12 @@ pub fn raise_priority() -> Result<(), Error> {
 /// Becomes true when the process is asked to end, by Ctrl-C or `kill`.
 pub fn stop_on_signals() -> &'static AtomicBool {
     process::stop_on_signals()
+}
+
+/// Asks another process to end, as `kill` does.
+pub fn ask_to_end(process: u32) -> Result<(), Error> {
+    let asked = process::ask_to_end(process);
+    asked.map_err(Error::system(format!("end process {process}"), "CAP_KILL"))
 }
 
 /// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 pub(crate) mod live;
+pub(crate) mod testbed;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Report(Report),
     /// A switch on real interfaces: runs it, shows what it does, measures it
     Live(live::Live),
+    /// Hosts and a switch on this machine, with real packets
+    Testbed(testbed::Testbed),
     /// Lists the names that scenario files can use
     List(List),
     /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
@@ -108,6 +111,8 @@ pub(crate) struct Run {
     /// Scenario files, or the names of built-in scenarios; `-` reads one from standard input
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) on: testbed::On,
     #[command(flatten)]
     pub(crate) running: Running,
 }

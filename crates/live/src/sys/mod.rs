@@ -12,6 +12,7 @@ pub(crate) mod namespace;
 pub(crate) mod packet;
 pub(crate) mod process;
 pub(crate) mod ring;
+pub(crate) mod socket;
 pub(crate) mod tap;
 
 use std::io;
@@ -108,6 +109,8 @@ unsafe trait Plain: Copy {}
 unsafe impl Plain for c_int {}
 // SAFETY: integers.
 unsafe impl Plain for libc::packet_mreq {}
+// SAFETY: integers.
+unsafe impl Plain for libc::tcp_info {}
 // SAFETY: integers.
 unsafe impl Plain for libc::tpacket_req {}
 // SAFETY: integers.

@@ -87,6 +87,16 @@ pub(crate) fn reload_on_signal() -> &'static AtomicBool {
 
 static RELOAD: AtomicBool = AtomicBool::new(false);
 
+/// Asks a process to end, as `kill` does.
+pub(crate) fn ask_to_end(process: u32) -> io::Result<()> {
+    let process = process.cast_signed();
+    if process <= 1 {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // SAFETY: no pointers.
+    check(unsafe { libc::kill(process, libc::SIGTERM) }).map(drop)
+}
+
 /// Processor time that this thread has used.
 pub(crate) fn thread_time() -> Span {
     let mut time = libc::timespec {

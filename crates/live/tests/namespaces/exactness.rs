@@ -9,7 +9,7 @@ use tidegate_live::Counters;
 use super::bed::Bed;
 
 /// RED that marks above a queue of so many full packets.
-fn red(packets: u32) -> mark::Config {
+pub(crate) fn red(packets: u32) -> mark::Config {
     let mut marking = mark::Config::named("queue-red").unwrap();
     let threshold = format!("{}B", packets * 1538);
     marking.set("threshold", &threshold).unwrap();

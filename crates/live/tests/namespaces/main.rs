@@ -15,6 +15,8 @@
 mod bed;
 mod exactness;
 mod links;
+mod testbed;
+mod wireshark;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -28,8 +30,20 @@ type Test = (&'static str, fn());
 
 const TESTS: &[Test] = &[
     (
+        "a_congestion_control_that_the_kernel_lacks_is_named",
+        testbed::a_congestion_control_that_the_kernel_lacks_is_named,
+    ),
+    (
         "a_link_that_goes_down_and_comes_back_is_used_again",
         links::a_link_that_goes_down_and_comes_back_is_used_again,
+    ),
+    (
+        "a_plan_is_carried_out_and_all_marks_arrive",
+        testbed::a_plan_is_carried_out_and_all_marks_arrive,
+    ),
+    (
+        "a_run_that_is_interrupted_ends_and_leaves_nothing",
+        testbed::a_run_that_is_interrupted_ends_and_leaves_nothing,
     ),
     (
         "an_interface_that_is_made_again_is_used_again",
@@ -54,6 +68,10 @@ const TESTS: &[Test] = &[
     (
         "the_queue_of_kernel_tcp_follows_the_threshold",
         exactness::the_queue_of_kernel_tcp_follows_the_threshold,
+    ),
+    (
+        "what_leaves_is_whole_and_marked_as_wireshark_reads_it",
+        wireshark::what_leaves_is_whole_and_marked_as_wireshark_reads_it,
     ),
     (
         "without_privilege_the_error_names_it",

@@ -8,3 +8,4 @@ pub(crate) mod live;
 pub(crate) mod report;
 pub(crate) mod run;
 mod source;
+pub(crate) mod testbed;
