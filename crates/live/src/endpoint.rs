@@ -111,7 +111,7 @@ fn answer_all(listener: &TcpListener, shared: &Shared) {
             // Whatever a client does, it harms only itself.
             Ok((stream, _)) => drop(answer(stream, shared)),
             // Such as too many open files: it may pass.
-            Err(_) => thread::sleep(Duration::from_millis(100)),
+            Err(_) => thread::park_timeout(Duration::from_millis(100)),
         }
     }
 }
@@ -236,7 +236,7 @@ mod tests {
                     uptime_ns: 7,
                     ..Counters::default()
                 });
-                thread::sleep(Duration::from_millis(2));
+                thread::park_timeout(Duration::from_millis(2));
             }
             acting.join().unwrap()
         })

@@ -52,26 +52,28 @@ mod tests {
     use super::*;
     use crate::config::PortSettings;
 
+    type Change = fn(&mut Config);
+
     #[test]
     fn only_the_marking_can_change() {
         let mut config = Config::new();
         let port = PortSettings::new("a", Rate::from_gbps(1));
         config.ports.push(port);
-        let change = |change: &dyn Fn(&mut Config)| {
+        let change = |change: Change| {
             let mut new = config.clone();
             change(&mut new);
             config.reload(&new).map_err(|error| error.to_string())
         };
-        let marking = change(&|new| new.marking.set("threshold", "77us").unwrap());
+        let marking = change(|new| new.marking.set("threshold", "77us").unwrap());
         assert_eq!(marking.unwrap().value("threshold").unwrap(), "77us");
-        let cases: [(&str, &dyn Fn(&mut Config)); 5] = [
-            ("buffer", &|new| new.buffer.set("limit", "1MB").unwrap()),
-            ("scheduler", &|new| {
-                new.scheduling.set("queues", "2").unwrap()
+        let cases: [(&str, Change); 5] = [
+            ("buffer", |new| new.buffer.set("limit", "1MB").unwrap()),
+            ("scheduler", |new| {
+                new.scheduling.set("queues", "2").unwrap();
             }),
-            ("dscp", &|new| new.dscp.set("queues", "46:0").unwrap()),
-            ("ageing", &|new| new.options.set("ageing", "1s").unwrap()),
-            ("port", &|new| new.ports[0].rate = Rate::from_gbps(2)),
+            ("dscp", |new| new.dscp.set("queues", "46:0").unwrap()),
+            ("ageing", |new| new.options.set("ageing", "1s").unwrap()),
+            ("port", |new| new.ports[0].rate = Rate::from_gbps(2)),
         ];
         for (field, case) in cases {
             let error = change(case).unwrap_err();

@@ -1,7 +1,7 @@
 //! TCP connections between hosts, with both ends in this process: what a receiver reads belongs to the
 //! flow that its sender is busy with.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ pub(super) struct Connections<'a> {
     first_token: usize,
     list: Vec<Option<Connection>>,
     /// By the address of the sender, until its receiver is known.
-    waiting: HashMap<SocketAddr, usize>,
+    waiting: BTreeMap<SocketAddr, usize>,
     idle: BTreeMap<(u16, u16, u8), Vec<usize>>,
     block: Box<[u8]>,
 }
@@ -83,7 +83,7 @@ impl<'a> Connections<'a> {
             registry,
             first_token,
             list: Vec::new(),
-            waiting: HashMap::new(),
+            waiting: BTreeMap::new(),
             idle: BTreeMap::new(),
             block: vec![0x54; BLOCK].into(),
         }

@@ -100,7 +100,7 @@ pub fn run(
             bed.switch()
                 .run(|| forward(&config, clock, window, &stop, &ended_at))
         });
-        let driver = scope.spawn(|| {
+        let traffic = scope.spawn(|| {
             let _stopping = stopping;
             let _ = raise_priority();
             let driven = drive::drive(bed, plan, clock, start, &mut || {
@@ -109,7 +109,7 @@ pub fn run(
             ended_at.store(clock.now().as_ps(), Ordering::Relaxed);
             driven
         });
-        let driven = join(driver);
+        let driven = join(traffic);
         // A switch that failed is why the traffic failed.
         let (ports, counters) = join(switch)??;
         let driven = driven?;

@@ -6,6 +6,7 @@ use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Departure, Fate, Pkt, Port, PortConfig, buffer, mark, sched};
+use tidegate_live::counters::PortCounters;
 use tidegate_live::device::memory::Memory;
 use tidegate_live::frame::parse;
 use tidegate_live::{Config, Switch};
@@ -180,7 +181,7 @@ fn live(config: &Config, trace: &[Arrival]) -> Outcome {
             .clone()
             .map(|port| port.marks.values().sum())
             .collect(),
-        drops: ports.map(|port| port.dropped()).collect(),
+        drops: ports.map(PortCounters::dropped).collect(),
     }
 }
 

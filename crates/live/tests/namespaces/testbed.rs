@@ -114,7 +114,7 @@ pub(crate) fn a_run_that_is_interrupted_ends_and_leaves_nothing() {
     let interrupt = AtomicBool::new(false);
     let outcome = thread::scope(|scope| {
         let running = scope.spawn(|| run(&bed, &config(3), &plan, &interrupt));
-        thread::sleep(Duration::from_millis(600));
+        thread::park_timeout(Duration::from_millis(600));
         interrupt.store(true, Ordering::Relaxed);
         running.join().unwrap().unwrap()
     });

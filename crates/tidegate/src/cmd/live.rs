@@ -21,9 +21,10 @@ pub(crate) use top::top;
 pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error> {
     let mut config = read(&arguments.file)?;
     let mut live = Live::open(&config).map_err(Error::new)?;
-    let endpoint = match arguments.silent {
-        true => None,
-        false => Some(listen(arguments)?),
+    let endpoint = if arguments.silent {
+        None
+    } else {
+        Some(listen(arguments)?)
     };
     if let Err(error) = tidegate_live::raise_priority() {
         output.warn(&format!("other work may delay packets: {error}"));

@@ -132,7 +132,7 @@ fn leave(arguments: &Up, rig: &Rig, output: Output) -> Result<Verdict, Error> {
         if is_up && tidegate_live::endpoint::fetch(LISTEN).is_ok() {
             break;
         }
-        thread::sleep(Duration::from_millis(20));
+        thread::park_timeout(Duration::from_millis(20));
     }
     if output.json {
         let hosts = rig.config.ports.len();
@@ -178,7 +178,7 @@ fn clear(output: Output) -> Result<usize, Error> {
             if naps > 100 {
                 return Err(Error::new(format!("process {process} does not end")));
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::park_timeout(Duration::from_millis(50));
         }
         output.say("ended the switch of an earlier testbed, and removed its hosts");
         removed += 1;

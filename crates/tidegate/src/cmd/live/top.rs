@@ -50,6 +50,6 @@ pub(crate) fn top(arguments: &Top, output: Output) -> Result<Verdict, Error> {
         if arguments.count.is_some_and(|count| shown >= count) {
             return Ok(Verdict::Good);
         }
-        std::thread::sleep(every);
+        std::thread::park_timeout(every);
     }
 }

@@ -79,10 +79,8 @@ pub(super) fn table(before: Option<&Sample>, now: &Sample, paint: Paint) -> Stri
         let since = |value: u64, old: Option<u64>| value.saturating_sub(old.unwrap_or(0));
         let rate = |value, old| per_second(since(value, old), span);
         let sent = old.map(|old| old.sent);
-        let name = match port.is_up {
-            true => port.interface.clone(),
-            false => format!("{} down", port.interface),
-        };
+        let state = if port.is_up { "" } else { " down" };
+        let name = format!("{}{state}", port.interface);
         let alone = match port.queues.as_slice() {
             [queue] => Some(queue.sojourn),
             _ => None,
