@@ -36,12 +36,17 @@ impl Namespace {
     /// A new one with a name, as `ip netns` makes them, whose loopback is up. Needs `CAP_SYS_ADMIN`.
     pub fn named(name: &str) -> Result<Self, Error> {
         call(Command::new("ip").args(["netns", "add", name]), "")?;
+        let namespace = Self::open(name)?;
+        namespace.ip("link set lo up")?;
+        Ok(namespace)
+    }
+
+    /// The one with this name.
+    pub fn open(name: &str) -> Result<Self, Error> {
         let action = format!("open network namespace {name}");
         let file = File::open(format!("/run/netns/{name}"));
         let file = file.map_err(Error::system(action, "CAP_SYS_ADMIN"))?;
-        let namespace = Self { file };
-        namespace.ip("link set lo up")?;
-        Ok(namespace)
+        Ok(Self { file })
     }
 
     /// Removes one with a name. Its interfaces go with it.

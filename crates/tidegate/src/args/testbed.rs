@@ -25,8 +25,8 @@ pub(crate) enum TestbedCommand {
 }
 
 /// Makes the hosts and the switch of a scenario, for programs of your own: network namespaces
-/// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 ping 10.77.0.2` is
-/// a first one, `tidegate live top` shows the switch. Needs root.
+/// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 PROGRAM` runs
+/// one of them, `tidegate live top` shows the switch. Needs root.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     /// A scenario file whose topology is a star

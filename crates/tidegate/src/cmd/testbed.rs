@@ -66,7 +66,7 @@ fn stay(rig: &Rig, output: Output) -> Result<Verdict, Error> {
     clear(output)?;
     let bed = Bed::named(rig.config.ports.len()).map_err(Error::new)?;
     let stop = tidegate_live::stop_on_signals();
-    let endpoint = Endpoint::listen(LISTEN);
+    let endpoint = listen();
     let told = fs::create_dir_all(FOLDER)
         .and_then(|()| fs::write(pid_file(), std::process::id().to_string()));
     let done = match (&endpoint, told) {
@@ -89,6 +89,17 @@ fn stay(rig: &Rig, output: Output) -> Result<Verdict, Error> {
     remove_leftovers().map_err(Error::new)?;
     done.map_err(Error::new)?;
     Ok(Verdict::Good)
+}
+
+/// Listens for those who ask. A process that was killed lets go of the address a little later.
+fn listen() -> Result<Endpoint, tidegate_live::Error> {
+    for _ in 0..40 {
+        if let Ok(endpoint) = Endpoint::listen(LISTEN) {
+            return Ok(endpoint);
+        }
+        thread::park_timeout(Duration::from_millis(50));
+    }
+    Endpoint::listen(LISTEN)
 }
 
 /// Starts a process that stays, and returns when its switch runs.
