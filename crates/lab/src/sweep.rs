@@ -93,11 +93,22 @@ impl Sweep<'_> {
     }
 
     /// Runs what the folder does not hold yet on real packets, one run after the other.
-    pub fn run_live(&self, congestion: Option<&str>) -> Done {
+    /// `complain` hears of those that a busy machine has spoiled.
+    pub fn run_live(
+        &self,
+        congestion: Option<&str>,
+        complain: &(dyn Fn(&Experiment, &str) + Sync),
+    ) -> Done {
         self.run_with(|experiment| {
             self.progress.started(experiment, 0);
             let command = (self.command)(experiment);
-            live::run(experiment, command, congestion, self.interrupt)
+            let result = live::run(experiment, command, congestion, self.interrupt)?;
+            Ok(result.map(|(record, calm)| {
+                if let Some(complaint) = calm.complaint() {
+                    complain(experiment, &complaint);
+                }
+                record
+            }))
         })
     }
 

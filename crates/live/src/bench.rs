@@ -21,6 +21,7 @@ use crate::counters::{Counters, Quantiles, Times};
 use crate::device::packet_socket::PacketSocket;
 use crate::device::{BURST, Device};
 use crate::error::Error;
+use crate::machine::ProcessorTime;
 use crate::namespace::Namespace;
 use crate::run::Live;
 use crate::sys::process;
@@ -38,6 +39,8 @@ pub struct Report {
     pub round_trip: Quantiles,
     /// Round trips of a small packet through the bridge.
     pub bridge_round_trip: Quantiles,
+    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    pub stolen: u32,
 }
 
 /// The switch and the bridge under the same load.
@@ -83,6 +86,7 @@ pub fn measure(span: Span) -> Result<Report, Error> {
             bridge: Row::bridged()?.flood(len, span)?,
         })
     };
+    let time = ProcessorTime::now();
     let shaped = Row::new()?.shaped(span)?;
     Ok(Report {
         small: compare(60)?,
@@ -90,6 +94,7 @@ pub fn measure(span: Span) -> Result<Report, Error> {
         shaped,
         round_trip: Row::new()?.round_trips_of_switch(span)?,
         bridge_round_trip: Row::bridged()?.round_trips(span)?,
+        stolen: ProcessorTime::now().stolen_since(time),
     })
 }
 

@@ -37,6 +37,7 @@ mod error;
 pub mod fdb;
 mod file;
 pub mod frame;
+pub mod machine;
 pub mod namespace;
 pub mod pacer;
 pub mod prometheus;

@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::Error;
+use crate::machine::ProcessorTime;
 use crate::run::{Live, drop_privileges, raise_priority};
 use crate::switch::{PortSeen, Window};
 
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub counters: Counters,
     /// What the kernels of the hosts counted in all.
     pub kernels: Kernels,
+    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    pub stolen: u32,
     /// When it ended.
     pub ended_at: Time,
     /// Why.
@@ -83,6 +86,7 @@ pub fn run(
     bed.prepare(&plan.tcp)?;
     let config = on_bed(config);
     let before = kernels(bed)?;
+    let time = ProcessorTime::now();
     let clock = Clock::start();
     // Links and listeners are ready by then.
     let start = clock.now() + LEAD + LEAD_OF_HOST * bed.hosts().len() as u64;
@@ -119,6 +123,7 @@ pub fn run(
             ports,
             counters,
             kernels: kernels(bed)?.since(before),
+            stolen: ProcessorTime::now().stolen_since(time),
             ended_at: driven.ended_at,
             end: driven.end,
         })

@@ -140,7 +140,9 @@ fn run_job(
         progress: &bars,
     };
     let done = match on.world {
-        World::Live => sweep.run_live(on.congestion.as_deref()),
+        World::Live => sweep.run_live(on.congestion.as_deref(), &|experiment, complaint| {
+            output.warn(&format!("{}: {complaint}", experiment.label));
+        }),
         World::Simulator => sweep.run(),
     };
     bars.clear();

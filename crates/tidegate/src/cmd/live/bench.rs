@@ -74,5 +74,10 @@ fn table(report: &Report) -> String {
         let [p50, p99, p999, max] = times(row);
         _ = writeln!(text, "{name:<19}{p50:>9} {p99:>9} {p999:>9} {max:>9}");
     }
+    let (whole, tenth) = (report.stolen / 10, report.stolen % 10);
+    _ = writeln!(
+        text,
+        "\nprocessor time stolen by a hypervisor: {whole}.{tenth} %"
+    );
     text
 }

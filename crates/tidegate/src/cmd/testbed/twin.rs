@@ -39,7 +39,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
                 sweep::Failure::Refused(why) => Error::new(why),
                 other => Error::new(other),
             })?;
-        let Some(lines) = pair else {
+        let Some((lines, calm)) = pair else {
             output.warn("interrupted: what is finished follows");
             break;
         };
@@ -50,6 +50,9 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
         };
         if !output.json {
             output.print(&table(&pair, output.paint))?;
+        }
+        if let Some(complaint) = calm.complaint() {
+            output.warn(&format!("{label}: {complaint}"));
         }
         pairs.push(pair);
     }
