@@ -4,6 +4,8 @@ pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod list;
+pub(crate) mod live;
 pub(crate) mod report;
 pub(crate) mod run;
 mod source;
+pub(crate) mod testbed;

@@ -15,6 +15,7 @@ use tidegate_report::{Record, Summary};
 use super::report::{self, Comparison};
 use super::source;
 use crate::args::Running;
+use crate::args::testbed::{On, World};
 use crate::output::{Error, Output, Verdict};
 use crate::progress::Bars;
 
@@ -46,9 +47,14 @@ struct Failed {
 }
 
 /// Set by Ctrl-C.
-static INTERRUPT: AtomicBool = AtomicBool::new(false);
+pub(super) static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn run(
+    files: &[String],
+    running: &Running,
+    on: &On,
+    output: Output,
+) -> Result<Verdict, Error> {
     let mut overrides = running.set.clone();
     overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
     overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
@@ -83,7 +89,7 @@ pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result
         if INTERRUPT.load(Ordering::Relaxed) {
             break;
         }
-        let (of_job, value) = run_job(job, running, &overrides, output)?;
+        let (of_job, value) = run_job(job, running, on, &overrides, output)?;
         if of_job == Verdict::Bad {
             verdict = Verdict::Bad;
         }
@@ -98,10 +104,11 @@ pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result
 fn run_job(
     job: &Job,
     running: &Running,
+    on: &On,
     overrides: &[String],
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
-    let manifest = manifest(job, overrides);
+    let manifest = manifest(job, on, overrides);
     let folder = if running.resume {
         Folder::resume(&job.path, &manifest)
     } else {
@@ -119,16 +126,25 @@ fn run_job(
         job.path.display()
     ));
     let bars = Bars::new(&folder, open, output);
-    let command = |experiment: &Experiment| command(&job.file, &experiment.overrides());
+    let command = |experiment: &Experiment| command(&job.file, on, &experiment.overrides());
     let sweep = Sweep {
         experiments: &job.plan,
         folder: &folder,
-        jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+        jobs: match on.world {
+            // Packets of one run would be in the way of those of another.
+            World::Live => NonZeroUsize::MIN,
+            World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
+        },
         command: &command,
         interrupt: &INTERRUPT,
         progress: &bars,
     };
-    let done = sweep.run();
+    let done = match on.world {
+        World::Live => sweep.run_live(on.congestion.as_deref(), &|experiment, complaint| {
+            output.warn(&format!("{}: {complaint}", experiment.label));
+        }),
+        World::Simulator => sweep.run(),
+    };
     bars.clear();
     let finished = folder.finished().len();
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
@@ -149,7 +165,7 @@ fn run_job(
         summary: None,
     };
     if told.interrupted {
-        let again = again(job, running, overrides);
+        let again = again(job, running, on, overrides);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
             count(job.plan.len(), "run"),
@@ -179,7 +195,7 @@ fn run_job(
     Ok((verdict, serde_json::to_value(&told).map_err(Error::new)?))
 }
 
-fn manifest(job: &Job, overrides: &[String]) -> Manifest {
+fn manifest(job: &Job, on: &On, overrides: &[String]) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
@@ -192,7 +208,7 @@ fn manifest(job: &Job, overrides: &[String]) -> Manifest {
         name: job.scenario.name.clone(),
         title: job.scenario.title.clone(),
         scenario: job.scenario.resolved(),
-        command: command(&job.file, overrides),
+        command: command(&job.file, on, overrides),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("TIDEGATE_REVISION").to_owned(),
         seed: job
@@ -225,8 +241,8 @@ fn stalled(records: &[Record]) -> Vec<Failed> {
 
 /// The command that runs a scenario with these changes. What does not change the results, such as
 /// the number of jobs, is no part of it.
-fn command(file: &str, overrides: &[String]) -> String {
-    let mut command = format!("tidegate run {}", quoted(file));
+fn command(file: &str, on: &On, overrides: &[String]) -> String {
+    let mut command = format!("tidegate run {}{on}", quoted(file));
     for change in overrides {
         command.push_str(" --set ");
         command.push_str(&quoted(change));
@@ -235,11 +251,11 @@ fn command(file: &str, overrides: &[String]) -> String {
 }
 
 /// The command that goes on.
-fn again(job: &Job, running: &Running, overrides: &[String]) -> String {
+fn again(job: &Job, running: &Running, on: &On, overrides: &[String]) -> String {
     let folder = quoted(&job.path.display().to_string());
     let baseline = running.baseline.as_deref();
     let baseline = baseline.map(|label| format!(" --baseline {}", quoted(label)));
-    let command = command(&job.file, overrides);
+    let command = command(&job.file, on, overrides);
     format!(
         "{command}{} --out {folder} --resume",
         baseline.unwrap_or_default()
@@ -265,7 +281,7 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 }
 
 /// The first Ctrl-C ends the runs soon, the second one ends the program.
-fn listen(output: Output) {
+pub(super) fn listen(output: Output) {
     let heard = ctrlc::set_handler(move || {
         if INTERRUPT.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -307,7 +323,15 @@ mod tests {
         );
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
-        let command = command("my file.toml", &["seed=2".to_owned()]);
-        assert_eq!(command, "tidegate run 'my file.toml' --set seed=2");
+        let overrides = ["seed=2".to_owned()];
+        let command = |on: &On| command("my file.toml", on, &overrides);
+        let expected = "tidegate run 'my file.toml' --set seed=2";
+        assert_eq!(command(&On::default()), expected);
+        let on = On {
+            world: World::Live,
+            congestion: Some("cubic".to_owned()),
+        };
+        let expected = "tidegate run 'my file.toml' --on live --congestion cubic --set seed=2";
+        assert_eq!(command(&on), expected);
     }
 }
