@@ -218,14 +218,19 @@ pub(crate) fn print(
     output.print(&text)
 }
 
-/// Says why some numbers should not be trusted.
-pub(crate) fn warn(comparison: &Comparison, output: Output) {
+/// Says how many runs there should be and are not.
+pub(crate) fn warn_missing(comparison: &Comparison, output: Output) {
     if comparison.missing > 0 {
         let missing = count(comparison.missing, "run");
         output.warn(&format!(
             "{missing} of the folder left no results\nhint: --resume runs what is missing"
         ));
     }
+}
+
+/// Says why some numbers should not be trusted.
+pub(crate) fn warn(comparison: &Comparison, output: Output) {
+    warn_missing(comparison, output);
     for warning in &comparison.summary.warnings {
         output.warn(warning);
     }
