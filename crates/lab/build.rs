@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     for file in files {
         let inner = file.strip_prefix(&root).unwrap_or(&file);
         let inner = inner.to_string_lossy().replace('\\', "/");
-        let whole = file.canonicalize()?;
+        let whole = file.canonicalize()?.to_string_lossy().into_owned();
         let id = inner.trim_end_matches(".toml").replace('/', "-");
         let entry =
             format!("Embedded {{ id: {id:?}, path: {inner:?}, text: include_str!({whole:?}) }}");

@@ -75,7 +75,7 @@ pub(crate) fn run(
     for file in files {
         let scenario = source::read(file, &overrides).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
-        if let Some(name) = &running.baseline {
+        if let Some(name) = baseline(running, &scenario) {
             let points = plan
                 .iter()
                 .map(|run| (run.label.as_str(), run.point.as_slice()));
@@ -114,6 +114,12 @@ pub(crate) fn run(
     Ok(verdict)
 }
 
+/// The point that others are compared with: the command's, else the scenario's.
+fn baseline<'a>(running: &'a Running, scenario: &'a Scenario) -> Option<&'a str> {
+    let named = running.baseline.as_ref().or(scenario.baseline.as_ref());
+    named.map(String::as_str)
+}
+
 fn run_job(
     job: &Job,
     running: &Running,
@@ -150,7 +156,7 @@ fn run_job(
             serde_json::to_value(&told).map_err(Error::new)?,
         ));
     }
-    let comparison = Comparison::of(vec![folder], running.baseline.as_deref())?;
+    let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures)?;
     let stalled = stalled(&comparison.records);
@@ -199,11 +205,9 @@ pub(crate) fn execute(
         progress: &bars,
     };
     let done = match job.on.world {
-        World::Live => {
-            sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
-                output.warn(&format!("{}: {complaint}", experiment.label));
-            })
-        }
+        World::Live => sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
+            output.warn(&format!("{}: {complaint}", experiment.label));
+        }),
         World::Simulator => sweep.run(),
     };
     bars.clear();
@@ -234,6 +238,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         format: FORMAT,
         name: job.scenario.name.clone(),
         title: job.scenario.title.clone(),
+        baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
         command: job.command.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -361,7 +366,15 @@ mod tests {
         );
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
-        let command = command("my file.toml", &["seed=2".to_owned()]);
-        assert_eq!(command, "tidegate run 'my file.toml' --set seed=2");
+        let overrides = ["seed=2".to_owned()];
+        let command = |on: &On| command("my file.toml", on, &overrides);
+        let expected = "tidegate run 'my file.toml' --set seed=2";
+        assert_eq!(command(&On::default()), expected);
+        let on = On {
+            world: World::Live,
+            congestion: Some("cubic".to_owned()),
+        };
+        let expected = "tidegate run 'my file.toml' --on live --congestion cubic --set seed=2";
+        assert_eq!(command(&on), expected);
     }
 }

@@ -104,6 +104,26 @@ fn json_is_one_value_on_stdout_with_nothing_beside_it() {
 }
 
 #[test]
+fn a_scenario_names_what_its_points_are_compared_with() {
+    let room = Room::with_tiny("baseline-of-scenario");
+    let summary = |command: &str| {
+        let said = room.run(command);
+        said.ended(0);
+        let value: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+        value
+            .pointer("/results/0/summary")
+            .unwrap_or(&value["summary"])
+            .clone()
+    };
+    let plain = summary("run tiny.toml --json --quiet --out plain");
+    let named = summary("run tiny.toml --json --quiet --out named --baseline tcn");
+    let own = summary("run tiny.toml --json --quiet --out own --set baseline=tcn");
+    assert_ne!(plain, named);
+    assert_eq!(own, named);
+    assert_eq!(summary("report own --json --quiet"), named);
+}
+
+#[test]
 fn colour_is_for_terminals_and_those_who_ask() {
     let room = Room::new("colour");
     let is_coloured = |said: &Said| said.stdout.contains('\u{1b}');
