@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use tidegate_lab::reproduce::verdict::has_direction;
 use tidegate_lab::reproduce::{Entry, Version, judge, library};
@@ -12,13 +13,16 @@ use tidegate_lab::{Scenario, record};
 use tidegate_report::Record;
 use tidegate_sim::run;
 
+/// Nobody asks these runs to stop.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 fn records(scenario: &Scenario) -> Vec<Record> {
     let plan = scenario
         .plan()
         .unwrap_or_else(|problem| panic!("{problem}"));
     let one = |experiment: &tidegate_lab::scenario::Experiment| {
         let built = experiment.build().unwrap();
-        let outcome = run::run(&built.setup).unwrap();
+        let outcome = run::run(&built.setup, &NEVER).unwrap();
         record(experiment, String::new(), &built, &outcome).unwrap()
     };
     plan.iter().map(one).collect()

@@ -59,7 +59,7 @@ pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
                 if published.is_empty() {
                     curves.add_claims(&figure.claims, &mut lines);
                 } else {
-                    curves.add_published(published, &mut lines);
+                    add_published(published, &mut lines);
                 }
                 let (title, unit) = match normalise {
                     Some(base) => (format!("{}, {base} = 1", y.title()), ""),
@@ -283,12 +283,12 @@ impl Curves<'_> {
             }
         }
     }
+}
 
-    fn add_published(&self, published: &[(String, Vec<(Number, Number)>)], lines: &mut Vec<Line>) {
-        for (name, points) in published {
-            for (x, y) in points {
-                add(lines, name, Mark::new(x.value, y.value));
-            }
+fn add_published(published: &[(String, Vec<(Number, Number)>)], lines: &mut Vec<Line>) {
+    for (name, points) in published {
+        for (x, y) in points {
+            add(lines, name, Mark::new(x.value, y.value));
         }
     }
 }

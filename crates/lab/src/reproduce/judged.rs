@@ -8,6 +8,7 @@ use tidegate_report::format;
 use tidegate_report::gallery::{Row, Shown};
 
 use super::chart;
+use super::figure::Figure;
 use super::library::{Entry, Version};
 use super::verdict::{CHANGE, Finding, Measured, Verdict, judge};
 
@@ -58,6 +59,27 @@ impl Judged {
                 .map(|claim| judge(claim, records))
                 .collect(),
             command: command.to_owned(),
+        }
+    }
+
+    /// A figure that has no results yet: its claims stand there without a measured number.
+    pub fn without_results(figure: &Figure, title: &str) -> Self {
+        let claim = |claim| Finding {
+            note: Some("not run yet".to_owned()),
+            ..judge(claim, &[])
+        };
+        Self {
+            id: figure.id.clone(),
+            title: title.to_owned(),
+            shows: figure.shows.clone(),
+            source: figure.source.clone(),
+            version: "not run yet",
+            cut: Vec::new(),
+            assumptions: figure.assumptions.clone(),
+            findings: figure.findings.clone(),
+            runs: 0,
+            claims: figure.claims.iter().map(claim).collect(),
+            command: String::new(),
         }
     }
 

@@ -303,10 +303,10 @@ fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
         *dropped += sum(&queue.drops);
         *sent += queue.sent as f64;
     }
-    let parts = ports
+    let losses = ports
         .values()
         .map(|(dropped, sent)| ratio(*dropped, dropped + sent).unwrap_or(0.0));
-    mean(&parts.collect::<Vec<_>>())
+    mean(&losses.collect::<Vec<_>>())
 }
 
 /// Times and values of the first trace that fits.

@@ -11,13 +11,12 @@ pub(super) fn captured<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>>
         return (pattern == text).then(Vec::new);
     };
     let text = text.strip_prefix(head)?;
-    let ends = (0..=text.len()).filter(|&end| text.is_char_boundary(end));
-    ends.filter_map(|end| {
+    let mut ends = (0..=text.len()).filter(|&end| text.is_char_boundary(end));
+    ends.find_map(|end| {
         let mut all = vec![&text[..end]];
         all.extend(captured(rest, &text[end..])?);
         Some(all)
     })
-    .next()
 }
 
 #[cfg(test)]

@@ -349,6 +349,22 @@ impl Done {
         self.figures.push(judged);
     }
 
+    /// All figures of the program in their order, those that were not run without results, and then
+    /// those of files.
+    fn with_others(&self) -> Vec<Judged> {
+        let own = |id: &str| self.figures.iter().find(|figure| figure.id == id).cloned();
+        let files = library::files();
+        let known = files.iter().filter_map(|file| {
+            own(file.id).or_else(|| {
+                let figure = library::figure(file)?;
+                Some(Judged::without_results(&figure, builtin::title(file.text)))
+            })
+        });
+        let is_other = |figure: &&Judged| files.iter().all(|file| file.id != figure.id);
+        let others = self.figures.iter().filter(is_other).cloned();
+        known.chain(others).collect()
+    }
+
     /// Writes the gallery and the page of claims, and says what came out.
     fn write(&self, docs: Option<&Path>, output: Output) -> Result<(), Error> {
         let cannot = |path: &Path, error: &std::io::Error| {
@@ -374,7 +390,7 @@ impl Done {
             std::fs::write(&page, gallery.render()).map_err(|error| cannot(&page, &error))?;
         }
         if let Some(path) = docs {
-            let text = judged::markdown(&self.figures, &facts);
+            let text = judged::markdown(&self.with_others(), &facts);
             std::fs::write(path, text).map_err(|error| cannot(path, &error))?;
         }
         if output.json {
