@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use tidegate_live::namespace::Namespace;
 
@@ -30,7 +30,8 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
             .stderr(Stdio::piped())
             .spawn()
     });
-    let mut switch = started.unwrap().unwrap();
+    let mut switch = Ended(started.unwrap().unwrap());
+    let switch = &mut switch.0;
     let mut talk = BufReader::new(switch.stderr.take().unwrap()).lines();
     let mut next = || talk.next().unwrap().unwrap();
     let line = next();
@@ -102,6 +103,17 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     let counters: serde_json::Value = serde_json::from_str(&text).unwrap();
     let sent = counters["ports"][1]["sent"]["packets"].as_u64().unwrap();
     assert!(sent >= 3, "{counters}");
+}
+
+/// A process that ends with the test, however that ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 pub(crate) fn a_switch_without_privilege_says_which_is_missing() {
