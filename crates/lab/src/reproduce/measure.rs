@@ -17,6 +17,7 @@ use tidegate_report::statistics::{Interval, mean, percentile};
 use tidegate_report::summary::{self, Metric};
 use tidegate_units::Ratio;
 
+use super::arithmetic::Division;
 use super::number::Number;
 use super::pattern;
 
@@ -33,6 +34,8 @@ pub enum Measure {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
 pub enum Special {
+    /// The error of ECN♯'s division on a chip, which needs no run.
+    Division(Division),
     /// The completion time of the flows of a source.
     FctOfSource {
         /// The source, by its place in the scenario.
@@ -154,6 +157,7 @@ impl Measure {
             Self::Special(Special::Quotient { value, by }) => {
                 Some(by.iter().fold(value.value, |value, by| value / by.value))
             }
+            Self::Special(Special::Division(division)) => division.value(),
             _ => None,
         }
     }
@@ -206,14 +210,17 @@ impl Special {
                 FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
                 FromSamples::Max | FromSamples::Mean | FromSamples::Min => quantity.unit(),
             },
-            Self::Loss | Self::LossOfPorts { .. } | Self::MarkFraction | Self::Timeouts { .. } => {
-                ""
-            }
+            Self::Division(_)
+            | Self::Loss
+            | Self::LossOfPorts { .. }
+            | Self::MarkFraction
+            | Self::Timeouts { .. } => "",
         }
     }
 
     const fn title(&self) -> &'static str {
         match self {
+            Self::Division(_) => "error",
             Self::FctOfSource { .. } => "completion time",
             Self::Goodput { .. } => "goodput",
             Self::Loss | Self::LossOfPorts { .. } => "loss",
@@ -232,6 +239,7 @@ impl Special {
 
     fn value(&self, record: &Record) -> Option<f64> {
         match self {
+            Self::Division(division) => division.value(),
             Self::Loss => {
                 let dropped = sum(&record.counters.drops);
                 ratio(dropped, record.counters.packet_hops as f64 + dropped)

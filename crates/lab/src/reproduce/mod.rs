@@ -1,5 +1,6 @@
 //! The published figures: each a scenario with what the paper claims, judged by what was measured.
 
+pub mod arithmetic;
 pub mod chart;
 pub mod figure;
 pub mod judged;
