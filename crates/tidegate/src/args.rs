@@ -128,7 +128,7 @@ pub(crate) struct Run {
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// Figures such as tcn-f10, or scenario files of your own with a [figure]
+    /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// All figures of a paper: tcn, ecn-sharp, bcc
