@@ -1,5 +1,6 @@
 //! The laboratory: scenario files, sweeps over them, and what becomes of their runs.
 
+pub mod live;
 pub mod record;
 pub mod reference;
 pub mod reproduce;

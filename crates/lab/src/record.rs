@@ -82,12 +82,12 @@ fn counters(outcome: &Outcome) -> Counters {
     }
 }
 
-fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
+pub(crate) fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {
     let counts = Rule::ALL.map(|rule| (rule.name().to_owned(), count(rule)));
     counts.into_iter().filter(|&(_, count)| count > 0).collect()
 }
 
-fn by_reason(count: impl Fn(DropReason) -> u64) -> BTreeMap<String, u64> {
+pub(crate) fn by_reason(count: impl Fn(DropReason) -> u64) -> BTreeMap<String, u64> {
     let counts = DropReason::ALL.map(|reason| (reason.name().to_owned(), count(reason)));
     counts.into_iter().filter(|&(_, count)| count > 0).collect()
 }
@@ -181,7 +181,7 @@ fn link(seen: &LinkSeen, built: &Built) -> Link {
 
 /// The probabilities at which a distribution is written down, in parts of 10,000: enough for a curve
 /// and its tail.
-const PROBABILITIES: [u32; 27] = [
+pub(crate) const PROBABILITIES: [u32; 27] = [
     0, 100, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000,
     6_500, 7_000, 7_500, 8_000, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950, 9_990, 9_999, 10_000,
 ];
@@ -212,6 +212,6 @@ fn distribution(histogram: &Histogram) -> Distribution {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-fn real(number: u64) -> f64 {
+pub(crate) fn real(number: u64) -> f64 {
     number as f64
 }

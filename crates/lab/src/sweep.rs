@@ -20,6 +20,7 @@ use tidegate_report::folder::{self, Folder};
 use tidegate_report::record::End;
 use tidegate_sim::run::{self, Status};
 
+use crate::live;
 use crate::record::record;
 use crate::scenario::Experiment;
 
@@ -89,6 +90,26 @@ impl Sweep<'_> {
     /// A folder that cannot be written to ends the sweep: no further run is started.
     pub fn run(&self) -> Done {
         self.run_with(|experiment| self.simulate(experiment))
+    }
+
+    /// Runs what the folder does not hold yet on real packets, one run after the other.
+    /// `complain` hears of those that a busy machine has spoiled.
+    pub fn run_live(
+        &self,
+        congestion: Option<&str>,
+        complain: &(dyn Fn(&Experiment, &str) + Sync),
+    ) -> Done {
+        self.run_with(|experiment| {
+            self.progress.started(experiment, 0);
+            let command = (self.command)(experiment);
+            let result = live::run(experiment, command, congestion, self.interrupt)?;
+            Ok(result.map(|(record, calm)| {
+                if let Some(complaint) = calm.complaint() {
+                    complain(experiment, &complaint);
+                }
+                record
+            }))
+        })
     }
 
     fn run_with<F>(&self, simulate: F) -> Done

@@ -5,6 +5,7 @@ use tidegate_sim::workload::{Distribution, Entry, Hosts, List, Rounding, Sizes, 
 use tidegate_units::Setting;
 
 use crate::connection;
+use crate::frames;
 use crate::ops::{Drive, Order, Setup, check, decode};
 use crate::parts::{self, Choice};
 use crate::vector::{run_buffer, run_mark, run_sched};
@@ -67,6 +68,11 @@ pub fn run(
 pub fn transport(bytes: &[u8]) -> Result<(), String> {
     let (ends, ops) = connection::decode(bytes);
     connection::check(&ends, &ops).map_err(|problem| format!("{problem}\n{ends:?}"))
+}
+
+/// Takes frames from `bytes` through the live switch. The error says what did not hold.
+pub fn frames(bytes: &[u8]) -> Result<(), String> {
+    frames::check(bytes)
 }
 
 /// Reads `bytes` as flow sizes, as a list of flows and as settings. What can be read must work and read

@@ -1,18 +1,8 @@
-<<<<<<< HEAD
-<<<<<<< HEAD
-//! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository, word for word.
-=======
-=======
->>>>>>> reproduce
 //! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository: makes its files,
 //! inserts its lines and runs the scheme's own tests. What would build the whole workspace a second
 //! time is left to the reader.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-<<<<<<< HEAD
->>>>>>> main
-=======
->>>>>>> reproduce
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,15 +22,7 @@ fn a_scheme_can_be_added_as_the_guide_says() {
     copy_folder(&root, &copy);
 
     let steps = steps(&guide);
-<<<<<<< HEAD
-<<<<<<< HEAD
-    assert!(steps.len() >= 6, "the guide has lost steps: {steps:?}");
-=======
     assert!(steps.len() >= 5, "the guide has lost steps: {steps:?}");
->>>>>>> main
-=======
-    assert!(steps.len() >= 5, "the guide has lost steps: {steps:?}");
->>>>>>> reproduce
     for step in steps {
         step.take(&copy);
     }
@@ -97,25 +79,11 @@ impl Step<'_> {
     }
 }
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-/// Runs a command of the guide. It builds where this test was built, so that libraries are there
-/// already.
-fn run(command: &str, root: &Path) {
-    let mut words = command.split_whitespace();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-=======
-=======
->>>>>>> reproduce
 /// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
 /// another library under the name of theirs.
 fn run(command: &str, root: &Path) {
     let mut words = command.split_whitespace();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
-<<<<<<< HEAD
->>>>>>> main
-=======
->>>>>>> reproduce
     let output = Command::new(words.next().unwrap())
         .args(words)
         .current_dir(root)
@@ -146,17 +114,8 @@ fn copy_folder(from: &Path, to: &Path) {
         let target = to.join(&name);
         if is_hidden || is_left_out {
             continue;
-<<<<<<< HEAD
-<<<<<<< HEAD
-        } else if entry.file_type().unwrap().is_dir() {
-=======
         }
         if entry.file_type().unwrap().is_dir() {
->>>>>>> main
-=======
-        }
-        if entry.file_type().unwrap().is_dir() {
->>>>>>> reproduce
             copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();

@@ -55,6 +55,28 @@ fn the_vector_runners_answer_whatever_they_read() {
 }
 
 #[test]
+fn the_live_switch_takes_whatever_comes() {
+    // An ECN-capable IPv4 packet in a frame, with the two bytes before it.
+    let mut good = vec![
+        0, 15, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 2, 0, 46,
+    ];
+    good.resize(62, 0);
+    let mut rng = Rng::new(1, 0);
+    for _ in 0..2_000 {
+        let mut input = bytes(&mut rng, 300);
+        for _ in 0..rng.next_u32() % 12 {
+            let mut frame = good.clone();
+            frame[0] = rng.next_u32().to_le_bytes()[0];
+            if rng.next_u32().is_multiple_of(2) {
+                mutate(&mut rng, &mut frame);
+            }
+            input.splice(0..0, frame);
+        }
+        fuzz::frames(&input).unwrap();
+    }
+}
+
+#[test]
 fn the_workload_readers_answer_whatever_they_read() {
     let tables = [
         "0 0\n10000 0.15\n20000 0.2\n30000000 1\n",

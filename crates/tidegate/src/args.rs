@@ -1,5 +1,8 @@
 //! What can be said on the command line.
 
+pub(crate) mod live;
+pub(crate) mod testbed;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -38,6 +41,10 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Makes the report page of one or more results folders
     Report(Report),
+    /// A switch on real interfaces: runs it, shows what it does, measures it
+    Live(live::Live),
+    /// Hosts and a switch on this machine, with real packets
+    Testbed(testbed::Testbed),
     /// Lists the names that scenario files can use
     List(List),
     /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
@@ -114,12 +121,14 @@ pub(crate) struct Run {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
+    pub(crate) on: testbed::On,
+    #[command(flatten)]
     pub(crate) running: Running,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// Figures such as tcn-f10, or scenario files of your own with a [figure]
+    /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
     /// All figures of a paper: tcn, ecn-sharp, bcc
@@ -243,7 +252,16 @@ mod tests {
 
     #[test]
     fn every_command_takes_json_and_quiet() {
-        for command in Cli::command().get_subcommands() {
+        let cli = Cli::command();
+        let commands = cli.get_subcommands().flat_map(|command| {
+            let below: Vec<_> = command.get_subcommands().collect();
+            if below.is_empty() {
+                vec![command]
+            } else {
+                below
+            }
+        });
+        for command in commands {
             for flag in ["json", "quiet"] {
                 let has = command.get_arguments().any(|a| a.get_id() == flag);
                 assert!(has, "{} has no --{flag}", command.get_name());

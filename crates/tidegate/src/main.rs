@@ -13,6 +13,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use args::live::LiveCommand;
+use args::testbed::{On, TestbedCommand};
 use args::{Cli, Command};
 use output::{Error, Output, Verdict};
 
@@ -23,10 +25,15 @@ fn main() -> ExitCode {
     };
     let (output, result) = match &cli.command {
         None => with(cli.main.common, |output| {
-            cmd::run::run(&[builtin::MAIN.to_owned()], &cli.main, output)
+            cmd::run::run(
+                &[builtin::MAIN.to_owned()],
+                &cli.main,
+                &On::default(),
+                output,
+            )
         }),
         Some(Command::Run(run)) => with(run.running.common, |output| {
-            cmd::run::run(&run.files, &run.running, output)
+            cmd::run::run(&run.files, &run.running, &run.on, output)
         }),
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
@@ -34,6 +41,23 @@ fn main() -> ExitCode {
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }
+        Some(Command::Live(live)) => match &live.command {
+            LiveCommand::Run(run) => with(run.common, |output| cmd::live::run(run, output)),
+            LiveCommand::Top(top) => with(top.common, |output| cmd::live::top(top, output)),
+            LiveCommand::Bench(bench) => {
+                with(bench.common, |output| cmd::live::bench(bench, output))
+            }
+        },
+        Some(Command::Testbed(testbed)) => match &testbed.command {
+            TestbedCommand::Up(up) => with(up.common, |output| cmd::testbed::up(up, output)),
+            TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
+            TestbedCommand::Run(run) => with(run.running.common, |output| {
+                cmd::run::run(&run.files, &run.running, &run.on(), output)
+            }),
+            TestbedCommand::Twin(twin) => {
+                with(twin.common, |output| cmd::testbed::twin(twin, output))
+            }
+        },
         Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
         Some(Command::Explain(explain)) => with(explain.common, |output| {
             cmd::explain::explain(explain, output)

@@ -68,6 +68,8 @@ pub struct Scenario {
     pub name: String,
     /// What reports call it.
     pub title: String,
+    /// The label of the point that all others are compared with.
+    pub baseline: Option<String>,
     base: Described,
     axes: Vec<Axis>,
     points: Vec<Point>,
@@ -245,6 +247,7 @@ impl Scenario {
         }
         Ok(Self {
             title: base.title.clone().unwrap_or_else(|| name.clone()),
+            baseline: base.baseline.clone(),
             name,
             base,
             axes,

@@ -32,7 +32,12 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
             [folder] => folder.path().join(PAGE),
             _ => PathBuf::from("tidegate-report.html"),
         });
-    let comparison = Comparison::of(folders, arguments.baseline.as_deref())?;
+    let of_folder = match folders.as_slice() {
+        [folder] => folder.manifest().baseline.clone(),
+        _ => None,
+    };
+    let baseline = arguments.baseline.clone().or(of_folder);
+    let comparison = Comparison::of(folders, baseline.as_deref())?;
     comparison.write(&page, arguments.figures)?;
     if output.json {
         let value = json!({ "report": page.display().to_string(), "summary": comparison.summary });

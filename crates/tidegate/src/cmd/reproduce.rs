@@ -16,6 +16,7 @@ use tidegate_report::{Folder, Record};
 use super::report::{self, Comparison};
 use super::run::{self, Job, place};
 use crate::args::Reproduce;
+use crate::args::testbed::On;
 use crate::output::{Error, Output, Verdict};
 use crate::{builtin, catalogue};
 
@@ -231,6 +232,7 @@ fn run_figure(
         scenario: entry.scenario.clone(),
         path: done.folder.join(&entry.figure.id),
         command: command.clone(),
+        on: On::default(),
     };
     let manifest = run::manifest(&job);
     // A reproduction that was interrupted may not have come to this figure.

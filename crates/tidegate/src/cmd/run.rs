@@ -15,6 +15,7 @@ use tidegate_report::{Record, Summary};
 use super::report::{self, Comparison};
 use super::source;
 use crate::args::Running;
+use crate::args::testbed::{On, World};
 use crate::output::{Error, Output, Verdict};
 use crate::progress::Bars;
 
@@ -27,6 +28,8 @@ pub(crate) struct Job {
     pub(crate) path: PathBuf,
     /// The command that makes all of it.
     pub(crate) command: String,
+    /// In which world it runs.
+    pub(crate) on: On,
 }
 
 /// What became of the runs of a job.
@@ -56,9 +59,14 @@ pub(crate) struct Failed {
 }
 
 /// Set by Ctrl-C.
-static INTERRUPT: AtomicBool = AtomicBool::new(false);
+pub(super) static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result<Verdict, Error> {
+pub(crate) fn run(
+    files: &[String],
+    running: &Running,
+    on: &On,
+    output: Output,
+) -> Result<Verdict, Error> {
     let mut overrides = running.set.clone();
     overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
     overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
@@ -67,7 +75,7 @@ pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result
     for file in files {
         let scenario = source::read(file, &overrides).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
-        if let Some(name) = &running.baseline {
+        if let Some(name) = baseline(running, &scenario) {
             let points = plan
                 .iter()
                 .map(|run| (run.label.as_str(), run.point.as_slice()));
@@ -79,7 +87,8 @@ pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result
             .collect::<Vec<_>>();
         let path = place::choose(&scenario.name, files.len(), &running.target, &taken)?;
         jobs.push(Job {
-            command: command(file, &overrides),
+            command: command(file, on, &overrides),
+            on: on.clone(),
             file: file.clone(),
             scenario,
             plan,
@@ -103,6 +112,12 @@ pub(crate) fn run(files: &[String], running: &Running, output: Output) -> Result
         output.print_json(&serde_json::json!({ "results": told }))?;
     }
     Ok(verdict)
+}
+
+/// The point that others are compared with: the command's, else the scenario's.
+fn baseline<'a>(running: &'a Running, scenario: &'a Scenario) -> Option<&'a str> {
+    let named = running.baseline.as_ref().or(scenario.baseline.as_ref());
+    named.map(String::as_str)
 }
 
 fn run_job(
@@ -141,7 +156,7 @@ fn run_job(
             serde_json::to_value(&told).map_err(Error::new)?,
         ));
     }
-    let comparison = Comparison::of(vec![folder], running.baseline.as_deref())?;
+    let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures)?;
     let stalled = stalled(&comparison.records);
@@ -176,16 +191,25 @@ pub(crate) fn execute(
         job.path.display()
     ));
     let bars = Bars::new(folder, open, output);
-    let command = |experiment: &Experiment| command(&job.file, &experiment.overrides());
+    let command = |experiment: &Experiment| command(&job.file, &job.on, &experiment.overrides());
     let sweep = Sweep {
         experiments: &job.plan,
         folder,
-        jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+        jobs: match job.on.world {
+            // Packets of one run would be in the way of those of another.
+            World::Live => NonZeroUsize::MIN,
+            World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
+        },
         command: &command,
         interrupt: &INTERRUPT,
         progress: &bars,
     };
-    let done = sweep.run();
+    let done = match job.on.world {
+        World::Live => sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
+            output.warn(&format!("{}: {complaint}", experiment.label));
+        }),
+        World::Simulator => sweep.run(),
+    };
     bars.clear();
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
         Failure::Unwritten(error) => Some(error.to_string()),
@@ -214,6 +238,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         format: FORMAT,
         name: job.scenario.name.clone(),
         title: job.scenario.title.clone(),
+        baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
         command: job.command.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -248,8 +273,8 @@ pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
 
 /// The command that runs a scenario with these changes. What does not change the results, such as
 /// the number of jobs, is no part of it.
-fn command(file: &str, overrides: &[String]) -> String {
-    let mut command = format!("tidegate run {}", quoted(file));
+fn command(file: &str, on: &On, overrides: &[String]) -> String {
+    let mut command = format!("tidegate run {}{on}", quoted(file));
     for change in overrides {
         command.push_str(" --set ");
         command.push_str(&quoted(change));
@@ -299,7 +324,7 @@ pub(crate) fn is_interrupted() -> bool {
 }
 
 /// The first Ctrl-C ends the runs soon, the second one ends the program.
-fn listen(output: Output) {
+pub(super) fn listen(output: Output) {
     let heard = ctrlc::set_handler(move || {
         if INTERRUPT.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
@@ -341,7 +366,15 @@ mod tests {
         );
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
-        let command = command("my file.toml", &["seed=2".to_owned()]);
-        assert_eq!(command, "tidegate run 'my file.toml' --set seed=2");
+        let overrides = ["seed=2".to_owned()];
+        let command = |on: &On| command("my file.toml", on, &overrides);
+        let expected = "tidegate run 'my file.toml' --set seed=2";
+        assert_eq!(command(&On::default()), expected);
+        let on = On {
+            world: World::Live,
+            congestion: Some("cubic".to_owned()),
+        };
+        let expected = "tidegate run 'my file.toml' --on live --congestion cubic --set seed=2";
+        assert_eq!(command(&on), expected);
     }
 }

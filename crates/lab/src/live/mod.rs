@@ -1,0 +1,106 @@
+//! Scenarios on real packets: the same file, the same plan, the same record as in the simulator, from
+//! a testbed of hosts with the kernel's TCP around a live switch.
+
+mod plan;
+mod record;
+mod twin;
+
+use std::fmt::Display;
+use std::sync::atomic::AtomicBool;
+
+use tidegate_live::testbed::{self, Bed};
+use tidegate_report::Record;
+use tidegate_units::Span;
+
+use crate::scenario::{Built, Experiment};
+use crate::sweep::Failure;
+
+pub use plan::{Rig, rig};
+pub use twin::{Line, compare, twin};
+
+/// How calm the machine was: what a measurement in real time should be judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calm {
+    /// How late the switch sent packets, all but 1 % of them, at its latest port.
+    pub lateness: Span,
+    /// Time in which packets waited and the wire was idle because the switch did not run, at the port
+    /// that lost most.
+    pub lost: Span,
+    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    pub stolen: u32,
+    /// Frames that the kernel had no room for.
+    pub missed: u64,
+}
+
+impl Calm {
+    fn of(outcome: &testbed::Outcome) -> Self {
+        let ports = || outcome.counters.ports.iter();
+        let lateness = ports().map(|port| port.lateness.p99_ns).max();
+        let lost = ports().map(|port| port.lost_ns).max();
+        Self {
+            lateness: Span::from_ns(lateness.unwrap_or(0)),
+            lost: Span::from_ns(lost.unwrap_or(0)),
+            stolen: outcome.stolen,
+            missed: ports().map(|port| port.missed).sum(),
+        }
+    }
+
+    /// What is wrong with it, if anything is.
+    pub fn complaint(&self) -> Option<String> {
+        let Self {
+            lateness,
+            lost,
+            stolen,
+            missed,
+        } = *self;
+        let is_calm = lateness < LATE && lost < LOST && stolen < 20 && missed == 0;
+        (!is_calm).then(|| {
+            format!(
+                "the machine was busy: packets left up to {} us late, {} ms of the wire were lost, \
+                 {}.{} % of the processors were stolen, {missed} frames missed",
+                lateness.as_ns() / 1_000,
+                lost.as_ns() / 1_000_000,
+                stolen / 10,
+                stolen % 10
+            )
+        })
+    }
+}
+
+/// Packets may be this late before it is told.
+const LATE: Span = Span::from_us(200);
+
+/// And this much of the wire may be lost.
+const LOST: Span = Span::from_ms(10);
+
+/// Runs an experiment on a testbed of its own; `None` if it was stopped. `congestion` is the kernel's
+/// name of a congestion control to use instead of the scenario's.
+pub fn run(
+    experiment: &Experiment,
+    command: String,
+    congestion: Option<&str>,
+    interrupt: &AtomicBool,
+) -> Result<Option<(Record, Calm)>, Failure> {
+    let refused = |why: &dyn Display| Failure::Refused(why.to_string());
+    let built = experiment.build().map_err(|problem| refused(&problem))?;
+    let mut rig = rig(&built).map_err(|why| refused(&why))?;
+    if let Some(congestion) = congestion {
+        congestion.clone_into(&mut rig.plan.tcp.congestion);
+    }
+    let outcome = measure(&built, &rig, interrupt).map_err(|error| refused(&error))?;
+    if outcome.end == testbed::End::Interrupted {
+        return Ok(None);
+    }
+    let record = record::record(experiment, command, &built, &outcome);
+    let record = record.map_err(|error| refused(&error))?;
+    Ok(Some((record, Calm::of(&outcome))))
+}
+
+fn measure(
+    built: &Built,
+    rig: &Rig,
+    interrupt: &AtomicBool,
+) -> Result<testbed::Outcome, tidegate_live::Error> {
+    let bed = Bed::new(built.setup.network.hosts() as usize)?;
+    testbed::run(&bed, &rig.config, &rig.plan, interrupt)
+}

@@ -1,0 +1,194 @@
+//! From a set-up of the simulator to a switch and a plan for a testbed, or why there is none.
+
+use tidegate_dataplane::classify::Unknown;
+use tidegate_live::Config;
+use tidegate_live::config::{Count, PortSettings};
+use tidegate_live::switch::Window;
+use tidegate_live::testbed::{Flow, Opening, Ping, Plan, Stop, Tcp};
+use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
+use tidegate_sim::workload::Probe;
+use tidegate_sim::{LinkId, NodeId};
+use tidegate_transport::config::IdleRestart;
+use tidegate_units::{Rate, Size, Span, Time};
+
+use crate::scenario::Built;
+
+/// A switch, and what is sent through it.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    /// The switch: a port for each host, in order.
+    pub config: Config,
+    /// What the hosts send.
+    pub plan: Plan,
+}
+
+/// The fastest cable that a testbed on one machine is trusted with.
+const FASTEST: Rate = Rate::from_gbps(1);
+
+/// Frames that can wait in the switch and on the imitated cables.
+const FRAMES: u32 = 32_768;
+
+/// The testbed of a run, or what it cannot do.
+pub fn rig(built: &Built) -> Result<Rig, String> {
+    let setup = &built.setup;
+    let tcp = tcp(setup)?;
+    check(setup)?;
+    let mut config = Config::new();
+    config.marking = setup.switch.marking.clone();
+    config.scheduling = setup.switch.scheduling.clone();
+    config.buffer = setup.switch.buffer.clone();
+    // A service is a codepoint, and the last queue takes those beyond, as in the simulator.
+    config.dscp.unknown = Unknown::Last;
+    config.options.non_ect = setup.switch.non_ect;
+    config.options.seed = setup.seed;
+    config.options.frames = FRAMES;
+    config.options.count = match setup.accounting {
+        Accounting::ETHERNET => Count::Wire,
+        accounting if accounting == Accounting::default() => Count::Ip,
+        _ => return Err(only("transport.accounting", "`ip` or `ethernet`")),
+    };
+    config.ports = ports(setup)?;
+    let stop = setup.stop;
+    let plan = Plan {
+        flows: setup.flows.iter().map(flow).collect(),
+        pings: setup.probes.iter().map(ping).collect(),
+        opening: match setup.opening {
+            setup::Opening::Handshake => Opening::Handshake,
+            setup::Opening::Persistent => Opening::Persistent,
+            setup::Opening::Ready => Opening::Ready,
+        },
+        stop: Stop {
+            at: (stop.at != Time::MAX).then_some(stop.at),
+            finished: stop.finished,
+            stalled: stop.stalled,
+        },
+        window: Window {
+            from: setup.observe.window.from,
+            to: setup.observe.window.to.min(stop.at),
+        },
+        tcp,
+    };
+    Ok(Rig { config, plan })
+}
+
+fn only(key: &str, allowed: &str) -> String {
+    format!("`{key}` cannot be had on real packets as it is\nhint: only {allowed}")
+}
+
+/// Refuses what only the simulator has.
+fn check(setup: &Setup) -> Result<(), String> {
+    if setup.network.switches() != 1 {
+        return Err(only("topology", "a star: [topology] with kind = \"star\""));
+    }
+    if setup.nic.is_some() {
+        return Err(only(
+            "nic",
+            "hosts without it: their ports are the kernel's",
+        ));
+    }
+    if setup.tagging.is_some() {
+        return Err(only("transport.tagging", "hosts without tags"));
+    }
+    if !setup.host_delay.values.is_empty() {
+        return Err(only(
+            "transport.host_delay",
+            "cables with a delay: topology.host_delays",
+        ));
+    }
+    let services = setup.flows.iter().map(|flow| flow.service);
+    let classes = setup.probes.iter().map(|probe| probe.class);
+    if services.chain(classes).any(|service| service > 63) {
+        return Err(only("service", "0 to 63, which are codepoints"));
+    }
+    Ok(())
+}
+
+/// The port of each host, with its cable.
+fn ports(setup: &Setup) -> Result<Vec<PortSettings>, String> {
+    let network = &setup.network;
+    let mut ports = Vec::new();
+    for host in 0..network.hosts() {
+        let links = network.links().iter();
+        let mut up = links.filter(|link| link.from == NodeId(host));
+        let (Some(up), None) = (up.next(), up.next()) else {
+            return Err(only("topology", "hosts with one cable each"));
+        };
+        if up.rate > FASTEST {
+            let allowed =
+                format!("cables up to {FASTEST}, such as topology.host_rate = \"100Mbps\"");
+            return Err(only("topology.host_rate", &allowed));
+        }
+        let mut port = PortSettings::new("", up.rate);
+        port.uplink = Some(up.rate);
+        // Both directions of the cable, on the way in: a round trip is as long as it should be.
+        port.delay = up.delay + up.delay;
+        ports.push(port);
+    }
+    Ok(ports)
+}
+
+/// The port of the switch that a link leaves by, if it does.
+pub(super) fn port_of(setup: &Setup, link: LinkId) -> Option<usize> {
+    let link = setup.network.link(link);
+    let is_of_switch = setup.network.is_host(link.to) && !setup.network.is_host(link.from);
+    is_of_switch.then(|| link.to.index())
+}
+
+fn flow(flow: &tidegate_sim::Flow) -> Flow {
+    Flow {
+        start: flow.start,
+        bytes: (flow.bytes != tidegate_sim::Flow::ENDLESS).then_some(flow.bytes),
+        // A testbed has at most 250 hosts, and says so.
+        from: flow.src.0 as u16,
+        to: flow.dst.0 as u16,
+        dscp: flow.service,
+        rate: flow.rate,
+    }
+}
+
+fn ping(probe: &Probe) -> Ping {
+    Ping {
+        from: probe.src.0 as u16,
+        to: probe.dst.0 as u16,
+        start: probe.start,
+        every: probe.every,
+        count: (probe.count != Probe::ENDLESS).then_some(probe.count),
+        bytes: probe.bytes,
+        dscp: probe.class,
+    }
+}
+
+/// What the kernel is told.
+fn tcp(setup: &Setup) -> Result<Tcp, String> {
+    let [Transport::Tcp(tcp)] = setup.transports.as_slice() else {
+        return Err(only("transport", "one TCP for all hosts"));
+    };
+    let Stack { config, rule } = &tcp.source;
+    // RFC 3168 as the kernel's Reno has it: half of the window, once a round trip.
+    let (congestion, ecn) = match rule.name() {
+        "dctcp" => ("dctcp", true),
+        "ecn-star" | "rfc3168" => ("reno", true),
+        "reno" => ("reno", false),
+        _ => {
+            let allowed = "dctcp (where the kernel has it), ecn-star, rfc3168 and reno";
+            return Err(only("transport.rule", allowed));
+        }
+    };
+    if config.mss != 1460 {
+        return Err(only("transport.mss", "1460, what Ethernet carries"));
+    }
+    Ok(Tcp {
+        congestion: congestion.to_owned(),
+        ecn: ecn && config.ecn,
+        initial_window: match config.initial_window {
+            Size::Packets(packets) => Some(packets),
+            Size::Bytes(bytes) => u32::try_from(bytes.0 / u64::from(config.mss)).ok(),
+        },
+        rto_min: Some(config.rto_min.max(SHORTEST_RTO)),
+        quick_ack: config.delayed_ack <= 1,
+        slow_start_after_idle: config.idle_restart != IdleRestart::Off,
+    })
+}
+
+/// The kernel's clock for retransmissions ticks in milliseconds.
+const SHORTEST_RTO: Span = Span::from_ms(1);

@@ -1,0 +1,68 @@
+//! The one place that reads clocks.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a switch on real packets runs in real time"
+)]
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tidegate_units::{Span, Time};
+
+/// Time since a moment, as a clock that never goes back tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// A clock that begins now.
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    #[inline]
+    pub(crate) fn now(&self) -> Time {
+        let elapsed = self.0.elapsed();
+        // 584 years of nanoseconds.
+        Time::from_ns(elapsed.as_nanos() as u64)
+    }
+}
+
+/// How long ago a moment was that the kernel stamped, in nanoseconds since 1970. That clock may be
+/// set in between: what would be in the future is now, and what is long ago was a second ago.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since(u64);
+
+impl Since {
+    /// Reads the clock that the kernel stamps with.
+    #[inline]
+    pub(crate) fn now() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self(now.map_or(0, |now| now.as_nanos() as u64))
+    }
+
+    /// How long after this moment a later one was that the kernel stamped.
+    pub(crate) const fn until(self, stamp: u64) -> Span {
+        Span::from_ns(stamp.saturating_sub(self.0))
+    }
+
+    #[inline]
+    pub(crate) const fn stamp(self, stamp: u64) -> Span {
+        let age = self.0.saturating_sub(stamp);
+        Span::from_ns(if age > LONGEST { LONGEST } else { age })
+    }
+}
+
+const LONGEST: u64 = 1_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_makes_no_frame_younger_than_new_or_very_old() {
+        let since = Since(5_000_000_000);
+        assert_eq!(since.stamp(4_999_997_000), Span::from_us(3));
+        assert_eq!(since.stamp(5_000_000_001), Span::ZERO);
+        assert_eq!(since.stamp(0), Span::from_secs(1));
+    }
+}

@@ -1,0 +1,84 @@
+//! An interface without a wire: a test puts frames in and takes frames out.
+
+use std::collections::VecDeque;
+
+use tidegate_units::Time;
+
+use super::{BURST, Device, Received, SendError};
+
+/// Frames in memory.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    incoming: VecDeque<(Time, Vec<u8>)>,
+    /// What was sent, in order.
+    pub sent: Vec<Vec<u8>>,
+    /// How many more frames can be sent; the rest has to wait.
+    pub room: usize,
+    /// Longer frames are refused.
+    pub longest: usize,
+    /// Whether frames can be sent at all.
+    pub is_up: bool,
+}
+
+impl Memory {
+    /// An interface that is up and takes every frame.
+    pub const fn new() -> Self {
+        Self {
+            incoming: VecDeque::new(),
+            sent: Vec::new(),
+            room: usize::MAX,
+            longest: usize::MAX,
+            is_up: true,
+        }
+    }
+
+    /// Lets a frame come in at `arrival`. Frames come in order.
+    pub fn push(&mut self, arrival: Time, frame: Vec<u8>) {
+        self.incoming.push_back((arrival, frame));
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Device for Memory {
+    fn receive(&mut self, now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+        let mut count = 0;
+        while count < BURST
+            && self.incoming.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((arrival, bytes)) = self.incoming.pop_front()
+        {
+            take(Received {
+                bytes: &bytes,
+                tag: None,
+                len: bytes.len(),
+                arrival,
+            });
+            count += 1;
+        }
+        count
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
+        if !self.is_up {
+            return Err(SendError::LinkDown);
+        }
+        let is_short = |frame: &&&[u8]| frame.len() <= self.longest;
+        let taken = frames.iter().take_while(is_short).count();
+        if taken == 0 && !frames.is_empty() {
+            return Err(SendError::Refused);
+        }
+        let taken = taken.min(self.room);
+        self.room -= taken;
+        let frames = frames[..taken].iter();
+        self.sent.extend(frames.map(|frame| frame.to_vec()));
+        Ok(taken)
+    }
+
+    fn maintain(&mut self) -> bool {
+        self.is_up
+    }
+}

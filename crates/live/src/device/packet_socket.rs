@@ -1,0 +1,139 @@
+//! An interface over a packet socket: frames come in through a ring shared with the kernel, which
+//! costs no system call and tells when each came; they go out straight from where they waited, a
+//! burst with one call.
+//!
+//! The ring is a queue that no scheme sees: it fills only while the switch is not running. On the
+//! way out there is no queue of the kernel's but that of the interface itself.
+//!
+//! An interface that goes down, or is removed and made again under its name, is used again as soon
+//! as it is back, and no privilege is needed for that.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use tidegate_units::Time;
+
+use super::{BURST, Device, Received, SendError};
+use crate::clock::{Clock, Since};
+use crate::config::Options;
+use crate::error::Error;
+use crate::sys::packet::{self, Outcome};
+use crate::sys::ring::Ring;
+use crate::sys::{interface, packet::socket};
+
+/// A packet socket.
+#[derive(Debug)]
+pub struct PacketSocket {
+    ring: Ring,
+    socket: OwnedFd,
+    name: String,
+    /// The interface that the socket is bound to.
+    index: Option<i32>,
+    clock: Clock,
+    is_up: bool,
+    missed: u64,
+    unfinished: u64,
+}
+
+impl PacketSocket {
+    /// Opens an existing interface. Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` where the interface
+    /// joins packets together and has to be told not to.
+    pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
+        let action = || format!("open a packet socket for {name}");
+        let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;
+        let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
+            .map_err(Error::system(action(), "CAP_NET_RAW"))?;
+        let index = interface::index(socket.as_fd(), name)
+            .and_then(|index| index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV)))
+            .map_err(Error::system(
+                format!("find interface {name}"),
+                "CAP_NET_RAW",
+            ))?;
+        interface::disable_offloads(socket.as_fd(), name).map_err(Error::system(
+            format!("turn off the offloads of {name}"),
+            "CAP_NET_ADMIN",
+        ))?;
+        packet::bind(socket.as_fd(), index).map_err(Error::system(action(), "CAP_NET_RAW"))?;
+        let is_up = interface::is_running(socket.as_fd(), name);
+        Ok(Self {
+            ring,
+            socket,
+            name: name.into(),
+            index: Some(index),
+            clock,
+            is_up,
+            missed: 0,
+            unfinished: 0,
+        })
+    }
+
+    /// What can be polled for frames.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+impl Device for PacketSocket {
+    #[inline]
+    fn receive(&mut self, _now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+        let (mut clocks, clock) = (None, self.clock);
+        let mut count = 0;
+        let mut unfinished = 0;
+        while count < BURST
+            && self.ring.take(|frame| {
+                // One look at the clocks for a burst, and none while nothing comes.
+                let (now, since) = *clocks.get_or_insert_with(|| (clock.now(), Since::now()));
+                unfinished += u64::from(frame.is_unfinished);
+                take(Received {
+                    bytes: frame.bytes,
+                    tag: frame.tag,
+                    len: frame.len,
+                    arrival: now - since.stamp(frame.stamp),
+                });
+            })
+        {
+            count += 1;
+        }
+        self.unfinished += unfinished;
+        count
+    }
+
+    #[inline]
+    fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
+        if !self.is_up {
+            return Err(SendError::LinkDown);
+        }
+        match packet::send(&self.socket, frames) {
+            Outcome::Taken(taken) => Ok(taken),
+            Outcome::Refused => Err(SendError::Refused),
+            Outcome::Down => {
+                self.is_up = false;
+                Err(SendError::LinkDown)
+            }
+        }
+    }
+
+    fn maintain(&mut self) -> bool {
+        let socket = self.socket.as_fd();
+        self.missed += u64::from(packet::missed(socket));
+        let index = interface::index(socket, &self.name).unwrap_or_default();
+        if index != self.index {
+            // Gone, or another one of the same name.
+            self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
+        }
+        let is_up = self.index.is_some() && interface::is_running(socket, &self.name);
+        if !is_up || !self.is_up {
+            packet::clear_error(socket);
+        }
+        self.is_up = is_up;
+        is_up
+    }
+
+    fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong outside of the switch.
+
+use std::fmt;
+use std::io;
+
+use tidegate_units::ConfigError;
+
+/// Why a switch cannot run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The configuration cannot be used.
+    Config(ConfigError),
+    /// The file of the configuration cannot be read.
+    File(String),
+    /// A call to the system failed.
+    System {
+        /// What was to be done.
+        action: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A privilege is missing.
+    Privilege {
+        /// What was to be done.
+        action: String,
+        /// The capability that allows it.
+        capability: &'static str,
+    },
+}
+
+impl Error {
+    /// An error of the system while doing `action`, which may need `capability`.
+    pub(crate) fn system(
+        action: impl Into<String>,
+        capability: &'static str,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |error| {
+            if error.kind() == io::ErrorKind::PermissionDenied {
+                Self::Privilege { action, capability }
+            } else {
+                Self::System { action, error }
+            }
+        }
+    }
+
+    /// Whether it is for want of a privilege.
+    pub const fn is_privilege(&self) -> bool {
+        matches!(self, Self::Privilege { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::File(problem) => f.write_str(problem),
+            Self::System { action, error } => write!(f, "cannot {action}: {error}"),
+            Self::Privilege { action, capability } => write!(
+                f,
+                "cannot {action}: {capability} is missing\n\
+                 hint: run as root, or give the program the capability: \
+                 setcap {}=ep PROGRAM",
+                capability.to_lowercase()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_privilege_is_named() {
+        let refused = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = Error::system("open a packet socket", "CAP_NET_RAW")(refused);
+        assert!(error.is_privilege());
+        let text = error.to_string();
+        assert!(text.starts_with("cannot open a packet socket: CAP_NET_RAW is missing"));
+        assert!(text.ends_with("setcap cap_net_raw=ep PROGRAM"), "{text}");
+        let other = io::Error::from(io::ErrorKind::NotFound);
+        assert!(!Error::system("x", "CAP_NET_RAW")(other).is_privilege());
+    }
+}

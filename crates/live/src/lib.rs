@@ -1,0 +1,57 @@
+//! A user-space Ethernet switch on Linux, around the same ports that the simulator runs.
+//!
+//! [`Switch`] is the switch: frames from its [devices](device::Device) are [parsed](frame), learned
+//! from ([`fdb`]), classified and offered to a [`dataplane::Port`](tidegate_dataplane::Port) for each
+//! egress, which a [`pacer`] drains at the wire's rate. It reads no clock and opens nothing, so that
+//! tests run it on [devices in memory](device::memory).
+//!
+//! [`Live`] runs it in real time on the interfaces of a [`Config`]; [`run()`] is that in one call.
+//! Everything unsafe is in one private module, `sys`.
+//!
+//! ```no_run
+//! use tidegate_live::{Config, stop_on_signals};
+//!
+//! let text = "
+//!     [switch]
+//!     marking = { kind = 'tcn', threshold = '256us' }
+//!     [[port]]
+//!     interface = 'veth0'
+//!     rate = '1Gbps'
+//!     [[port]]
+//!     interface = 'veth1'
+//!     rate = '1Gbps'
+//! ";
+//! let config = Config::parse("switch.toml", text)?;
+//! let counters = tidegate_live::run(&config, stop_on_signals())?;
+//! assert_eq!(counters.imbalance(), 0);
+//! # Ok::<(), tidegate_live::Error>(())
+//! ```
+
+pub mod bench;
+mod clock;
+pub mod config;
+pub mod counters;
+pub mod device;
+pub mod endpoint;
+mod error;
+pub mod fdb;
+mod file;
+pub mod frame;
+pub mod machine;
+pub mod namespace;
+pub mod pacer;
+pub mod prometheus;
+mod reload;
+mod run;
+pub mod store;
+pub mod switch;
+mod sys;
+pub mod testbed;
+
+pub use config::Config;
+pub use counters::Counters;
+pub use error::Error;
+pub use run::{
+    Live, ask_to_end, drop_privileges, raise_priority, reload_on_signal, run, stop_on_signals,
+};
+pub use switch::Switch;

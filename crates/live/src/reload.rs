@@ -1,0 +1,84 @@
+//! What of a running switch can be changed without dropping a packet: its scheme and thresholds.
+
+use tidegate_dataplane::mark;
+use tidegate_units::{ConfigError, Settings};
+
+use crate::config::Config;
+
+impl Config {
+    /// The marking of `new`, if nothing else has changed that a running switch cannot change. An
+    /// error names the first such thing.
+    pub fn reload(&self, new: &Self) -> Result<mark::Config, ConfigError> {
+        let fixed = |field: &'static str, found: String, now: String| {
+            let allowed = format!("{now} while the switch runs: only `marking` can change");
+            Err(ConfigError::out_of_range(field, found, allowed))
+        };
+        if new.scheduling != self.scheduling {
+            let names = [new, self].map(|config| format!("{:?}", config.scheduling));
+            let [found, now] = names;
+            return fixed("scheduler", found, now);
+        }
+        if new.buffer != self.buffer {
+            let [found, now] = [new, self].map(|config| format!("{:?}", config.buffer));
+            return fixed("buffer", found, now);
+        }
+        if new.dscp != self.dscp {
+            let [found, now] = [new, self].map(|config| format!("{:?}", config.dscp.queues));
+            return fixed("dscp", found, now);
+        }
+        for field in <crate::config::Options as Settings>::FIELDS {
+            let value = |config: &Self| config.options.value(field.name);
+            let [found, now] = [new, self].map(|config| value(config).unwrap_or_default());
+            if found != now {
+                return fixed(field.name, found, now);
+            }
+        }
+        if new.ports != self.ports {
+            let names = |config: &Self| {
+                let ports = config.ports.iter();
+                let ports = ports.map(|port| format!("{} at {}", port.interface, port.rate));
+                ports.collect::<Vec<_>>().join(", ")
+            };
+            return fixed("port", names(new), names(self));
+        }
+        Ok(new.marking.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Rate;
+
+    use super::*;
+    use crate::config::PortSettings;
+
+    type Change = fn(&mut Config);
+
+    #[test]
+    fn only_the_marking_can_change() {
+        let mut config = Config::new();
+        let port = PortSettings::new("a", Rate::from_gbps(1));
+        config.ports.push(port);
+        let change = |change: Change| {
+            let mut new = config.clone();
+            change(&mut new);
+            config.reload(&new).map_err(|error| error.to_string())
+        };
+        let marking = change(|new| new.marking.set("threshold", "77us").unwrap());
+        assert_eq!(marking.unwrap().value("threshold").unwrap(), "77us");
+        let cases: [(&str, Change); 5] = [
+            ("buffer", |new| new.buffer.set("limit", "1MB").unwrap()),
+            ("scheduler", |new| {
+                new.scheduling.set("queues", "2").unwrap();
+            }),
+            ("dscp", |new| new.dscp.set("queues", "46:0").unwrap()),
+            ("ageing", |new| new.options.set("ageing", "1s").unwrap()),
+            ("port", |new| new.ports[0].rate = Rate::from_gbps(2)),
+        ];
+        for (field, case) in cases {
+            let error = change(case).unwrap_err();
+            assert!(error.starts_with(field), "{error}");
+            assert!(error.contains("only `marking` can change"), "{error}");
+        }
+    }
+}

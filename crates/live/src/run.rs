@@ -1,0 +1,238 @@
+//! A switch on real interfaces, in real time, on one thread.
+
+use std::ops::ControlFlow;
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidegate_dataplane::mark;
+use tidegate_units::{Span, Time};
+
+use crate::clock::Clock;
+use crate::config::{Config, DeviceKind, Options, PortSettings, Wait};
+use crate::counters::Counters;
+use crate::device::packet_socket::PacketSocket;
+use crate::device::tap::Tap;
+use crate::device::{Device, Received, SendError};
+use crate::error::Error;
+use crate::switch::{PortSeen, Switch, Window};
+use crate::sys::{self, process};
+
+/// A switch with its interfaces open.
+#[derive(Debug)]
+pub struct Live {
+    switch: Switch<Interface>,
+    descriptors: Vec<RawFd>,
+    clock: Clock,
+    wait: Wait,
+}
+
+/// Runs a switch until `stop` becomes true, and returns what it has done.
+pub fn run(config: &Config, stop: &AtomicBool) -> Result<Counters, Error> {
+    let mut live = Live::open(config)?;
+    live.run_until(stop)?;
+    Ok(live.counters())
+}
+
+impl Live {
+    /// Opens the interfaces of a switch.
+    pub fn open(config: &Config) -> Result<Self, Error> {
+        Self::open_with(config, Clock::start())
+    }
+
+    /// The same with a clock of others, whose time the switch then has.
+    pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
+        config.check()?;
+        let ports = config.ports.iter();
+        let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));
+        let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            descriptors: interfaces.iter().map(Interface::descriptor).collect(),
+            switch: Switch::new(config, interfaces)?,
+            clock,
+            wait: config.options.wait,
+        })
+    }
+
+    /// Forwards frames until `control` breaks, which is called at once and then every 100 ms. While
+    /// it runs nothing is forwarded.
+    pub fn run(
+        &mut self,
+        mut control: impl FnMut(&mut Self) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        process::sleep_exactly();
+        let mut next_tick = Time::ZERO;
+        let mut active = Time::ZERO;
+        loop {
+            let now = self.clock.now();
+            if now >= next_tick {
+                next_tick = now + TICK;
+                self.switch.maintain();
+                if control(self).is_break() {
+                    return Ok(());
+                }
+            }
+            let mut moved = self.switch.transmit(now);
+            let received = self.switch.receive(now);
+            if received > 0 {
+                // The time has moved on, and what came may be due.
+                moved += received + self.switch.transmit(self.clock.now());
+            }
+            if moved > 0 {
+                active = now;
+            } else if self.wait == Wait::Sleep && now - active > SPIN {
+                self.sleep(next_tick)?;
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+
+    /// Forwards frames until `stop` becomes true, or at most 100 ms longer.
+    pub fn run_until(&mut self, stop: &AtomicBool) -> Result<(), Error> {
+        self.run(|_| {
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// Sleeps until a frame comes, `limit`, or shortly before a packet is due.
+    fn sleep(&self, limit: Time) -> Result<(), Error> {
+        let due = self.switch.next_departure();
+        let until = due.map_or(limit, |due| limit.min(due - SPIN));
+        let span = until - self.clock.now();
+        if span == Span::ZERO {
+            return Ok(());
+        }
+        let waited = sys::wait_readable(&self.descriptors, span);
+        waited.map_err(Error::system("wait for frames", "no capability"))
+    }
+
+    /// Changes the scheme or its parameters; packets that wait are kept. On `Err` nothing has
+    /// changed.
+    pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), Error> {
+        Ok(self.switch.set_marking(marking)?)
+    }
+
+    /// Observes all queues in this part of the switch's own time, which began when it was opened.
+    pub fn observe(&mut self, window: Window) {
+        self.switch.observe(window);
+    }
+
+    /// What was observed until `end`, by port; empty if nothing was to be.
+    pub fn observed(&self, end: Time) -> Vec<PortSeen> {
+        self.switch.observed(end)
+    }
+
+    /// How long ago the switch was opened.
+    pub fn uptime(&self) -> Span {
+        self.clock.now() - Time::ZERO
+    }
+
+    /// What the switch has done.
+    pub fn counters(&self) -> Counters {
+        self.switch.counters(self.clock.now())
+    }
+}
+
+/// Gives up all capabilities of this thread for good. A switch with its interfaces open needs none.
+pub fn drop_privileges() -> Result<(), Error> {
+    process::drop_capabilities().map_err(Error::system("drop privileges", "no capability"))
+}
+
+/// Gives this thread precedence over others as far as it may: without it, whatever else runs on the
+/// machine delays packets by milliseconds. Where the scheduler weighs sessions (`autogroup`), start
+/// the program with `setsid`. Needs `CAP_SYS_NICE`.
+pub fn raise_priority() -> Result<(), Error> {
+    process::raise_priority().map_err(Error::system("raise the priority", "CAP_SYS_NICE"))
+}
+
+/// Becomes true when the process is asked to end, by Ctrl-C or `kill`.
+pub fn stop_on_signals() -> &'static AtomicBool {
+    process::stop_on_signals()
+}
+
+/// Asks another process to end, as `kill` does.
+pub fn ask_to_end(process: u32) -> Result<(), Error> {
+    let asked = process::ask_to_end(process);
+    asked.map_err(Error::system(format!("end process {process}"), "CAP_KILL"))
+}
+
+/// Becomes true when the process is asked to read its configuration again, by `kill -HUP`.
+pub fn reload_on_signal() -> &'static AtomicBool {
+    process::reload_on_signal()
+}
+
+/// How often links are looked after.
+const TICK: Span = Span::from_ms(100);
+
+/// How long before a departure sleep ends, and how long after the last packet it begins: the time
+/// that waking up may take.
+const SPIN: Span = Span::from_us(60);
+
+/// An interface of either kind.
+#[derive(Debug)]
+enum Interface {
+    PacketSocket(PacketSocket),
+    Tap(Tap),
+}
+
+impl Interface {
+    fn open(port: &PortSettings, options: &Options, clock: Clock) -> Result<Self, Error> {
+        let name = &port.interface;
+        Ok(match port.device {
+            DeviceKind::PacketSocket => {
+                Self::PacketSocket(PacketSocket::open(name, options, clock)?)
+            }
+            DeviceKind::Tap => Self::Tap(Tap::open(name, options)?),
+        })
+    }
+
+    fn descriptor(&self) -> RawFd {
+        match self {
+            Self::PacketSocket(device) => device.descriptor(),
+            Self::Tap(device) => device.descriptor(),
+        }
+    }
+}
+
+impl Device for Interface {
+    #[inline]
+    fn receive(&mut self, now: Time, take: impl FnMut(Received<'_>)) -> usize {
+        match self {
+            Self::PacketSocket(device) => device.receive(now, take),
+            Self::Tap(device) => device.receive(now, take),
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
+        match self {
+            Self::PacketSocket(device) => device.send(frames),
+            Self::Tap(device) => device.send(frames),
+        }
+    }
+
+    fn maintain(&mut self) -> bool {
+        match self {
+            Self::PacketSocket(device) => device.maintain(),
+            Self::Tap(device) => device.maintain(),
+        }
+    }
+
+    fn missed(&self) -> u64 {
+        match self {
+            Self::PacketSocket(device) => device.missed(),
+            Self::Tap(device) => device.missed(),
+        }
+    }
+
+    fn unfinished(&self) -> u64 {
+        match self {
+            Self::PacketSocket(device) => device.unfinished(),
+            Self::Tap(device) => device.unfinished(),
+        }
+    }
+}

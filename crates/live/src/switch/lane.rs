@@ -1,0 +1,303 @@
+//! The way out of the switch at one port: the dataplane's port, the wire's pace, and the burst that
+//! is on its way to the device.
+
+use tidegate_dataplane::buffer::AnyBuffer;
+use tidegate_dataplane::mark::{AnyMarker, Site};
+use tidegate_dataplane::sched::{AnyScheduler, Scheduler};
+use tidegate_dataplane::{
+    Departure, DropReason, Fate, Pkt, Port, PortConfig, QueueStats, Rule, mark,
+};
+use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Rate, Time};
+
+use crate::config::{Config, PortSettings};
+use crate::counters::{Amount, Loss, PortCounters, QueueCounters, Times};
+use crate::device::{BURST, Device, SendError};
+use crate::frame;
+use crate::pacer::Pacer;
+use crate::store::{FrameId, Store};
+use crate::switch::watch::{PortSeen, Watch, Window};
+
+/// A port and what belongs to it.
+#[derive(Debug)]
+pub(super) struct Lane {
+    port: Port<AnyMarker, AnyScheduler>,
+    pacer: Pacer,
+    staged: Staged,
+    lateness: Times,
+    /// By queue.
+    sojourns: Box<[Times]>,
+    pub(super) tally: Tally,
+    pub(super) is_up: bool,
+    watch: Option<Box<Watch>>,
+    interface: String,
+    rate: Rate,
+    scheduler: &'static str,
+    seed: u64,
+    id: PortId,
+}
+
+/// What the dataplane's port does not count.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) received: Amount,
+    pub(super) sent: Amount,
+    pub(super) marked: u64,
+    pub(super) flooded: u64,
+    pub(super) filtered: u64,
+    losses: [u64; Loss::ALL.len()],
+}
+
+/// Frames that have left the port and that the device has not yet taken.
+#[derive(Debug)]
+struct Staged {
+    frames: [Outgoing; BURST],
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    id: FrameId,
+    is_marked: bool,
+}
+
+impl Lane {
+    pub(super) fn new(
+        config: &Config,
+        settings: &PortSettings,
+        id: PortId,
+    ) -> Result<Self, ConfigError> {
+        let options = &config.options;
+        let port_config = PortConfig {
+            id,
+            rate: settings.rate,
+            non_ect: options.non_ect,
+            seed: options.seed,
+            place: u64::from(id.0),
+        };
+        let port = Port::build(&port_config, &config.marking, &config.scheduling)?;
+        Ok(Self {
+            pacer: Pacer::new(settings.rate, options.catch_up),
+            staged: Staged {
+                frames: [Outgoing {
+                    id: FrameId(0),
+                    is_marked: false,
+                }; BURST],
+                len: 0,
+            },
+            lateness: Times::new(),
+            sojourns: (0..port.queues()).map(|_| Times::new()).collect(),
+            port,
+            tally: Tally::default(),
+            is_up: true,
+            watch: None,
+            interface: settings.interface.clone(),
+            rate: settings.rate,
+            scheduler: config.scheduling.name(),
+            seed: options.seed,
+            id,
+        })
+    }
+
+    pub(super) fn queues(&self) -> u8 {
+        self.port.queues()
+    }
+
+    /// Offers a frame to the port. Returns whether it was taken.
+    // Not compiled into its callers: every scheme under every scheduler is in it.
+    #[inline(never)]
+    pub(super) fn enqueue(
+        &mut self,
+        id: PktId,
+        pkt: Pkt,
+        queue: QueueId,
+        arrival: Time,
+        buffer: &mut AnyBuffer,
+    ) -> bool {
+        let was_empty = self.port.packets() == 0;
+        let taken = self.port.enqueue(id, pkt, queue, arrival, buffer);
+        if was_empty && taken.is_ok() {
+            self.pacer.on_first(arrival);
+        }
+        if let Some(watch) = &mut self.watch {
+            let queue = match &taken {
+                Ok(accepted) => Some(accepted.queue),
+                Err(_) => self.port.last_drop(),
+            };
+            watch.on_arrival(arrival, queue, pkt.len, taken.err(), self.port.stats());
+        }
+        taken.is_ok()
+    }
+
+    /// Begins to observe the queues.
+    pub(super) fn observe(&mut self, window: Window) {
+        let watch = Watch::new(window, self.port.queues(), self.port.stats());
+        self.watch = Some(Box::new(watch));
+    }
+
+    /// What was observed by `now`.
+    pub(super) fn observed(&self, now: Time) -> Option<PortSeen> {
+        self.watch.as_ref().map(|watch| watch.seen(now))
+    }
+
+    /// Sends what is due, at most a burst. Returns how many frames are gone, sent or lost.
+    #[inline]
+    pub(super) fn transmit(
+        &mut self,
+        now: Time,
+        device: &mut impl Device,
+        buffer: &mut AnyBuffer,
+        store: &mut Store,
+    ) -> usize {
+        // What the device did not take goes first, and until then nothing else leaves the port.
+        if self.staged.len == 0 {
+            self.stage(now, buffer, store);
+        }
+        if self.staged.len == 0 {
+            return 0;
+        }
+        self.flush(device, store)
+    }
+
+    /// Takes what is due out of the port, at most a burst.
+    // As `enqueue`.
+    #[inline(never)]
+    fn stage(&mut self, now: Time, buffer: &mut AnyBuffer, store: &mut Store) {
+        while self.staged.len < BURST
+            && self.pacer.due() <= now
+            && let Some(departure) = self.port.dequeue(now, buffer)
+        {
+            let Departure {
+                sojourn,
+                id,
+                len,
+                queue,
+                ecn,
+                fate,
+                ..
+            } = departure;
+            if let Some(watch) = &mut self.watch {
+                watch.on_departure(now, &departure, self.port.stats());
+            }
+            let id = FrameId(id.0);
+            if let Fate::Drop(_) = fate {
+                store.remove(id);
+                continue;
+            }
+            let mut is_marked = false;
+            if ecn == Ecn::Ce
+                && let Some(ip) = store.ip(id)
+                && ip.ecn() != Ecn::Ce
+            {
+                frame::set_ce(store.bytes_mut(id), ip);
+                is_marked = true;
+            }
+            self.sojourns[queue.index()].add(sojourn);
+            self.lateness.add(self.pacer.take(now, len));
+            self.staged.frames[self.staged.len] = Outgoing { id, is_marked };
+            self.staged.len += 1;
+        }
+    }
+
+    /// Gives the staged frames to the device, as many as it takes.
+    #[inline]
+    fn flush(&mut self, device: &mut impl Device, store: &mut Store) -> usize {
+        let staged = &self.staged.frames[..self.staged.len];
+        let mut frames: [&[u8]; BURST] = [&[]; BURST];
+        for (bytes, frame) in frames.iter_mut().zip(staged) {
+            *bytes = store.bytes(frame.id);
+        }
+        let (gone, loss) = match device.send(&frames[..staged.len()]) {
+            Ok(taken) => (taken, None),
+            Err(SendError::LinkDown) => (staged.len(), Some(Loss::LinkDown)),
+            Err(SendError::Refused) => (1, Some(Loss::Refused)),
+        };
+        match loss {
+            None => {
+                for (frame, bytes) in staged[..gone].iter().zip(&frames) {
+                    self.tally.sent.add(bytes.len());
+                    self.tally.marked += u64::from(frame.is_marked);
+                }
+            }
+            Some(loss) => self.tally.losses[loss as usize] += gone as u64,
+        }
+        for frame in &staged[..gone] {
+            store.remove(frame.id);
+        }
+        self.staged.frames.copy_within(gone..self.staged.len, 0);
+        self.staged.len -= gone;
+        gone
+    }
+
+    /// When the next packet is due, or `None` if none waits.
+    #[inline]
+    pub(super) fn next_departure(&self) -> Option<Time> {
+        (self.port.packets() > 0 || self.staged.len > 0).then_some(self.pacer.due())
+    }
+
+    #[cold]
+    pub(super) fn lose(&mut self, loss: Loss) {
+        self.tally.losses[loss as usize] += 1;
+    }
+
+    /// A scheme for this port.
+    pub(super) fn marker_of(&self, marking: &mark::Config) -> Result<AnyMarker, ConfigError> {
+        marking.build(&Site {
+            rate: self.rate,
+            queues: self.port.queues(),
+            round: &|queue| self.port.scheduler().round(queue),
+            scheduler: self.scheduler,
+            seed: self.seed,
+            place: u64::from(self.id.0),
+        })
+    }
+
+    pub(super) fn set_marker(&mut self, marker: AnyMarker) {
+        *self.port.marker_mut() = marker;
+    }
+
+    pub(super) fn counters(&self, device: &impl Device) -> PortCounters {
+        let stats = self.port.stats();
+        let losses = Loss::ALL.map(|loss| (loss.name(), self.tally.losses[loss as usize]));
+        let drops = DropReason::ALL.map(|reason| (reason.name(), stats.drops(reason)));
+        let marks = Rule::ALL.map(|rule| (rule.name(), stats.marks(rule)));
+        let occurred = |&(_, count): &(_, u64)| count > 0;
+        let queue = |(queue, times): (u8, &Times)| {
+            let stats = self.port.queue_stats(QueueId(queue)).unwrap_or_default();
+            let QueueStats {
+                enqueued_packets,
+                enqueued_bytes,
+                dequeued_packets,
+                dequeued_bytes,
+                held_packets,
+                held_bytes,
+            } = stats;
+            QueueCounters {
+                enqueued: amount(enqueued_packets, enqueued_bytes),
+                dequeued: amount(dequeued_packets, dequeued_bytes),
+                held: amount(held_packets.into(), held_bytes.into()),
+                sojourn: times.quantiles(),
+            }
+        };
+        PortCounters {
+            interface: self.interface.clone(),
+            is_up: self.is_up,
+            received: self.tally.received,
+            sent: self.tally.sent,
+            marked: self.tally.marked,
+            marks: marks.into_iter().filter(occurred).collect(),
+            flooded: self.tally.flooded,
+            filtered: self.tally.filtered,
+            drops: losses.into_iter().chain(drops).filter(occurred).collect(),
+            missed: device.missed(),
+            unfinished: device.unfinished(),
+            held: u64::from(self.port.packets()) + self.staged.len as u64,
+            lost_ns: self.pacer.lost().as_ns(),
+            lateness: self.lateness.quantiles(),
+            queues: (0..).zip(&self.sojourns).map(queue).collect(),
+        }
+    }
+}
+
+const fn amount(packets: u64, bytes: u64) -> Amount {
+    Amount { packets, bytes }
+}

@@ -1,0 +1,294 @@
+//! The switch: frames from its devices, through the dataplane's ports, back to its devices.
+//!
+//! Time is an argument here too. Whoever runs it calls [`Switch::receive`] and
+//! [`Switch::transmit`] in turn, each with the time of the call, and [`Switch::next_departure`] to
+//! learn how long it may sleep. A packet's arrival is what its device says; it leaves at the time
+//! of the call that sends it, which is what its sojourn is measured to.
+//!
+//! A frame that floods is copied, once for each port beyond the first. VLANs share one table of
+//! stations, and tags pass as they are.
+
+mod cable;
+mod lane;
+mod watch;
+
+use tidegate_dataplane::buffer::AnyBuffer;
+use tidegate_dataplane::classify::DscpMap;
+use tidegate_dataplane::{Pkt, mark};
+use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
+
+use crate::config::{Config, Count};
+use crate::counters::{Counters, Loss};
+use crate::device::{Device, Received};
+use crate::fdb::Fdb;
+use crate::frame::{self, Facts};
+use crate::store::{FrameId, Refused, Store};
+use cable::Cable;
+use lane::Lane;
+
+pub use watch::{PortSeen, QueueSeen, Weighted, Window};
+
+/// A switch of devices of one kind.
+#[derive(Debug)]
+pub struct Switch<D> {
+    devices: Vec<D>,
+    core: Core,
+}
+
+/// All of the switch but its devices, which hand frames to it.
+#[derive(Debug)]
+struct Core {
+    lanes: Vec<Lane>,
+    /// By port; empty if none is imitated.
+    cables: Vec<Cable>,
+    buffer: AnyBuffer,
+    store: Store,
+    fdb: Fdb,
+    dscp: DscpMap,
+    count: Count,
+}
+
+impl<D: Device> Switch<D> {
+    /// A switch with a device for each port of `config`, or what cannot be used.
+    pub fn new(config: &Config, devices: Vec<D>) -> Result<Self, ConfigError> {
+        config.check()?;
+        if devices.len() != config.ports.len() {
+            let allowed = format!("{}: one for each port", config.ports.len());
+            return Err(ConfigError::out_of_range("devices", devices.len(), allowed));
+        }
+        let lanes = config.ports.iter().enumerate();
+        // Fewer than 256 ports.
+        let lanes = lanes.map(|(index, port)| Lane::new(config, port, PortId(index as u16)));
+        let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+        let queues = lanes.first().map_or(1, Lane::queues);
+        let options = &config.options;
+        Ok(Self {
+            core: Core {
+                buffer: config.buffer.build(lanes.len() as u16, queues)?,
+                cables: cable::cables(config),
+                lanes,
+                store: Store::new(options.frames, options.frame_size)?,
+                fdb: Fdb::new(options.addresses, options.ageing)?,
+                dscp: DscpMap::new(&config.dscp, queues)?,
+                count: options.count,
+            },
+            devices,
+        })
+    }
+
+    /// Takes at most one burst of frames from each device to the ports they leave by. Returns how
+    /// many there were.
+    pub fn receive(&mut self, now: Time) -> usize {
+        let Self { devices, core } = self;
+        let devices = devices.iter_mut().zip(0..);
+        let count = |(device, port): (&mut D, u16)| {
+            device.receive(now, |received| core.take(PortId(port), &received))
+        };
+        let received: usize = devices.map(count).sum();
+        received + core.deliver(now)
+    }
+
+    /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or lost.
+    pub fn transmit(&mut self, now: Time) -> usize {
+        let Core {
+            lanes,
+            buffer,
+            store,
+            ..
+        } = &mut self.core;
+        let ports = lanes.iter_mut().zip(&mut self.devices);
+        ports
+            .map(|(lane, device)| lane.transmit(now, device, buffer, store))
+            .sum()
+    }
+
+    /// When the next packet is due, or comes out of an imitated cable; `None` if there is none.
+    pub fn next_departure(&self) -> Option<Time> {
+        let Core { lanes, cables, .. } = &self.core;
+        let departures = lanes.iter().filter_map(Lane::next_departure);
+        departures
+            .chain(cables.iter().filter_map(Cable::next_arrival))
+            .min()
+    }
+
+    /// Begins to observe all queues, in this part of the time. What was observed before is forgotten.
+    pub fn observe(&mut self, window: Window) {
+        for lane in &mut self.core.lanes {
+            lane.observe(window);
+        }
+    }
+
+    /// What was observed by `now`, by port; empty if nothing was to be.
+    pub fn observed(&self, now: Time) -> Vec<PortSeen> {
+        let lanes = self.core.lanes.iter();
+        lanes.filter_map(|lane| lane.observed(now)).collect()
+    }
+
+    /// Looks after the links, which is to be done some times a second. Stations behind a link that
+    /// went down are forgotten: they may come back elsewhere.
+    pub fn maintain(&mut self) {
+        let Core { lanes, fdb, .. } = &mut self.core;
+        let ports = lanes.iter_mut().zip(&mut self.devices);
+        for ((lane, device), port) in ports.zip(0..) {
+            let is_up = device.maintain();
+            if lane.is_up && !is_up {
+                fdb.forget(PortId(port));
+            }
+            lane.is_up = is_up;
+        }
+    }
+
+    /// Changes the scheme or its parameters; packets that wait are kept. The new scheme begins
+    /// without what the old one had learned. On `Err` nothing has changed.
+    pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), ConfigError> {
+        let lanes = self.core.lanes.iter();
+        let markers = lanes.map(|lane| lane.marker_of(marking));
+        let markers = markers.collect::<Result<Vec<_>, _>>()?;
+        for (lane, marker) in self.core.lanes.iter_mut().zip(markers) {
+            lane.set_marker(marker);
+        }
+        Ok(())
+    }
+
+    /// What the switch has done.
+    pub fn counters(&self, now: Time) -> Counters {
+        let Core { lanes, fdb, .. } = &self.core;
+        let ports = lanes.iter().zip(&self.devices);
+        let mut ports: Vec<_> = ports.map(|(lane, device)| lane.counters(device)).collect();
+        for (port, cable) in ports.iter_mut().zip(&self.core.cables) {
+            port.held += cable.frames() as u64;
+        }
+        Counters {
+            uptime_ns: now.as_ns(),
+            ports,
+            stations: fdb.stations(now),
+            not_learned: fdb.not_learned(),
+        }
+    }
+
+    /// The devices, by port.
+    pub fn devices_mut(&mut self) -> &mut [D] {
+        &mut self.devices
+    }
+
+    /// The devices, by port.
+    pub fn devices(&self) -> &[D] {
+        &self.devices
+    }
+}
+
+impl Core {
+    /// Takes a frame that a device has for `ingress`.
+    #[inline]
+    fn take(&mut self, ingress: PortId, received: &Received<'_>) {
+        let &Received {
+            bytes,
+            tag,
+            len,
+            arrival,
+        } = received;
+        let lane = &mut self.lanes[ingress.index()];
+        lane.tally.received.add(len);
+        if bytes.len() < len {
+            lane.lose(Loss::Oversized);
+            return;
+        }
+        let id = match self.store.insert(bytes, tag) {
+            Ok(id) => id,
+            Err(Refused::Full) => return lane.lose(Loss::NoMemory),
+            Err(Refused::Oversized) => return lane.lose(Loss::Oversized),
+        };
+        match self.cables.get_mut(ingress.index()) {
+            None => self.forward(id, ingress, arrival),
+            Some(cable) => cable.push(id, arrival, self.count.bytes(bytes.len())),
+        }
+    }
+
+    /// Takes what has come out of the imitated cables by `now`. Returns how many frames there were.
+    #[inline]
+    fn deliver(&mut self, now: Time) -> usize {
+        let mut count = 0;
+        for port in 0..self.cables.len() {
+            while let Some((id, arrival)) = self.cables[port].pop(now) {
+                // Fewer than 256 ports.
+                self.forward(id, PortId(port as u16), arrival);
+                count += 1;
+            }
+        }
+        count
+    }
+
+    /// Finds the way of a frame that came in at `ingress`.
+    #[inline]
+    fn forward(&mut self, id: FrameId, ingress: PortId, arrival: Time) {
+        let lane = &mut self.lanes[ingress.index()];
+        let Some(facts) = frame::parse(self.store.bytes(id)) else {
+            self.store.remove(id);
+            return lane.lose(Loss::Runt);
+        };
+        self.store.set_ip(id, facts.ip);
+        self.fdb.learn(facts.source, ingress, arrival);
+        let known = if facts.destination.is_group() {
+            None
+        } else {
+            self.fdb.lookup(facts.destination, arrival)
+        };
+        match known {
+            Some(egress) if egress != ingress => self.offer(id, &facts, ingress, egress, arrival),
+            None if !facts.destination.is_link_local() => self.flood(id, &facts, ingress, arrival),
+            _ => {
+                lane.tally.filtered += 1;
+                self.store.remove(id);
+            }
+        }
+    }
+
+    /// Offers a frame to every port but the one it came in by.
+    #[cold]
+    fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
+        // Fewer than 256 ports.
+        let others = (0..self.lanes.len() as u16).map(PortId);
+        let mut others = others.filter(|&egress| egress != ingress);
+        let Some(last) = others.next_back() else {
+            self.lanes[ingress.index()].tally.filtered += 1;
+            self.store.remove(id);
+            return;
+        };
+        for egress in others {
+            self.lanes[ingress.index()].tally.flooded += 1;
+            match self.store.copy(id) {
+                Ok(copy) => self.offer(copy, facts, ingress, egress, arrival),
+                Err(_) => self.lanes[egress.index()].lose(Loss::NoMemory),
+            }
+        }
+        self.offer(id, facts, ingress, last, arrival);
+    }
+
+    /// Offers a frame to a port.
+    #[inline]
+    fn offer(
+        &mut self,
+        id: FrameId,
+        facts: &Facts,
+        ingress: PortId,
+        egress: PortId,
+        arrival: Time,
+    ) {
+        let pkt = Pkt {
+            len: self.count.bytes(self.store.bytes(id).len()),
+            flow: facts.flow,
+            ecn: facts.ip.map_or(Ecn::NotEct, frame::Ip::ecn),
+            ingress: ingress.0,
+            urgency: 0,
+        };
+        let class = facts.ip.map_or(0, |ip| ip.class);
+        let queue: QueueId = self.dscp.queue(class);
+        let lane = &mut self.lanes[egress.index()];
+        if !lane.enqueue(PktId(id.0), pkt, queue, arrival, &mut self.buffer) {
+            self.store.remove(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

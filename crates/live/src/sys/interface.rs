@@ -1,0 +1,116 @@
+//! Network interfaces by name, in the namespace of a socket.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use libc::{c_int, c_short, c_void, ifreq};
+
+use super::check;
+
+/// A socket for questions about interfaces of the current namespace.
+pub(crate) fn control() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers; a descriptor that is returned is nobody else's.
+    unsafe {
+        let fd = check(libc::socket(libc::AF_INET, kind, 0))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// The number of an interface, or `None` if there is none of the name.
+pub(crate) fn index(socket: BorrowedFd, name: &str) -> io::Result<Option<c_int>> {
+    let mut request = request(name)?;
+    // SAFETY: this request returns a number in an interface request.
+    match unsafe { control_interface(socket, libc::SIOCGIFINDEX as _, &mut request) } {
+        // SAFETY: that is what the kernel wrote; any bytes are an integer.
+        Ok(()) => Ok(Some(unsafe { request.ifr_ifru.ifru_ifindex })),
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an interface is up and has a carrier.
+pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> bool {
+    // The flag for a carrier follows it up to a second later; this answer does not.
+    let has_carrier = ethtool(socket, name, ETHTOOL_GLINK, 0);
+    let wanted = match has_carrier {
+        Ok(0) => return false,
+        Ok(_) => libc::IFF_UP,
+        Err(_) => libc::IFF_UP | libc::IFF_RUNNING,
+    } as c_short;
+    flags(socket, name).is_ok_and(|flags| flags & wanted == wanted)
+}
+
+/// Sets an interface up.
+pub(crate) fn set_up(socket: BorrowedFd, name: &str) -> io::Result<()> {
+    let flags = flags(socket, name)?;
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as c_short;
+    // SAFETY: this request reads flags from an interface request.
+    unsafe { control_interface(socket, libc::SIOCSIFFLAGS as _, &mut request) }
+}
+
+/// Leaves checksums and segmentation to neither the interface nor its receiving side: every packet
+/// is then handed over as it would be on a wire. What an interface does not know is passed over.
+pub(crate) fn disable_offloads(socket: BorrowedFd, name: &str) -> io::Result<()> {
+    // ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
+    for command in [0x17, 0x1F, 0x24, 0x2C] {
+        match ethtool(socket, name, command, 0) {
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
+            other => drop(other?),
+        }
+    }
+    Ok(())
+}
+
+/// Asks whether there is a carrier.
+const ETHTOOL_GLINK: u32 = 0x0A;
+
+/// Calls a command that takes or returns one number.
+fn ethtool(socket: BorrowedFd, name: &str, command: u32, value: u32) -> io::Result<u32> {
+    let mut value: [u32; 2] = [command, value];
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_data = (&raw mut value).cast();
+    // SAFETY: the data is a command and a value, which live until the call returns.
+    unsafe { control_interface(socket, libc::SIOCETHTOOL as _, &mut request) }?;
+    Ok(value[1])
+}
+
+fn flags(socket: BorrowedFd, name: &str) -> io::Result<c_short> {
+    let mut request = request(name)?;
+    // SAFETY: this request returns flags in an interface request.
+    unsafe { control_interface(socket, libc::SIOCGIFFLAGS as _, &mut request) }?;
+    // SAFETY: that is what the kernel wrote; any bytes are an integer.
+    Ok(unsafe { request.ifr_ifru.ifru_flags })
+}
+
+/// A request about an interface, all else zero.
+pub(super) fn request(name: &str) -> io::Result<ifreq> {
+    // SAFETY: a struct of integers and a union of such, for which zeroes are fine.
+    let mut request: ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero.
+    if name.is_empty() || name.len() >= request.ifr_name.len() || name.contains('\0') {
+        let longest = request.ifr_name.len() - 1;
+        let problem = format!("an interface's name has 1 to {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    Ok(request)
+}
+
+/// Sends a request about an interface.
+///
+/// # Safety
+///
+/// The kernel reads and writes an `ifreq` for this request, and what its data points to is valid.
+pub(super) unsafe fn control_interface(
+    socket: BorrowedFd,
+    operation: libc::Ioctl,
+    request: &mut ifreq,
+) -> io::Result<()> {
+    let request: *mut ifreq = request;
+    // SAFETY: as the caller promises.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), operation, request.cast::<c_void>()) }).map(drop)
+}

@@ -1,0 +1,120 @@
+//! Packet sockets: all frames of an interface, in and out.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+use libc::{c_int, sockaddr_ll};
+
+use super::ring::Ring;
+use super::{check, option, set_option};
+use crate::device::BURST;
+
+/// What became of some frames that should be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// The interface is down or gone.
+    Down,
+    /// The first of them can never be sent.
+    Refused,
+    /// The first so many are on their way; the rest may be tried again.
+    Taken(usize),
+}
+
+/// A socket that is bound to no interface yet and receives nothing. Needs `CAP_NET_RAW`.
+pub(crate) fn socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
+    // SAFETY: no pointers; a descriptor that is returned is nobody else's.
+    unsafe {
+        let fd = check(libc::socket(libc::AF_PACKET, kind, 0))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Makes a socket ready for forwarding: a ring for `frames` received frames of at most
+/// `frame_size` bytes, nothing of what it sends itself, and no queue of the kernel's on the way out.
+pub(crate) fn prepare(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::Result<Ring> {
+    let version = libc::tpacket_versions::TPACKET_V2 as c_int;
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_VERSION, version)?;
+    let ring = Ring::new(socket, frames, frame_size)?;
+    for name in [libc::PACKET_IGNORE_OUTGOING, libc::PACKET_QDISC_BYPASS] {
+        set_option::<c_int>(socket, libc::SOL_PACKET, name, 1)?;
+    }
+    Ok(ring)
+}
+
+/// Binds a socket to all frames of an interface, whomever they are for.
+pub(crate) fn bind(socket: BorrowedFd, index: c_int) -> io::Result<()> {
+    // SAFETY: a struct of integers, for which zeroes are fine.
+    let mut address: sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index;
+    // SAFETY: an address of the length given, which the kernel copies.
+    check(unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of::<sockaddr_ll>() as libc::socklen_t,
+        )
+    })?;
+    let membership = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    let name = libc::PACKET_ADD_MEMBERSHIP;
+    set_option(socket, libc::SOL_PACKET, name, membership)
+}
+
+/// How many frames the ring had no room for since it was last asked.
+pub(crate) fn missed(socket: BorrowedFd) -> u32 {
+    let none = libc::tpacket_stats {
+        tp_packets: 0,
+        tp_drops: 0,
+    };
+    let name = libc::PACKET_STATISTICS;
+    option(socket, libc::SOL_PACKET, name, none).map_or(0, |stats| stats.tp_drops)
+}
+
+/// Takes the error that an interface's going down leaves behind: the next call would report it.
+pub(crate) fn clear_error(socket: BorrowedFd) {
+    // Whatever it was, it is gone now.
+    let _ = option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR, 0);
+}
+
+/// Sends frames, at most a burst, without waiting.
+pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
+    let mut vectors = [libc::iovec {
+        iov_base: ptr::null_mut(),
+        iov_len: 0,
+    }; BURST];
+    // SAFETY: structs of integers and pointers, for which zeroes are fine.
+    let mut messages: [libc::mmsghdr; BURST] = unsafe { std::mem::zeroed() };
+    let count = frames.len().min(BURST);
+    for ((vector, message), frame) in vectors.iter_mut().zip(&mut messages).zip(frames) {
+        vector.iov_base = frame.as_ptr().cast_mut().cast();
+        vector.iov_len = frame.len();
+        message.msg_hdr.msg_iov = vector;
+        message.msg_hdr.msg_iovlen = 1;
+    }
+    // SAFETY: the first `count` messages each have one vector, of a frame that outlives the call;
+    // the kernel reads the frames and writes only into `messages`.
+    let result = unsafe {
+        libc::sendmmsg(
+            socket.as_fd().as_raw_fd(),
+            messages.as_mut_ptr(),
+            count as u32,
+            libc::MSG_DONTWAIT,
+        )
+    };
+    match check(result) {
+        Ok(taken) => Outcome::Taken(taken.unsigned_abs() as usize),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Outcome::Taken(0),
+            Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Outcome::Down,
+            _ => Outcome::Refused,
+        },
+    }
+}

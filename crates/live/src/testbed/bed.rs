@@ -1,0 +1,179 @@
+//! The namespaces of a testbed.
+
+use std::fmt::Write;
+use std::fs;
+use std::net::Ipv4Addr;
+
+use tidegate_units::ConfigError;
+
+use super::plan::Tcp;
+use crate::error::Error;
+use crate::namespace::Namespace;
+
+/// Hosts with an interface `host` each, and the namespace of the switch with the other ends.
+#[derive(Debug)]
+pub struct Bed {
+    hosts: Vec<Namespace>,
+    switch: Namespace,
+}
+
+/// What the names begin with of all that stays when the program ends.
+pub const PREFIX: &str = "tidegate-";
+
+/// The most hosts.
+const MAX_HOSTS: usize = 250;
+
+/// The name of the interface by which a host is joined to the switch, at the switch.
+pub(super) fn port_name(host: u16) -> String {
+    format!("port{host}")
+}
+
+/// The address of a host.
+pub(super) fn address(host: u16) -> Ipv4Addr {
+    // At most 250 hosts.
+    Ipv4Addr::new(10, 77, 0, host as u8 + 1)
+}
+
+fn station(host: u16) -> String {
+    format!("02:74:67:00:00:{:02x}", host + 1)
+}
+
+impl Bed {
+    /// Hosts without names, which are gone with this value or with the process.
+    pub fn new(hosts: usize) -> Result<Self, Error> {
+        check(hosts)?;
+        let host = |_| Namespace::new();
+        Self::join(
+            (0..hosts).map(host).collect::<Result<_, _>>()?,
+            Namespace::new()?,
+        )
+    }
+
+    /// Hosts that stay, as `tidegate-host0` and so on, and `tidegate-switch`, until
+    /// [`remove_leftovers`]. Those of the same names are removed first.
+    pub fn named(hosts: usize) -> Result<Self, Error> {
+        check(hosts)?;
+        remove_leftovers()?;
+        let host = |number| Namespace::named(&format!("{PREFIX}host{number}"));
+        let made = (0..hosts).map(host).collect::<Result<_, _>>();
+        let bed = made.and_then(|hosts| {
+            let switch = Namespace::named(&format!("{PREFIX}switch"))?;
+            Self::join(hosts, switch)
+        });
+        if bed.is_err() {
+            // All or nothing.
+            let _ = remove_leftovers();
+        }
+        bed
+    }
+
+    fn join(hosts: Vec<Namespace>, switch: Namespace) -> Result<Self, Error> {
+        for namespace in hosts.iter().chain([&switch]) {
+            // Nobody speaks without being asked.
+            for which in ["all", "default"] {
+                let parameter = format!("net/ipv6/conf/{which}/disable_ipv6");
+                // Absent where there is no IPv6.
+                let _ = namespace.set(&parameter, "1");
+            }
+        }
+        for (host, number) in hosts.iter().zip(0..) {
+            host.connect_as("host", &station(number), &switch, &port_name(number))?;
+            // Everybody knows everybody: no flow waits for an address.
+            let mut commands = format!("address add {}/16 dev host\n", address(number));
+            for other in (0..hosts.len() as u16).filter(|&other| other != number) {
+                let (address, station) = (address(other), station(other));
+                let _ = writeln!(
+                    commands,
+                    "neighbour replace {address} lladdr {station} dev host nud permanent"
+                );
+            }
+            host.ip_batch(&commands)?;
+            for which in ["all", "host"] {
+                host.set(&format!("net/ipv4/conf/{which}/rp_filter"), "0")?;
+            }
+            host.set("net/ipv4/ping_group_range", "0 2147483647")?;
+            host.set("net/ipv4/tcp_no_metrics_save", "1")?;
+            // Acknowledgements wait in the queue of their flow.
+            host.set("net/ipv4/tcp_reflect_tos", "1")?;
+            // Segments of 1460 bytes, as in the simulator.
+            host.set("net/ipv4/tcp_timestamps", "0")?;
+        }
+        Ok(Self { hosts, switch })
+    }
+
+    /// The hosts.
+    pub fn hosts(&self) -> &[Namespace] {
+        &self.hosts
+    }
+
+    /// The switch.
+    pub const fn switch(&self) -> &Namespace {
+        &self.switch
+    }
+
+    /// Tells the hosts' kernels what TCP to speak.
+    pub fn prepare(&self, tcp: &Tcp) -> Result<(), Error> {
+        for host in &self.hosts {
+            let chosen = host.set("net/ipv4/tcp_congestion_control", &tcp.congestion);
+            if chosen.is_err() {
+                let known = host.get("net/ipv4/tcp_available_congestion_control")?;
+                let allowed = format!("what this kernel has: {}", known.trim());
+                let name = tcp.congestion.as_str();
+                return Err(ConfigError::out_of_range("congestion control", name, allowed).into());
+            }
+            host.set("net/ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
+            host.set("net/ipv4/tcp_ecn_fallback", "0")?;
+            let restart = if tcp.slow_start_after_idle { "1" } else { "0" };
+            host.set("net/ipv4/tcp_slow_start_after_idle", restart)?;
+            let mut route = String::from("route replace 10.77.0.0/16 dev host");
+            if let Some(segments) = tcp.initial_window {
+                let _ = write!(route, " initcwnd {segments}");
+            }
+            if let Some(span) = tcp.rto_min {
+                let _ = write!(route, " rto_min {}ms", span.as_ns().div_ceil(1_000_000));
+            }
+            if tcp.quick_ack {
+                route.push_str(" quickack 1");
+            }
+            host.ip(&route)?;
+        }
+        Ok(())
+    }
+}
+
+fn check(hosts: usize) -> Result<(), ConfigError> {
+    if (1..=MAX_HOSTS).contains(&hosts) {
+        return Ok(());
+    }
+    let allowed = format!("1 to {MAX_HOSTS}");
+    Err(ConfigError::out_of_range("hosts", hosts, allowed))
+}
+
+/// Removes the namespaces of testbeds with names, whoever made them. Returns their names.
+pub fn remove_leftovers() -> Result<Vec<String>, Error> {
+    let Ok(entries) = fs::read_dir("/run/netns") else {
+        return Ok(Vec::new());
+    };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    names.sort_unstable();
+    for name in &names {
+        Namespace::remove(name)?;
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_addresses_of_their_own() {
+        assert_eq!(address(0).to_string(), "10.77.0.1");
+        assert_eq!(station(0), "02:74:67:00:00:01");
+        let last = MAX_HOSTS as u16 - 1;
+        assert_eq!(address(last).to_string(), "10.77.0.250");
+        assert_eq!(station(last), "02:74:67:00:00:fa");
+        assert!(check(0).is_err() && check(MAX_HOSTS).is_ok() && check(MAX_HOSTS + 1).is_err());
+    }
+}

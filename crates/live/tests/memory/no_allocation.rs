@@ -1,0 +1,98 @@
+//! A warm switch allocates nothing, whatever passes.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tidegate_live::Switch;
+use tidegate_live::device::{BURST, Device, Received, SendError};
+use tidegate_units::{Span, Time};
+
+use super::{config, frame};
+
+/// The system's allocator, counting what each thread asks for: the test runner allocates too.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// A wire on which the same frames come again and again, and that takes every frame.
+struct Loop {
+    frames: Vec<Vec<u8>>,
+    sent: u64,
+}
+
+impl Device for Loop {
+    fn receive(&mut self, now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+        for frame in self.frames.iter().cycle().take(BURST) {
+            take(Received {
+                bytes: frame,
+                tag: None,
+                len: frame.len(),
+                arrival: now,
+            });
+        }
+        BURST
+    }
+
+    fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
+        self.sent += frames.len() as u64;
+        Ok(frames.len())
+    }
+}
+
+#[test]
+fn a_warm_switch_allocates_nothing() {
+    let config = config(3);
+    // Known stations, unknown ones that flood, marks, drops and runts.
+    let frames = |from: u16, to: u16| {
+        let mut frames = vec![frame(from, to, 0b10, 1514); 5];
+        frames.push(frame(from, 77, 0, 60));
+        frames.push(vec![0; 5]);
+        frames
+    };
+    let devices = [(0, 1), (1, 2), (2, 0)].map(|(from, to)| Loop {
+        frames: frames(from, to),
+        sent: 0,
+    });
+    let mut switch = Switch::new(&config, devices.into()).unwrap();
+    let mut now = Time::ZERO;
+    let mut run = |switch: &mut Switch<Loop>, rounds| {
+        for _ in 0..rounds {
+            now += Span::from_us(500);
+            switch.receive(now);
+            switch.transmit(now);
+            switch.maintain();
+        }
+    };
+    run(&mut switch, 500);
+    let before = ALLOCATIONS.get();
+    run(&mut switch, 5_000);
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+    let counters = switch.counters(Time::from_secs(10));
+    assert_eq!(counters.imbalance(), 0);
+    let port = &counters.ports[1];
+    assert!(
+        port.sent.packets > 10_000 && port.marked > 0 && port.dropped() > 0,
+        "{port:?}"
+    );
+    assert!(counters.ports.iter().all(|port| port.flooded > 0));
+}

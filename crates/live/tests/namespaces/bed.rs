@@ -1,0 +1,166 @@
+//! Hosts around a switch, each a namespace.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tidegate_live::config::PortSettings;
+use tidegate_live::namespace::Namespace;
+use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
+
+/// Longer than anything takes that happens at all.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Hosts with an interface `host` each, and the namespace of the switch with the other ends,
+/// `port0` and so on. Host `n` has the addresses 10.0.0.n+1 and `fd00::n+1`.
+pub(crate) struct Bed {
+    pub(crate) hosts: Vec<Namespace>,
+    pub(crate) switch: Namespace,
+}
+
+impl Bed {
+    pub(crate) fn new(hosts: usize) -> Self {
+        let bed = Self {
+            hosts: (0..hosts).map(|_| Namespace::new().unwrap()).collect(),
+            switch: Namespace::new().unwrap(),
+        };
+        for (number, host) in bed.hosts.iter().enumerate() {
+            bed.attach(number);
+            host.set("net/ipv4/tcp_ecn", "1").unwrap();
+            // The machine's own may be one that does not answer to marks.
+            host.set("net/ipv4/tcp_congestion_control", "reno").unwrap();
+        }
+        bed
+    }
+
+    /// Joins a host to the switch.
+    pub(crate) fn attach(&self, number: usize) {
+        let (host, port) = (&self.hosts[number], format!("port{number}"));
+        host.connect("host", &self.switch, &port).unwrap();
+        // The switch's own kernel keeps quiet.
+        let quiet = format!("net/ipv6/conf/{port}/disable_ipv6");
+        self.switch.set(&quiet, "1").unwrap();
+        address(host, number);
+    }
+
+    /// A switch of packet sockets for this bed.
+    pub(crate) fn config(&self, rate: &str) -> Config {
+        let mut config = Config::new();
+        config.ports = (0..self.hosts.len())
+            .map(|number| PortSettings::new(format!("port{number}"), rate.parse().unwrap()))
+            .collect();
+        config
+    }
+
+    /// Runs the switch, without privileges once it is open, while `load` runs. Returns what it has
+    /// done by then.
+    pub(crate) fn run(&self, config: &Config, load: impl FnOnce()) -> Counters {
+        let (is_open, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let stopping = Stopping(&stop);
+        thread::scope(|scope| {
+            let switch = scope.spawn(|| {
+                let opening = Opening(&is_open);
+                self.switch.run(|| {
+                    let mut live = Live::open(config)?;
+                    drop(opening);
+                    // Other work on the machine should not be what is measured.
+                    let _ = raise_priority();
+                    drop_privileges()?;
+                    live.run_until(&stop)?;
+                    Ok::<_, Error>(live.counters())
+                })
+            });
+            while !is_open.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            load();
+            drop(stopping);
+            switch.join().unwrap().unwrap().unwrap()
+        })
+    }
+
+    /// Sends `bytes` over TCP from one host to another. Returns when all have arrived.
+    pub(crate) fn transfer(&self, from: usize, to: usize, address: &str, bytes: usize) {
+        let listener = self.hosts[to].run(|| TcpListener::bind(address)).unwrap();
+        let listener = listener.unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::scope(|scope| {
+            let receiver = scope.spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                let mut buffer = vec![0; 1 << 16];
+                let mut received = 0;
+                loop {
+                    match stream.read(&mut buffer).unwrap() {
+                        0 => return received,
+                        len => received += len,
+                    }
+                }
+            });
+            let stream = self.hosts[from].run(|| TcpStream::connect_timeout(&address, PATIENCE));
+            let mut stream = stream.unwrap().unwrap();
+            stream.set_write_timeout(Some(PATIENCE)).unwrap();
+            let block = vec![7; 1 << 16];
+            let mut left = bytes;
+            while left > 0 {
+                let len = left.min(block.len());
+                stream.write_all(&block[..len]).unwrap();
+                left -= len;
+            }
+            stream.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(receiver.join().unwrap(), bytes);
+        });
+    }
+
+    /// Whether a packet from one host reaches another, tried until it does or patience ends.
+    pub(crate) fn reaches(&self, from: usize, to: usize) -> bool {
+        let target = format!("10.0.0.{}:9", to + 1);
+        let receiver = self.hosts[to].run(|| UdpSocket::bind(&target));
+        let receiver = receiver.unwrap().unwrap();
+        receiver
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
+        let sender = self.hosts[from].run(|| UdpSocket::bind("0.0.0.0:0"));
+        let sender = sender.unwrap().unwrap();
+        (0..50).any(|_| {
+            // While the link is down there is no way.
+            let _ = sender.send_to(b"hello", &target);
+            receiver.recv(&mut [0; 16]).is_ok()
+        })
+    }
+
+    /// A counter of a host's kernel.
+    pub(crate) fn counter(&self, host: usize, group: &str, name: &str) -> u64 {
+        let counter = self.hosts[host].counter(group, name).unwrap();
+        counter.unwrap_or_else(|| panic!("the kernel counts no {group} {name}"))
+    }
+}
+
+/// Gives a host its addresses.
+pub(crate) fn address(host: &Namespace, number: usize) {
+    let number = number + 1;
+    host.ip(&format!("address add 10.0.0.{number}/24 dev host"))
+        .unwrap();
+    host.ip(&format!("address add fd00::{number}/64 dev host nodad"))
+        .unwrap();
+}
+
+/// Says that the switch is open, or never will be.
+struct Opening<'a>(&'a AtomicBool);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Stops the switch, also if the load fails.
+struct Stopping<'a>(&'a AtomicBool);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

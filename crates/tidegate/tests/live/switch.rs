@@ -1,0 +1,134 @@
+//! `tidegate live`.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Stdio};
+
+use tidegate_live::namespace::Namespace;
+
+use super::{Folder, out, reaches, signal, talk, tidegate};
+
+const FILE: &str = "[switch]\nmarking = { kind = \"tcn\", threshold = \"256us\" }\n\
+    [[port]]\ninterface = \"port0\"\nrate = \"100Mbps\"\n\
+    [[port]]\ninterface = \"port1\"\nrate = \"100Mbps\"\n";
+
+pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
+    let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
+    for (host, number) in [(&left, 0), (&right, 1)] {
+        host.connect("host", &middle, &format!("port{number}"))
+            .unwrap();
+        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1))
+            .unwrap();
+    }
+    let folder = Folder::new("switch");
+    let file = folder.file("switch.toml", FILE);
+    let arguments = ["live", "run", &file, "--json", "--listen", "127.0.0.1:4000"];
+    let started = middle.run(|| {
+        let mut command = tidegate(&arguments);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    });
+    let mut switch = Ended(started.unwrap().unwrap());
+    let switch = &mut switch.0;
+    let mut talk = BufReader::new(switch.stderr.take().unwrap()).lines();
+    let mut next = || talk.next().unwrap().unwrap();
+    let line = next();
+    assert!(
+        line.starts_with("forwarding with tcn: port0 at 100Mbps"),
+        "{line}"
+    );
+    assert!(
+        line.ends_with("counters at http://127.0.0.1:4000"),
+        "{line}"
+    );
+
+    for _ in 0..3 {
+        assert!(reaches(&left, &right, "10.0.0.2"));
+    }
+
+    // It has no privilege left.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", switch.id())).unwrap();
+    assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
+
+    let view = middle.run(|| {
+        let top = [
+            "live",
+            "top",
+            "--at",
+            "127.0.0.1:4000",
+            "--count",
+            "2",
+            "--every",
+            "50ms",
+        ];
+        tidegate(&top).output()
+    });
+    let view = out(&view.unwrap().unwrap());
+    assert!(
+        view.contains("2 ports, 2 stations") && view.contains("port1"),
+        "{view}"
+    );
+    assert!(
+        view.lines().all(|line| line.chars().count() <= 80),
+        "{view}"
+    );
+
+    let hang_up = || signal("HUP", switch.id());
+    folder.file("switch.toml", &FILE.replace("256us", "1ms"));
+    hang_up();
+    assert!(next().starts_with("read "));
+    folder.file("switch.toml", &FILE.replace("100Mbps", "200Mbps"));
+    hang_up();
+    let line = next();
+    assert!(
+        line.starts_with("warning: nothing has changed: port = "),
+        "{line}"
+    );
+    assert!(line.contains("only `marking` can change"), "{line}");
+    folder.file("switch.toml", "[switch\n");
+    hang_up();
+    assert!(next().starts_with("warning: nothing has changed: "));
+
+    tidegate_live::ask_to_end(switch.id()).unwrap();
+    assert!(switch.wait().unwrap().success());
+    let mut text = String::new();
+    switch
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    let counters: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sent = counters["ports"][1]["sent"]["packets"].as_u64().unwrap();
+    assert!(sent >= 3, "{counters}");
+}
+
+/// A process that ends with the test, however that ends.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub(crate) fn a_switch_without_privilege_says_which_is_missing() {
+    let folder = Folder::new("privilege");
+    let file = folder.file("switch.toml", FILE);
+    let nobody = 65_534;
+    let output = tidegate(&["live", "run", &file, "--for", "1s"])
+        .uid(nobody)
+        .output();
+    let Ok(output) = output else {
+        println!("  nobody cannot start the program here");
+        return;
+    };
+    assert_eq!(output.status.code(), Some(2));
+    let talk = talk(&output);
+    assert!(talk.contains("CAP_NET_RAW is missing"), "{talk}");
+    assert!(talk.contains("hint: "), "{talk}");
+}

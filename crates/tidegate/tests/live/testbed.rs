@@ -1,0 +1,170 @@
+//! `tidegate testbed` and `tidegate run --on live`.
+
+use std::path::Path;
+
+use tidegate_live::namespace::Namespace;
+
+use super::{Folder, out, reaches, signal, talk, tidegate};
+
+const SCENARIO: &str = r#"
+name = "small"
+[topology]
+kind = "star"
+hosts = 3
+host_rate = "100Mbps"
+host_delay = "50us"
+[switch]
+marking = { kind = "queue-red", threshold = "20pkts" }
+buffer = { kind = "per-port", limit = "1MB" }
+[transport]
+profile = "rfc"
+accounting = "ethernet"
+rule = { kind = "rfc3168" }
+[[traffic]]
+kind = "long-lived"
+from = "0-1"
+to = 2
+bytes = "1MB"
+[[probe]]
+from = 0
+to = 2
+every = "10ms"
+[observe]
+ports = ["switch0>host2"]
+links = ["switch0>host2"]
+flows = "all"
+"#;
+
+pub(crate) fn a_scenario_runs_on_real_packets_and_leaves_a_report() {
+    let folder = Folder::new("run");
+    let file = folder.file("small.toml", SCENARIO);
+    let results = folder.0.join("results").display().to_string();
+    let output = tidegate(&["run", &file, "--on", "live", "--json", "--out", &results]).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let told = &told["results"][0];
+    assert_eq!(
+        (&told["finished"], &told["failed"]),
+        (&1.into(), &serde_json::json!([]))
+    );
+    assert!(Path::new(told["report"].as_str().unwrap()).exists());
+    let manifest = std::fs::read_to_string(folder.0.join("results/manifest.json")).unwrap();
+    assert!(manifest.contains("--on live"), "{manifest}");
+    // The page can be made again from what is on disk.
+    let output = tidegate(&["report", &results]).output().unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+}
+
+pub(crate) fn a_twin_compares_both_worlds() {
+    let folder = Folder::new("twin");
+    let file = folder.file("small.toml", SCENARIO);
+    let output = tidegate(&["testbed", "twin", &file, "--json"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let lines = told[0]["lines"].as_array().unwrap();
+    for what in [
+        "switch0>host2 goodput, Mb/s",
+        "switch0>host2 q0 mean, KB",
+        "switch0>host2 q0 p95, KB",
+        "round trip mean, us",
+        "completion time mean, us",
+    ] {
+        let line = lines.iter().find(|line| line["what"] == what);
+        let line = line.unwrap_or_else(|| panic!("no {what} in {told}"));
+        for world in ["live", "simulated"] {
+            assert!(line[world].as_f64().unwrap() > 0.0, "{line}");
+        }
+    }
+}
+
+pub(crate) fn what_a_testbed_cannot_do_is_refused_with_a_hint() {
+    let folder = Folder::new("refused");
+    let file = folder.file("small.toml", SCENARIO);
+    for (change, expected) in [
+        ("topology={ kind = \"leaf-spine\" }", "only a star"),
+        ("topology.host_rate=10Gbps", "only cables up to 1Gbps"),
+        ("transport.mss=1448", "only 1460"),
+    ] {
+        // Of another topology there is nothing of the same name to observe.
+        let arguments = [
+            "testbed",
+            "twin",
+            &file,
+            "--set",
+            change,
+            "--set",
+            "observe={}",
+        ];
+        let output = tidegate(&arguments).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(2), "{change}");
+        let talk = talk(&output);
+        assert!(
+            talk.starts_with("error: ") || talk.contains("\nerror: "),
+            "{talk}"
+        );
+        assert!(talk.contains(&format!("hint: {expected}")), "{talk}");
+    }
+}
+
+/// Why there can be no testbed with names: somebody's is up, which is none of ours.
+pub(crate) fn obstacle() -> Option<String> {
+    is_taken().then(|| "a testbed is up on this machine".to_owned())
+}
+
+/// Removes a testbed, also if the test fails.
+struct Down;
+
+impl Drop for Down {
+    fn drop(&mut self) {
+        let _ = tidegate(&["testbed", "down"]).output();
+    }
+}
+
+fn is_taken() -> bool {
+    let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten();
+    let mut names = namespaces.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.any(|name| name.starts_with("tidegate-"))
+}
+
+pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
+    let _down = Down;
+    let folder = Folder::new("up");
+    let file = folder.file("small.toml", SCENARIO);
+    let up = || {
+        tidegate(&["testbed", "up", &file, "--json"])
+            .output()
+            .unwrap()
+    };
+    let output = up();
+    assert!(output.status.success(), "{}", talk(&output));
+    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(told["hosts"], 3);
+    let [first, last] = [0, 2].map(|host| Namespace::open(&format!("tidegate-host{host}")));
+    assert!(reaches(&first.unwrap(), &last.unwrap(), "10.77.0.3"));
+    let view = tidegate(&["live", "top", "--count", "1"]).output().unwrap();
+    assert!(out(&view).contains("3 ports"), "{}", talk(&view));
+    // As after a crash: the switch is gone, its hosts are not.
+    signal("KILL", told["process"].as_u64().unwrap() as u32);
+    assert!(is_taken());
+    // The next one clears up and comes up; then all goes.
+    let output = up();
+    assert!(output.status.success(), "{}", talk(&output));
+    assert!(
+        talk(&output).contains("removed what a testbed left"),
+        "{}",
+        talk(&output)
+    );
+    let output = tidegate(&["testbed", "down"]).output().unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+    assert!(!is_taken());
+    let output = tidegate(&["testbed", "down"]).output().unwrap();
+    assert!(
+        talk(&output).contains("nothing to remove"),
+        "{}",
+        talk(&output)
+    );
+}
