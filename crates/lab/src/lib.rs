@@ -3,6 +3,7 @@
 pub mod live;
 pub mod record;
 pub mod reference;
+pub mod reproduce;
 pub mod scenario;
 pub mod schema;
 pub mod sweep;

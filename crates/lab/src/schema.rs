@@ -19,6 +19,7 @@ pub fn schema() -> String {
     if let Some(properties) = properties {
         properties.insert("include".into(), include());
         properties.insert("sweep".into(), sweep());
+        properties.insert("figure".into(), figure());
     }
     for (name, form) in QUANTITIES {
         definitions.found.insert((*name).into(), quantity(*form));
@@ -196,6 +197,13 @@ fn include() -> Value {
         "description": "Files beside this one that it is laid over: a name, or a list of names.",
         "type": ["string", "array"],
         "items": { "type": "string" },
+    })
+}
+
+fn figure() -> Value {
+    json!({
+        "type": "object",
+        "description": "What a paper claims about the figure that the scenario stands for. It changes no run; `tidegate reproduce` judges it, and `tidegate check` tells what is wrong with it.",
     })
 }
 

@@ -7,6 +7,7 @@ pub mod export;
 pub mod figures;
 pub mod folder;
 pub mod format;
+pub mod gallery;
 mod html;
 pub mod page;
 pub mod plot;
@@ -15,6 +16,7 @@ pub mod statistics;
 pub mod summary;
 
 pub use folder::Folder;
+pub use gallery::Gallery;
 pub use page::Page;
 pub use record::Record;
 pub use summary::Summary;

@@ -37,6 +37,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Runs scenario files and compares their results
     Run(Run),
+    /// Runs the figures of published papers again, and says what holds of their claims
+    Reproduce(Reproduce),
     /// Makes the report page of one or more results folders
     Report(Report),
     /// A switch on real interfaces: runs it, shows what it does, measures it
@@ -90,12 +92,8 @@ pub(crate) struct Running {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// The results folder [default: a new one in tidegate-results]
-    #[arg(long, short, value_name = "FOLDER")]
-    pub(crate) out: Option<PathBuf>,
-    /// Go on in a folder that is not complete
-    #[arg(long)]
-    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) target: Target,
     /// Compare all points with this one, by its label
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
@@ -104,6 +102,17 @@ pub(crate) struct Running {
     pub(crate) figures: bool,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Where results go.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The results folder [default: a new one in tidegate-results]
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on in a folder that is not complete
+    #[arg(long)]
+    pub(crate) resume: bool,
 }
 
 #[derive(Debug, Args)]
@@ -115,6 +124,38 @@ pub(crate) struct Run {
     pub(crate) on: testbed::On,
     #[command(flatten)]
     pub(crate) running: Running,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// All figures of a paper: tcn, ecn-sharp, bcc
+    #[arg(long, value_name = "NAME")]
+    pub(crate) paper: Vec<String>,
+    /// All figures
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Run fewer loads, flows and seeds, and say which
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Judge the results of an earlier reproduction, and run nothing
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Change a key of each scenario, to see what hinges on it
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Runs at a time [default: one for each core]
+    #[arg(long, short, value_name = "COUNT")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write the page of all claims and verdicts as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_docs: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

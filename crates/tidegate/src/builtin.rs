@@ -39,12 +39,17 @@ impl Builtin {
 
     /// Its title.
     pub(crate) fn title(&self) -> &'static str {
-        let mut lines = self.text.lines();
-        let title = lines.find_map(|line| line.strip_prefix("title = \""));
-        title
-            .and_then(|title| title.strip_suffix('"'))
-            .unwrap_or_default()
+        title(self.text)
     }
+}
+
+/// The title that a scenario file gives itself.
+pub(crate) fn title(text: &str) -> &str {
+    let mut lines = text.lines();
+    let title = lines.find_map(|line| line.strip_prefix("title = \""));
+    title
+        .and_then(|title| title.strip_suffix('"'))
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

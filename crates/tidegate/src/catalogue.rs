@@ -9,6 +9,7 @@ mod pages;
 use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
+use tidegate_lab::reproduce::library;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, probe};
@@ -28,6 +29,9 @@ pub(crate) enum Kind {
     /// What counts as small and large, and when a flow is complete
     #[value(alias = "conventions")]
     Convention,
+    /// What papers claim, to be run again with `tidegate reproduce`
+    #[value(alias = "figures")]
+    Figure,
     /// The settings of a published TCP stack
     #[value(alias = "profiles")]
     Profile,
@@ -58,6 +62,7 @@ impl Kind {
         match self {
             Self::Buffer => "buffer",
             Self::Convention => "convention",
+            Self::Figure => "figure",
             Self::Profile => "profile",
             Self::Scenario => "scenario",
             Self::Scheduler => "scheduler",
@@ -160,6 +165,16 @@ pub(crate) fn all() -> Vec<Entry> {
         entry.example = String::from(scenario.text);
         entries.push(entry);
     }
+    for file in library::files() {
+        let Some(figure) = library::figure(file) else {
+            continue;
+        };
+        let mut entry = entry(Kind::Figure, file.id, Vec::new());
+        entry.line = String::from(builtin::title(file.text));
+        entry.page = format!("# {}\n\n{}.\n\n{}\n", file.id, figure.shows, figure.source);
+        entry.example = String::from(file.text);
+        entries.push(entry);
+    }
     entries.sort_by_key(|entry| (entry.kind, entry.name));
     entries
 }
@@ -238,11 +253,11 @@ mod tests {
                 entry.kind.name(),
                 entry.name
             );
-            // Conventions need more words than fit on one line.
-            let most = if entry.kind == Kind::Convention {
-                140
-            } else {
-                66
+            // Conventions need more words than fit on one line, and figures say where they are.
+            let most = match entry.kind {
+                Kind::Convention => 140,
+                Kind::Figure => 72,
+                _ => 66,
             };
             assert!(length <= most, "{}: {}", entry.name, entry.line);
             assert!(
@@ -290,7 +305,7 @@ mod tests {
 
         for entry in all() {
             // A list needs its file.
-            if entry.kind == Kind::Scenario || entry.name == "list" {
+            if matches!(entry.kind, Kind::Scenario | Kind::Figure) || entry.name == "list" {
                 continue;
             }
             let mut text = format!("name = \"example\"\n{}", entry.example);

@@ -35,6 +35,9 @@ fn main() -> ExitCode {
         Some(Command::Run(run)) => with(run.running.common, |output| {
             cmd::run::run(&run.files, &run.running, &run.on, output)
         }),
+        Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
+            cmd::reproduce::reproduce(reproduce, output)
+        }),
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }

@@ -21,6 +21,7 @@ pub(crate) struct Described {
     pub(crate) root: Spots,
     pub(crate) name: Option<Located<String>>,
     pub(crate) title: Option<String>,
+    pub(crate) baseline: Option<String>,
     pub(crate) seed: u64,
     pub(crate) runs: u32,
     pub(crate) topology: Located<topology::Config>,
@@ -146,6 +147,7 @@ pub(crate) fn describe(
     Ok(Described {
         name: name(&reader)?,
         title: text(&reader, "title")?,
+        baseline: text(&reader, "baseline")?,
         seed: reader.read("seed")?,
         runs: reader.read("runs")?,
         topology: topology(&reader.below("topology"))?,

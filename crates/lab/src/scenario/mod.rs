@@ -52,6 +52,7 @@ use std::sync::Arc;
 
 use tidegate_report::record::Setting;
 
+use crate::reproduce::Figure;
 use describe::Described;
 use document::{Entry, Node, Overlay, Step, Table, Value};
 use layout::Section;
@@ -67,11 +68,32 @@ pub struct Scenario {
     pub name: String,
     /// What reports call it.
     pub title: String,
+    /// The label of the point that all others are compared with.
+    pub baseline: Option<String>,
     base: Described,
     axes: Vec<Axis>,
     points: Vec<Point>,
     overrides: Vec<String>,
     limits: Limits,
+    figure: Option<(Arc<Figure>, Place)>,
+}
+
+/// A scenario file that is part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// The name that it is found by: `tcn-f10` for `tcn/f10.toml`.
+    pub id: &'static str,
+    /// Its path among the others, which may include it by that.
+    pub path: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// Where files come from.
+#[derive(Clone, Copy)]
+enum Shelf {
+    Disk,
+    Embedded(&'static [Embedded]),
 }
 
 /// A point of the sweep.
@@ -112,7 +134,18 @@ impl Scenario {
     /// Reads a file and those that it includes. `overrides` such as `switch.marking.threshold=60us`
     /// come last.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, Problem> {
-        let (table, whole) = load(path, None, &mut Vec::new())?;
+        let (table, whole) = load(Shelf::Disk, path, None, &mut Vec::new())?;
+        Self::new(table, &whole, overrides, Limits::default())
+    }
+
+    /// Reads a file that is part of the program, and those that it includes among the others.
+    pub fn embedded(
+        files: &'static [Embedded],
+        path: &str,
+        overrides: &[String],
+    ) -> Result<Self, Problem> {
+        let shelf = Shelf::Embedded(files);
+        let (table, whole) = load(shelf, Path::new(path), None, &mut Vec::new())?;
         Self::new(table, &whole, overrides, Limits::default())
     }
 
@@ -156,6 +189,11 @@ impl Scenario {
         let top = Place {
             source: Arc::clone(&whole.source),
             span: 0..0,
+        };
+        // What a published figure claims changes no run. It is checked whenever it is there.
+        let figure = match table.remove("figure") {
+            Some(entry) => figure(entry)?,
+            None => None,
         };
         let axes = match table.remove("sweep") {
             Some(sweep) => sweep::axes(&sweep.node, &limits)?,
@@ -209,13 +247,59 @@ impl Scenario {
         }
         Ok(Self {
             title: base.title.clone().unwrap_or_else(|| name.clone()),
+            baseline: base.baseline.clone(),
             name,
             base,
             axes,
             points,
             overrides: overrides.to_vec(),
             limits,
+            figure,
         })
+    }
+
+    /// The published figure that it stands for, if it says so.
+    pub fn figure(&self) -> Option<&Figure> {
+        self.figure.as_ref().map(|(figure, _)| &**figure)
+    }
+
+    /// That the claims and plots of its figure are about points of its sweep.
+    pub fn check_figure(&self) -> Result<(), Problem> {
+        let Some((figure, place)) = &self.figure else {
+            return Ok(());
+        };
+        let labels: Vec<&str> = self
+            .points
+            .iter()
+            .map(|point| point.label.as_str())
+            .collect();
+        let settings = self.points.iter().flat_map(|point| &point.settings);
+        let mut keys: Vec<&str> = settings.map(|setting| setting.key.as_str()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        figure.check(&labels, &keys).map_err(|wrong| {
+            let found = Place {
+                source: Arc::clone(&place.source),
+                span: wrong.span.clone(),
+            };
+            let place = if wrong.span.is_empty() { place } else { &found };
+            Problem::new(wrong.message).at(place)
+        })
+    }
+
+    /// Leaves out the points of the sweep whose labels are not wanted.
+    pub fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.points.retain(|point| wanted(&point.label));
+    }
+
+    /// How many points its sweep has.
+    pub fn points(&self) -> usize {
+        self.points.len()
+    }
+
+    /// How often each point is run.
+    pub fn runs(&self) -> u32 {
+        self.base.runs
     }
 
     /// Every run: the points of the sweep in its order, the first axis varying slowest, each with its
@@ -307,8 +391,44 @@ fn at_point(problem: Problem, label: &str) -> Problem {
     problem.note(&format!("at the point `{label}`"))
 }
 
+/// Reads what the file of `entry` says about a figure.
+fn figure(entry: Entry) -> Result<Option<(Arc<Figure>, Place)>, Problem> {
+    let Entry { place, .. } = entry;
+    match Figure::parse(&place.source.text) {
+        Ok(figure) => Ok(figure.map(|figure| (Arc::new(figure), place))),
+        Err(wrong) => {
+            let source = Arc::clone(&place.source);
+            let span = wrong.span;
+            Err(Problem::new(wrong.message).at(&Place { source, span }))
+        }
+    }
+}
+
+impl Shelf {
+    /// A name for a file that no other file has, and its text; or why it cannot be read.
+    fn take(self, path: &Path) -> Result<(PathBuf, String), String> {
+        match self {
+            Self::Disk => {
+                let said = |error: std::io::Error| error.to_string();
+                let real = path.canonicalize().map_err(said)?;
+                if std::fs::metadata(&real).map_err(said)?.len() > LONGEST_FILE {
+                    return Err(format!("it is longer than {LONGEST_FILE} bytes"));
+                }
+                let text = std::fs::read_to_string(&real).map_err(said)?;
+                Ok((real, text))
+            }
+            Self::Embedded(files) => {
+                let file = files.iter().find(|file| Path::new(file.path) == path);
+                let file = file.ok_or("it is not part of the program")?;
+                Ok((path.to_path_buf(), file.text.to_owned()))
+            }
+        }
+    }
+}
+
 /// Reads a file, laid over those that it includes.
 fn load(
+    shelf: Shelf,
     path: &Path,
     from: Option<&Place>,
     open: &mut Vec<PathBuf>,
@@ -317,15 +437,10 @@ fn load(
         Some(place) => problem.at(place),
         None => problem,
     };
-    let refused = |why: String| {
-        at(Problem::new(format!(
-            "`{}` cannot be read: {why}",
-            path.display()
-        )))
-    };
-    let real = path
-        .canonicalize()
-        .map_err(|error| refused(error.to_string()))?;
+    let (real, text) = shelf.take(path).map_err(|why| {
+        let message = format!("`{}` cannot be read: {why}", path.display());
+        at(Problem::new(message))
+    })?;
     if open.contains(&real) {
         return Err(at(Problem::new(format!(
             "`{}` includes itself",
@@ -337,18 +452,14 @@ fn load(
         let message = format!("files include each other more than {DEEPEST_INCLUDE} deep");
         return Err(at(Problem::new(message)));
     }
-    let length = std::fs::metadata(&real)
-        .map_err(|error| refused(error.to_string()))?
-        .len();
-    if length > LONGEST_FILE {
-        return Err(refused(format!("it is longer than {LONGEST_FILE} bytes")));
-    }
-    let text = std::fs::read_to_string(&real).map_err(|error| refused(error.to_string()))?;
     let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
     let source = Arc::new(Source {
-        name: path.display().to_string(),
+        name: match shelf {
+            Shelf::Disk => path.display().to_string(),
+            Shelf::Embedded(_) => format!("{} (built in)", path.display()),
+        },
         text,
-        folder: Some(folder.clone()),
+        folder: matches!(shelf, Shelf::Disk).then(|| folder.clone()),
     });
     let mut table = Table::parse(&source)?;
     let whole = Place::whole(&source);
@@ -358,7 +469,9 @@ fn load(
     open.push(real);
     let mut below = Table::default();
     for (name, place) in included(&include)? {
-        let (table, _) = load(&folder.join(name), Some(&place), open)?;
+        let (mut table, _) = load(shelf, &folder.join(name), Some(&place), open)?;
+        // Claims are about the file that they stand in.
+        table.remove("figure");
         lay_over(&mut below, &table);
     }
     open.pop();

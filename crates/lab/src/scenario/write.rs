@@ -27,6 +27,9 @@ pub(super) fn scenario(scenario: &Scenario) -> String {
     };
     page.line("name", &quoted(&scenario.name));
     page.line("title", &quoted(&scenario.title));
+    if let Some(label) = &scenario.baseline {
+        page.line("baseline", &quoted(label));
+    }
     page.line("seed", &base.seed.to_string());
     page.line("runs", &base.runs.to_string());
     if base.nic.is_none() {

@@ -79,6 +79,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
         format: FORMAT,
         name: scenario.name.clone(),
         title: scenario.title.clone(),
+        baseline: None,
         scenario: scenario.resolved(),
         command: "test".to_owned(),
         version: "0".to_owned(),

@@ -16,6 +16,9 @@ pub struct Manifest {
     pub name: String,
     /// The scenario in a sentence.
     pub title: String,
+    /// The label of the point that all others are compared with, unless the reader names another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// The scenario in full, every default written out, as TOML.
     pub scenario: String,
     /// The command that began it.

@@ -41,6 +41,7 @@ fn folder(name: &str) -> Folder {
         format: FORMAT,
         name: String::new(),
         title: String::new(),
+        baseline: None,
         scenario: String::new(),
         command: String::new(),
         version: String::new(),

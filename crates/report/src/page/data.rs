@@ -4,30 +4,25 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::Panel;
 use super::budget::COMMANDS;
-use super::{Page, Panel, Section};
-use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, rounded};
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale, rounded};
 
 /// The data of a page, safe inside a script element.
-pub(super) fn embedded(page: &Page, sections: &[Section]) -> String {
+pub(crate) fn embedded<'a>(
+    title: &str,
+    sweeps: &[&str],
+    sections: impl Iterator<Item = (&'a str, &'a [Panel])>,
+) -> String {
     let mut commands = Commands::default();
     let sections: Vec<Value> = sections
-        .iter()
-        .map(|section| {
-            let panels = section
-                .panels
-                .iter()
-                .map(|panel| panel_value(panel, &mut commands));
-            json!({ "id": section.id, "charts": panels.collect::<Vec<Value>>() })
+        .map(|(id, panels)| {
+            let panels = panels.iter().map(|panel| panel_value(panel, &mut commands));
+            json!({ "id": id, "charts": panels.collect::<Vec<Value>>() })
         })
         .collect();
-    let sweeps: Vec<&str> = page
-        .manifests
-        .iter()
-        .map(|manifest| manifest.command.as_str())
-        .collect();
     let data = json!({
-        "title": page.title,
+        "title": title,
         "sections": sections,
         "sweeps": sweeps,
         "commands": commands.list,
@@ -99,6 +94,9 @@ fn line_value(line: &Line, own_x: bool) -> Value {
         line.marks.iter().map(|mark| number(of(mark))).collect()
     };
     let mut value = json!({ "name": line.name, "hue": line.hue, "y": all(&|mark| mark.y) });
+    if line.origin == Origin::Published {
+        value["published"] = json!(true);
+    }
     if own_x {
         value["x"] = all(&|mark| mark.x);
     }

@@ -13,6 +13,8 @@ const SHAPES = [
   [[-1.2, 0], [0.8, -1.1], [0.8, 1.1]],
   [[1.2, 0], [-0.8, -1.1], [-0.8, 1.1]],
 ];
+// The dashes of lines that come from a publication.
+const PUBLISHED = '3 3';
 const DASHES = ['', '7 2.5', '2 2', '9 2.5 2 2.5', '4 2', '12 3', '1 1.6', '7 2 1.5 2 1.5 2'];
 
 function make(name, attributes, ...children) {
@@ -174,14 +176,14 @@ function drawAxes(view, labels) {
 }
 
 function drawLine(view, line, place) {
-  const group = make('g', { class: `line hue${line.hue % HUES}`, 'data-name': line.name });
+  const group = make('g', { class: `line hue${line.hue % HUES}${line.published ? ' published' : ''}`, 'data-name': line.name });
   const { kind } = view.chart;
   if (kind === 'bars') drawBars(view, line, place, group);
   const pointed = kind === 'curves' || kind === 'dots';
   if (pointed) drawIntervals(view, line, group);
   if (kind !== 'bars' && kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: pathOf(view, line) });
-    if (kind === 'cdf') path.setAttribute('stroke-dasharray', DASHES[line.hue % HUES]);
+    if (line.published || kind === 'cdf') path.setAttribute('stroke-dasharray', line.published ? PUBLISHED : DASHES[line.hue % HUES]);
     // A colour that comes again is told apart by its width.
     if (line.hue >= HUES) path.style.strokeWidth = 1.6 + Math.floor(line.hue / HUES);
     group.append(path);

@@ -12,11 +12,11 @@
 )]
 
 mod budget;
-mod data;
+pub(crate) mod data;
 mod section;
 mod sweep;
 mod table;
-mod thin;
+pub mod thin;
 
 use std::fmt::Write;
 
@@ -27,6 +27,7 @@ use crate::record::Record;
 use crate::summary::Summary;
 
 pub use section::{Facet, Panel, Section};
+pub use sweep::{measure as swept_value, title_of as swept_title};
 
 const STYLE: &str = include_str!("style.css");
 /// In the order in which they need each other.
@@ -76,34 +77,13 @@ impl Page<'_> {
     }
 
     fn write(&self, out: &mut String, sections: &[Section]) -> std::fmt::Result {
-        let title = escaped(self.title);
-        // The policy is a promise that can be read: the page loads nothing.
-        write!(
-            out,
-            r#"<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="tidegate">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-{STYLE}</style>
-</head>
-<body>
-<header>
-<h1>{title}</h1>
-"#
-        )?;
+        begin(out, self.title)?;
         self.write_facts(out)?;
         write_navigation(out, sections)?;
         out.push_str("</header>\n<main>\n");
         table::warnings(out, self.summary)?;
         table::headline(out, self.summary)?;
-        out.push_str("<noscript><p class=\"warning\">The charts need JavaScript; nothing is loaded from elsewhere.</p></noscript>\n");
-        out.push_str("<div id=\"lines\"></div>\n");
+        out.push_str(CHARTS_BEGIN);
         for section in sections {
             let (id, title) = (section.id, escaped(section.title));
             writeln!(
@@ -113,18 +93,15 @@ impl Page<'_> {
             )?;
         }
         self.write_origin(out)?;
-        out.push_str("</main>\n");
-        writeln!(
-            out,
-            r#"<script type="application/json" id="data">{}</script>"#,
-            data::embedded(self, sections)
-        )?;
-        out.push_str("<script>\n(() => {\n'use strict';\n");
-        for script in SCRIPTS {
-            out.push_str(script);
-        }
-        out.push_str("})();\n</script>\n</body>\n</html>\n");
-        Ok(())
+        let sweeps: Vec<&str> = self
+            .manifests
+            .iter()
+            .map(|manifest| manifest.command.as_str())
+            .collect();
+        let panels = sections
+            .iter()
+            .map(|section| (section.id, section.panels.as_slice()));
+        end(out, &data::embedded(self.title, &sweeps, panels))
     }
 
     /// What was run, in a line.
@@ -198,6 +175,50 @@ impl Page<'_> {
         out.push_str("</details>\n</section>\n");
         Ok(())
     }
+}
+
+/// What a page needs before its first chart: what is said without scripts, and the place of the legend
+/// that holds for all charts.
+pub(crate) const CHARTS_BEGIN: &str = "<noscript><p class=\"warning\">The charts need JavaScript; nothing is loaded from elsewhere.</p></noscript>\n<div id=\"lines\"></div>\n";
+
+/// Begins a page, up to the heading.
+pub(crate) fn begin(out: &mut String, title: &str) -> std::fmt::Result {
+    let title = escaped(title);
+    // The policy is a promise that can be read: the page loads nothing.
+    write!(
+        out,
+        r#"<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="tidegate">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{title}</title>
+<style>
+{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+"#
+    )
+}
+
+/// Ends a page whose charts are these.
+pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
+    out.push_str("</main>\n");
+    writeln!(
+        out,
+        r#"<script type="application/json" id="data">{data}</script>"#
+    )?;
+    out.push_str("<script>\n(() => {\n'use strict';\n");
+    for script in SCRIPTS {
+        out.push_str(script);
+    }
+    out.push_str("})();\n</script>\n</body>\n</html>\n");
+    Ok(())
 }
 
 fn write_navigation(out: &mut String, sections: &[Section]) -> std::fmt::Result {

@@ -30,7 +30,7 @@ function swatch(line, kind) {
   if (kind === 'bars') picture.append(make('rect', { x: 8, y: 1, width: 10, height: 10, class: 'bar' }));
   else if (kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: 'M1 6H25' });
-    if (kind === 'cdf') path.setAttribute('stroke-dasharray', DASHES[line.hue % HUES]);
+    if (line.published || kind === 'cdf') path.setAttribute('stroke-dasharray', line.published ? PUBLISHED : DASHES[line.hue % HUES]);
     picture.append(path);
   }
   if (kind === 'curves' || kind === 'dots') picture.append(pointAt(13, 6, line.hue));

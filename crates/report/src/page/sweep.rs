@@ -203,7 +203,7 @@ fn value_of(point: &Point, key: &str) -> Option<(f64, &'static str)> {
 }
 
 /// A value of a scenario as a number with its unit, if it is one.
-fn measure(text: &str) -> Option<(f64, &'static str)> {
+pub fn measure(text: &str) -> Option<(f64, &'static str)> {
     if let Ok(number) = text.parse::<f64>() {
         return number.is_finite().then_some((number, ""));
     }
@@ -220,7 +220,7 @@ fn measure(text: &str) -> Option<(f64, &'static str)> {
 }
 
 /// `traffic.0.load` is the load, `transport.rto_min` the rto min.
-fn title_of(key: &str) -> String {
+pub fn title_of(key: &str) -> String {
     let last = key.rsplit('.').find(|word| word.parse::<u32>().is_err());
     last.unwrap_or(key).replace('_', " ")
 }

@@ -8,7 +8,7 @@ const KEPT: [f64; 6] = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999];
 /// The distribution of sorted values in about `most` points: x the value, y the share of values that
 /// are not larger. Half of the points are spread evenly, the others over the upper tail, each
 /// closer to the end by the same factor.
-pub(super) fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
+pub fn distribution(sorted: &[f64], most: usize) -> Vec<Mark> {
     let count = sorted.len();
     let share = |place: usize| (place + 1) as f64 / count as f64;
     let mark = |place: usize| Mark::new(sorted[place], share(place));
@@ -39,15 +39,16 @@ fn place_of(share: f64, count: usize) -> usize {
 }
 
 /// What became of samples at equal times.
-pub(super) struct Thinned {
-    pub(super) marks: Vec<Mark>,
+pub struct Thinned {
+    /// The points.
+    pub marks: Vec<Mark>,
     /// How many samples each pair of points stands for, if more than two.
-    pub(super) pooled: Option<usize>,
+    pub pooled: Option<usize>,
 }
 
 /// Samples in at most `most` points: for equal stretches of time their lowest and highest, in the order
 /// in which they came, so that no peak is lost.
-pub(super) fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinned {
+pub fn samples(values: &[f64], time: impl Fn(f64) -> f64, most: usize) -> Thinned {
     let most = most.max(4);
     if values.len() <= most {
         let marks = values.iter().enumerate();

@@ -29,11 +29,7 @@ pub(super) fn draw_line(
         }
     }
     if kind != Kind::Dots {
-        let dashes = if kind == Kind::Cdf {
-            dashes(line.hue)
-        } else {
-            &[]
-        };
+        let dashes = dashes(kind, line);
         // A colour that comes again is told apart by its width.
         let again = (line.hue / COLOURS) as f64;
         let width = if kind == Kind::Trace { 1.2 } else { 1.8 } + again;

@@ -352,11 +352,7 @@ fn legend(scene: &mut Scene, chart: &Chart, field: &Field) {
             ];
             scene.shapes.push(Shape::Area { points, ink });
         } else if chart.kind != Kind::Dots {
-            let dashes = if chart.kind == Kind::Cdf {
-                dashes(line.hue)
-            } else {
-                &[]
-            };
+            let dashes = dashes(chart.kind, line);
             let points = vec![(x, y), (x + 24.0, y)];
             scene.shapes.push(Shape::Path {
                 points,

@@ -95,6 +95,18 @@ pub struct Line {
     pub hue: usize,
     /// Its points, x rising.
     pub marks: Vec<Mark>,
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a line comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// Runs of our own.
+    #[default]
+    Measured,
+    /// A publication. It is drawn with short dashes.
+    Published,
 }
 
 /// One point.

@@ -1,8 +1,8 @@
 //! Colours that people with any colour vision can tell apart, and shapes and dashes for those who
 //! print without colour.
 
-use super::Theme;
 use super::scene::Ink;
+use super::{Kind, Line, Origin, Theme};
 
 /// For a white ground: the order of Okabe and Ito's set, darkened until lines keep a contrast of 3 to 1
 /// with it. `style.css` has the same.
@@ -46,9 +46,13 @@ pub(super) fn colour(ink: Ink, theme: Theme) -> &'static str {
     }
 }
 
-/// The dashes of a line.
-pub(super) fn dashes(hue: usize) -> &'static [f32] {
-    DASHES[hue % COLOURS]
+/// The dashes of a line in a chart of a kind.
+pub(super) fn dashes(kind: Kind, line: &Line) -> &'static [f32] {
+    match (line.origin, kind) {
+        (Origin::Published, _) => &[3.0, 3.0],
+        (Origin::Measured, Kind::Cdf) => DASHES[line.hue % COLOURS],
+        (Origin::Measured, _) => &[],
+    }
 }
 
 /// The outline of a line's points, as steps from the middle of one with a radius of 1; empty for a disc.

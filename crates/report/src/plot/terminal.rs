@@ -412,11 +412,12 @@ fn fitted(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Axis, Mark};
+    use super::super::{Axis, Mark, Origin};
     use super::*;
 
     fn chart(kind: Kind, x: Axis) -> Chart {
         let line = |(hue, name): (usize, &str)| Line {
+            origin: Origin::Measured,
             name: name.to_owned(),
             hue,
             marks: (0..3)

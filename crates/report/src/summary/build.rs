@@ -4,8 +4,9 @@ use crate::record::Record;
 use crate::statistics::student::{self, Compared};
 use crate::statistics::{Interval, mean};
 
-use super::group::{Group, Pair, baselines};
-use super::measure::{MEASURES, Measure};
+use super::group::{Group, baselines};
+use super::measure::MEASURES;
+use super::single::{interval as interval_within, ratio_interval};
 use super::{Estimate, Method, Point, Relative, Summary, warn};
 
 impl Summary {
@@ -63,7 +64,10 @@ fn estimate(place: usize, group: &Group<'_>, baseline: Option<&Group<'_>>) -> Op
     let values: Vec<f64> = found.iter().map(|found| found.value).collect();
     let (interval, method) = match (&group.records[..], student::interval(&values)) {
         (_, Some(interval)) => (Some(interval), Method::Runs),
-        ([record], None) => (within(&MEASURES[place], record), Method::Blocks),
+        ([record], None) => (
+            interval_within(MEASURES[place].metric, record),
+            Method::Blocks,
+        ),
         _ => (None, Method::None),
     };
     // Nothing that is measured is negative.
@@ -82,11 +86,6 @@ fn estimate(place: usize, group: &Group<'_>, baseline: Option<&Group<'_>>) -> Op
     })
 }
 
-/// The interval within a single run.
-fn within(measure: &Measure, record: &Record) -> Option<Interval> {
-    measure.sample(record)?.interval(measure.statistic()?)
-}
-
 /// A point against its baseline, over the seeds that both have.
 fn relative(place: usize, group: &Group<'_>, baseline: &Group<'_>) -> Option<Relative> {
     let pairs = group.pairs(baseline, place);
@@ -94,7 +93,10 @@ fn relative(place: usize, group: &Group<'_>, baseline: &Group<'_>) -> Option<Rel
     let Compared { ratio, interval } = student::compare(&values)?;
     let (interval, method) = match (&pairs[..], interval) {
         (_, Some(interval)) => (Some(interval), Method::Runs),
-        ([pair], None) => (within_both(&MEASURES[place], pair), Method::Blocks),
+        ([pair], None) => (
+            ratio_interval(MEASURES[place].metric, pair.run, pair.base),
+            Method::Blocks,
+        ),
         _ => (None, Method::None),
     };
     let (low, high, method) = ends(interval, method);
@@ -104,17 +106,6 @@ fn relative(place: usize, group: &Group<'_>, baseline: &Group<'_>) -> Option<Rel
         high,
         method,
     })
-}
-
-/// The interval of a ratio within a single pair of runs, if the blocks of both are of the same flows or
-/// probes.
-fn within_both(measure: &Measure, pair: &Pair<'_>) -> Option<Interval> {
-    let &Pair { run, base, .. } = pair;
-    if !measure.is_paired(run, base) {
-        return None;
-    }
-    let (run, base) = (measure.sample(run)?, measure.sample(base)?);
-    run.ratio_interval(&base, measure.statistic()?)
 }
 
 fn ends(interval: Option<Interval>, method: Method) -> (f64, f64, Method) {

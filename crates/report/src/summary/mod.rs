@@ -3,11 +3,14 @@
 mod build;
 mod group;
 mod measure;
+mod single;
 #[cfg(test)]
 mod tests;
 mod warn;
 
 use serde::Serialize;
+
+pub use single::{interval, ratio_interval, value};
 
 use crate::record::Setting;
 

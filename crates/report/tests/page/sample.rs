@@ -75,6 +75,7 @@ pub(super) fn manifest(records: &[Record]) -> Manifest {
         format: 1,
         name: "leaf-spine".to_owned(),
         title: "Seven marking schemes on a leaf-spine fabric".to_owned(),
+        baseline: None,
         scenario: "name = \"leaf-spine\"\nseed = 1\nruns = 3\n\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\n"
             .to_owned(),
         command: "tidegate run leaf-spine.toml --out results".to_owned(),

@@ -31,6 +31,7 @@ pub(crate) fn manifest(ids: &[&str]) -> Manifest {
         format: FORMAT,
         name: "star".to_owned(),
         title: "a star of \"three\" hosts".to_owned(),
+        baseline: None,
         scenario: "name = \"star\"\n[switch]\nmarking = \"tcn\"\n".to_owned(),
         command: "tidegate run star.toml".to_owned(),
         version: "0.1.0".to_owned(),

@@ -6,6 +6,7 @@
 //! Where the ports of a node depend on each other, because they share a pool or pause each other's
 //! neighbours, the node does one arrival at a time, with all of its ports up to date.
 
+mod agenda;
 mod single;
 
 use tidegate_dataplane::buffer::AnyBuffer;
@@ -13,6 +14,7 @@ use tidegate_dataplane::egress::{self, Egress, Offer, Sent, Served};
 use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
+use self::agenda::Agenda;
 use crate::calendar::sort::ByPlace;
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::LinkId;
@@ -117,9 +119,11 @@ struct Node {
     /// Whether a decision at one port depends on what happened at others: then all of them are
     /// brought up to date, in order of time, before each arrival.
     is_coupled: bool,
+    /// Whether the buffer can ask for pause frames.
+    is_lossless: bool,
     is_busy: bool,
     /// For coupled nodes: links whose ports hold packets.
-    busy: Vec<LinkId>,
+    busy: Agenda,
     /// The egress links, by the number of the port.
     links: Vec<LinkId>,
     /// Classes that ingress accounting tells apart.
@@ -509,12 +513,14 @@ impl Node {
             buffer,
             AnyBuffer::PerPort(_) | AnyBuffer::PerQueue(_) | AnyBuffer::Unlimited(_)
         );
+        let is_lossless = matches!(buffer, AnyBuffer::Pfc(_) | AnyBuffer::PfcOver(_));
         Ok(Self {
             is_coupled: is_shared || reads_pool,
             classes: classes(config),
             buffer,
+            is_lossless,
             is_busy: false,
-            busy: Vec::new(),
+            busy: Agenda::default(),
             links,
         })
     }

@@ -7,6 +7,7 @@ use tidegate_dataplane::{Departure, Fate};
 use tidegate_units::{PktId, QueueId, Span, Time};
 
 use super::Fabric;
+use super::agenda::Start;
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
@@ -48,7 +49,8 @@ impl<C: Calendar> Fabric<C> {
         } else if !wire.is_busy {
             wire.is_busy = true;
             if is_coupled {
-                node.busy.push(link);
+                let start = port.next_start().expect("it took a packet");
+                node.busy.add(start, link);
                 if !node.is_busy {
                     node.is_busy = true;
                     self.busy_nodes.push(node_id);
@@ -97,28 +99,25 @@ impl<C: Calendar> Fabric<C> {
 
     /// Takes everything that starts to leave a coupled node no later than `until`, in order of
     /// time, and of links at one moment.
+    #[inline]
     fn settle(&mut self, node_id: u32, until: Time) {
-        loop {
-            let node = &mut self.nodes[node_id as usize];
-            let starts = node.busy.iter().enumerate().filter_map(|(index, &link)| {
-                let port = self.ports[link.index()].as_ref()?;
-                Some((port.next_start()?, link, index))
-            });
-            let next = starts.min().filter(|&(start, ..)| start <= until);
-            let Some((start, link, index)) = next else {
-                return;
-            };
-            let port = self.ports[link.index()]
-                .as_mut()
-                .expect("only ports are busy");
-            port.drain(start, &mut node.buffer, &mut self.departures);
-            if port.packets() == 0 {
-                self.wires[link.index()].is_busy = false;
-                node.busy.swap_remove(index);
-            }
-            self.launch_departures(link);
-            self.send_pauses(node_id, start);
+        while let Some(next) = self.nodes[node_id as usize].busy.due(until) {
+            self.serve_next(node_id, next);
         }
+    }
+
+    /// Takes what starts to leave a coupled node next.
+    fn serve_next(&mut self, node_id: u32, Start { at, link }: Start) {
+        let node = &mut self.nodes[node_id as usize];
+        let port = self.ports[link.index()]
+            .as_mut()
+            .expect("only ports are busy");
+        port.drain(at, &mut node.buffer, &mut self.departures);
+        let next = port.next_start();
+        self.wires[link.index()].is_busy = next.is_some();
+        node.busy.replace_first(next);
+        self.launch_departures(link);
+        self.send_pauses(node_id, at);
     }
 
     fn launch_departures(&mut self, link: LinkId) {
@@ -141,7 +140,14 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Sends the pause frames that a node's buffer asks for.
+    #[inline]
     fn send_pauses(&mut self, node_id: u32, now: Time) {
+        if self.nodes[node_id as usize].is_lossless {
+            self.send_pauses_of(node_id, now);
+        }
+    }
+
+    fn send_pauses_of(&mut self, node_id: u32, now: Time) {
         let node = &mut self.nodes[node_id as usize];
         while let Some(pause) = node.buffer.poll_pause() {
             let link = node.links[usize::from(pause.ingress / node.classes)];
@@ -195,6 +201,9 @@ impl<C: Calendar> Fabric<C> {
             let buffer = &mut self.nodes[node_id as usize].buffer;
             port.drain(now, buffer, &mut self.departures);
             port.hold(if is_paused { Time::MAX } else { now });
+            if let Some(start) = port.next_start() {
+                self.nodes[node_id as usize].busy.change(link, start);
+            }
             self.launch_departures(link);
         }
     }
@@ -202,9 +211,10 @@ impl<C: Calendar> Fabric<C> {
     /// When the next packet leaves a port.
     pub(crate) fn next_start(&self) -> Option<Time> {
         let nodes = self.busy_nodes.iter();
-        let coupled = nodes.flat_map(|&node| &self.nodes[node as usize].busy);
-        let links = self.busy_alone.iter().chain(coupled);
+        let coupled = nodes.filter_map(|&node| self.nodes[node as usize].busy.first());
+        let links = self.busy_alone.iter();
         let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
-        ports.filter_map(Egress::next_start).min()
+        let alone = ports.filter_map(Egress::next_start);
+        alone.chain(coupled.map(|start| start.at)).min()
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn line(kind: Kind, name: &str) -> String {
         Kind::Buffer => format!("stores a packet if {}", condition(name)),
         Kind::Scheduler => format!("serves {}", cell(SCHEDULERS, name, 1)),
         Kind::Traffic => traffic_line(name),
-        Kind::Convention | Kind::Scenario => String::new(),
+        Kind::Convention | Kind::Figure | Kind::Scenario => String::new(),
         Kind::Profile | Kind::Scheme | Kind::Sizes | Kind::Topology | Kind::Transport => {
             short(kind, name).to_owned()
         }
@@ -152,7 +152,7 @@ pub(super) fn page(kind: Kind, name: &str) -> String {
         Kind::Sizes => format!("# {name}\n\n{}", section(WORKLOADS, "Sizes")),
         Kind::Topology => format!("# {name}\n\n{}", section(TOPOLOGIES, name)),
         Kind::Traffic => traffic_page(name),
-        Kind::Scenario => String::new(),
+        Kind::Figure | Kind::Scenario => String::new(),
         Kind::Scheme | Kind::Transport => {
             let mut pages = PAGES.iter();
             let found = pages.find(|&&(of, page, _)| (of, page) == (kind, name));

@@ -32,7 +32,12 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
             [folder] => folder.path().join(PAGE),
             _ => PathBuf::from("tidegate-report.html"),
         });
-    let comparison = Comparison::of(folders, arguments.baseline.as_deref())?;
+    let of_folder = match folders.as_slice() {
+        [folder] => folder.manifest().baseline.clone(),
+        _ => None,
+    };
+    let baseline = arguments.baseline.clone().or(of_folder);
+    let comparison = Comparison::of(folders, baseline.as_deref())?;
     comparison.write(&page, arguments.figures)?;
     if output.json {
         let value = json!({ "report": page.display().to_string(), "summary": comparison.summary });
@@ -218,14 +223,19 @@ pub(crate) fn print(
     output.print(&text)
 }
 
-/// Says why some numbers should not be trusted.
-pub(crate) fn warn(comparison: &Comparison, output: Output) {
+/// Says how many runs there should be and are not.
+pub(crate) fn warn_missing(comparison: &Comparison, output: Output) {
     if comparison.missing > 0 {
         let missing = count(comparison.missing, "run");
         output.warn(&format!(
             "{missing} of the folder left no results\nhint: --resume runs what is missing"
         ));
     }
+}
+
+/// Says why some numbers should not be trusted.
+pub(crate) fn warn(comparison: &Comparison, output: Output) {
+    warn_missing(comparison, output);
     for warning in &comparison.summary.warnings {
         output.warn(warning);
     }

@@ -1,6 +1,6 @@
 //! `tidegate run`: scenarios from file to table.
 
-mod place;
+pub(crate) mod place;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -20,11 +20,23 @@ use crate::output::{Error, Output, Verdict};
 use crate::progress::Bars;
 
 /// A scenario that can be run, and where its results go.
-struct Job {
-    file: String,
-    scenario: Scenario,
-    plan: Vec<Experiment>,
-    path: PathBuf,
+pub(crate) struct Job {
+    /// The file, as commands name it.
+    pub(crate) file: String,
+    pub(crate) scenario: Scenario,
+    pub(crate) plan: Vec<Experiment>,
+    pub(crate) path: PathBuf,
+    /// The command that makes all of it.
+    pub(crate) command: String,
+    /// In which world it runs.
+    pub(crate) on: On,
+}
+
+/// What became of the runs of a job.
+pub(crate) struct Ran {
+    pub(crate) finished: usize,
+    pub(crate) failed: Vec<Failed>,
+    pub(crate) is_interrupted: bool,
 }
 
 /// What `--json` prints of each scenario.
@@ -41,9 +53,9 @@ struct Told<'a> {
 }
 
 #[derive(Serialize)]
-struct Failed {
-    run: String,
-    why: String,
+pub(crate) struct Failed {
+    pub(crate) run: String,
+    pub(crate) why: String,
 }
 
 /// Set by Ctrl-C.
@@ -63,7 +75,7 @@ pub(crate) fn run(
     for file in files {
         let scenario = source::read(file, &overrides).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
-        if let Some(name) = &running.baseline {
+        if let Some(name) = baseline(running, &scenario) {
             let points = plan
                 .iter()
                 .map(|run| (run.label.as_str(), run.point.as_slice()));
@@ -73,23 +85,24 @@ pub(crate) fn run(
             .iter()
             .map(|job| job.path.as_path())
             .collect::<Vec<_>>();
-        let path = place::choose(&scenario.name, files.len(), running, &taken)?;
+        let path = place::choose(&scenario.name, files.len(), &running.target, &taken)?;
         jobs.push(Job {
+            command: command(file, on, &overrides),
+            on: on.clone(),
             file: file.clone(),
             scenario,
             plan,
             path,
         });
     }
-    listen(output);
-    watch_panics();
+    watch(output);
     let mut verdict = Verdict::Good;
     let mut told = Vec::new();
     for job in &jobs {
-        if INTERRUPT.load(Ordering::Relaxed) {
+        if is_interrupted() {
             break;
         }
-        let (of_job, value) = run_job(job, running, on, &overrides, output)?;
+        let (of_job, value) = run_job(job, running, output)?;
         if of_job == Verdict::Bad {
             verdict = Verdict::Bad;
         }
@@ -101,71 +114,38 @@ pub(crate) fn run(
     Ok(verdict)
 }
 
+/// The point that others are compared with: the command's, else the scenario's.
+fn baseline<'a>(running: &'a Running, scenario: &'a Scenario) -> Option<&'a str> {
+    let named = running.baseline.as_ref().or(scenario.baseline.as_ref());
+    named.map(String::as_str)
+}
+
 fn run_job(
     job: &Job,
     running: &Running,
-    on: &On,
-    overrides: &[String],
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
-    let manifest = manifest(job, on, overrides);
-    let folder = if running.resume {
+    let manifest = manifest(job);
+    let folder = if running.target.resume {
         Folder::resume(&job.path, &manifest)
     } else {
         Folder::create(&job.path, &manifest)
     };
     let folder = folder.map_err(Error::new)?;
-    let jobs = running
-        .jobs
-        .or_else(|| std::thread::available_parallelism().ok());
-    let open = job.plan.len() - folder.finished().len();
-    output.say(&format!(
-        "{}: {}, results in {}",
-        job.scenario.title,
-        count(open, "run"),
-        job.path.display()
-    ));
-    let bars = Bars::new(&folder, open, output);
-    let command = |experiment: &Experiment| command(&job.file, on, &experiment.overrides());
-    let sweep = Sweep {
-        experiments: &job.plan,
-        folder: &folder,
-        jobs: match on.world {
-            // Packets of one run would be in the way of those of another.
-            World::Live => NonZeroUsize::MIN,
-            World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
-        },
-        command: &command,
-        interrupt: &INTERRUPT,
-        progress: &bars,
-    };
-    let done = match on.world {
-        World::Live => sweep.run_live(on.congestion.as_deref(), &|experiment, complaint| {
-            output.warn(&format!("{}: {complaint}", experiment.label));
-        }),
-        World::Simulator => sweep.run(),
-    };
-    bars.clear();
-    let finished = folder.finished().len();
-    let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
-        Failure::Unwritten(error) => Some(error.to_string()),
-        _ => None,
-    });
-    if let Some(text) = unwritten {
-        return Err(Error::new(text));
-    }
+    let ran = execute(job, &folder, running.jobs, output)?;
+    let finished = ran.finished;
     let mut told = Told {
         scenario: &job.scenario.name,
         folder: job.path.display().to_string(),
         report: None,
         planned: job.plan.len(),
         finished,
-        failed: failed(&done),
-        interrupted: finished < job.plan.len() && done.is_interrupted,
+        failed: ran.failed,
+        interrupted: ran.is_interrupted,
         summary: None,
     };
     if told.interrupted {
-        let again = again(job, running, on, overrides);
+        let again = again(job, running);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
             count(job.plan.len(), "run"),
@@ -176,7 +156,7 @@ fn run_job(
             serde_json::to_value(&told).map_err(Error::new)?,
         ));
     }
-    let comparison = Comparison::of(vec![folder], running.baseline.as_deref())?;
+    let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures)?;
     let stalled = stalled(&comparison.records);
@@ -195,7 +175,58 @@ fn run_job(
     Ok((verdict, serde_json::to_value(&told).map_err(Error::new)?))
 }
 
-fn manifest(job: &Job, on: &On, overrides: &[String]) -> Manifest {
+/// Runs what the folder of a job lacks.
+pub(crate) fn execute(
+    job: &Job,
+    folder: &Folder,
+    jobs: Option<NonZeroUsize>,
+    output: Output,
+) -> Result<Ran, Error> {
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
+    let open = job.plan.len() - folder.finished().len();
+    output.say(&format!(
+        "{}: {}, results in {}",
+        job.scenario.title,
+        count(open, "run"),
+        job.path.display()
+    ));
+    let bars = Bars::new(folder, open, output);
+    let command = |experiment: &Experiment| command(&job.file, &job.on, &experiment.overrides());
+    let sweep = Sweep {
+        experiments: &job.plan,
+        folder,
+        jobs: match job.on.world {
+            // Packets of one run would be in the way of those of another.
+            World::Live => NonZeroUsize::MIN,
+            World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
+        },
+        command: &command,
+        interrupt: &INTERRUPT,
+        progress: &bars,
+    };
+    let done = match job.on.world {
+        World::Live => sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
+            output.warn(&format!("{}: {complaint}", experiment.label));
+        }),
+        World::Simulator => sweep.run(),
+    };
+    bars.clear();
+    let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
+        Failure::Unwritten(error) => Some(error.to_string()),
+        _ => None,
+    });
+    if let Some(text) = unwritten {
+        return Err(Error::new(text));
+    }
+    let finished = folder.finished().len();
+    Ok(Ran {
+        finished,
+        failed: failed(&done),
+        is_interrupted: finished < job.plan.len() && done.is_interrupted,
+    })
+}
+
+pub(crate) fn manifest(job: &Job) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
@@ -207,8 +238,9 @@ fn manifest(job: &Job, on: &On, overrides: &[String]) -> Manifest {
         format: FORMAT,
         name: job.scenario.name.clone(),
         title: job.scenario.title.clone(),
+        baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
-        command: command(&job.file, on, overrides),
+        command: job.command.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("TIDEGATE_REVISION").to_owned(),
         seed: job
@@ -228,7 +260,7 @@ fn failed(done: &Done) -> Vec<Failed> {
 }
 
 /// Runs that ended because nothing moved any more: they have a record, but no trust.
-fn stalled(records: &[Record]) -> Vec<Failed> {
+pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
     let stalled = records.iter().filter_map(|record| match &record.run.end {
         tidegate_report::record::End::Stalled(why) => Some(Failed {
             run: record.run.id.clone(),
@@ -251,11 +283,11 @@ fn command(file: &str, on: &On, overrides: &[String]) -> String {
 }
 
 /// The command that goes on.
-fn again(job: &Job, running: &Running, on: &On, overrides: &[String]) -> String {
+fn again(job: &Job, running: &Running) -> String {
     let folder = quoted(&job.path.display().to_string());
     let baseline = running.baseline.as_deref();
     let baseline = baseline.map(|label| format!(" --baseline {}", quoted(label)));
-    let command = command(&job.file, on, overrides);
+    let command = &job.command;
     format!(
         "{command}{} --out {folder} --resume",
         baseline.unwrap_or_default()
@@ -263,7 +295,7 @@ fn again(job: &Job, running: &Running, on: &On, overrides: &[String]) -> String 
 }
 
 /// A word that a shell takes as it is.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+%@^".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -278,6 +310,17 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     } else {
         format!("{number} {what}s")
     }
+}
+
+/// Listens for Ctrl-C, and for runs that panic. Once for a program.
+pub(crate) fn watch(output: Output) {
+    listen(output);
+    watch_panics();
+}
+
+/// Whether somebody asked to stop.
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPT.load(Ordering::Relaxed)
 }
 
 /// The first Ctrl-C ends the runs soon, the second one ends the program.

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use tidegate_lab::reproduce::library;
 use tidegate_lab::scenario::{Problem, Scenario};
 
 use crate::builtin::Builtin;
@@ -16,11 +17,12 @@ pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread>
         return Scenario::parse("standard input", &text, overrides).map_err(Unread::problem);
     }
     let path = Path::new(file);
-    match Builtin::named(file) {
-        Some(builtin) if !path.exists() => {
+    match (Builtin::named(file), library::scenario(file, overrides)) {
+        (Some(builtin), _) if !path.exists() => {
             let name = format!("{file} (built in)");
             Scenario::parse(&name, builtin.text, overrides).map_err(Unread::problem)
         }
+        (None, Some(figure)) if !path.exists() => figure.map_err(Unread::problem),
         _ => {
             if let Err(error) = std::fs::metadata(path) {
                 return Err(Unread::NoFile(no_file(file, &error)));
@@ -55,6 +57,6 @@ fn no_file(file: &str, error: &std::io::Error) -> String {
     let known = crate::builtin::ALL.iter().map(|builtin| builtin.name);
     let known = known.collect::<Vec<_>>().join(", ");
     format!(
-        "cannot read {file}: {error}\nhint: give the path of a scenario file, or a built-in scenario: {known}"
+        "cannot read {file}: {error}\nhint: give the path of a scenario file, or a built-in scenario: {known},\n  or a published figure, as `tidegate list figure` shows them"
     )
 }

@@ -8,4 +8,5 @@
 mod bad_input;
 mod folders;
 mod program;
+mod reproduce;
 mod talk;

@@ -104,6 +104,22 @@ fn json_is_one_value_on_stdout_with_nothing_beside_it() {
 }
 
 #[test]
+fn a_scenario_names_what_its_points_are_compared_with() {
+    let room = Room::with_tiny("baseline-of-scenario");
+    let json = |command: &str| {
+        let said = room.run(command);
+        said.ended(0);
+        serde_json::from_str::<serde_json::Value>(&said.stdout).unwrap()
+    };
+    let plain = json("run tiny.toml --json --quiet --out plain");
+    assert!(plain["results"][0]["summary"]["baseline"].is_null());
+    let named = json("run tiny.toml --json --quiet --out own --set baseline=tcn");
+    assert_eq!(named["results"][0]["summary"]["baseline"], 0);
+    let report = json("report own --json --quiet");
+    assert_eq!(report["summary"], named["results"][0]["summary"]);
+}
+
+#[test]
 fn colour_is_for_terminals_and_those_who_ask() {
     let room = Room::new("colour");
     let is_coloured = |said: &Said| said.stdout.contains('\u{1b}');

@@ -190,6 +190,9 @@ pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All
     sender has it.";
 pub(super) const RECEIVER_RULE: &str =
     "The window of the receiver's side, for data that it would send.";
+pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
+                                   seed. If it is left out, and `--baseline` too, nothing is.";
+
 pub(super) const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
 pub(super) const SCHEDULER: &str = "Which packet leaves next.";
 pub(super) const SEED: &str = "The seed of everything random.";

@@ -21,9 +21,9 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{Form, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BUFFER, CONVENTION, ECMP, EGRESS, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
-    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, EGRESS, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC,
+    LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET,
+    PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, text};
 
@@ -390,6 +390,7 @@ fn root_keys() -> Vec<Key> {
             "What reports call it; the name if it is left out.",
             ANY_TEXT,
         ),
+        needed("baseline", BASELINE, ANY_TEXT),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
         table("topology", "Hosts, switches and cables.", Section::Topology),

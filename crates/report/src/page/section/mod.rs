@@ -10,7 +10,7 @@ mod time;
 use super::Page;
 use super::budget::LANES;
 use super::sweep::Sweep;
-use crate::plot::{Chart, Line, Mark};
+use crate::plot::{Chart, Line, Mark, Origin};
 use crate::record::Record;
 use crate::summary::Summary;
 
@@ -131,6 +131,7 @@ impl<'a> Material<'a> {
 
     fn line(&self, lane: usize, marks: Vec<Mark>) -> Line {
         Line {
+            origin: Origin::Measured,
             name: self.sweep.lanes[lane].clone(),
             hue: lane,
             marks,

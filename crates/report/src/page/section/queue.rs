@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::budget::Room;
 use super::{Facet, Material, Panel, Section, Stop, commands, heaviest, mean, named};
-use crate::plot::{Axis, Chart, Kind, Line, Mark};
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use crate::record::{Distribution, Queue, Record};
 
 /// How many queues get a distribution of their own, and a bar.
@@ -274,6 +274,7 @@ fn by_reason(
     let queues = records.iter().flat_map(|record| &record.queues);
     let reasons: BTreeSet<&String> = queues.flat_map(|queue| part(queue).keys()).collect();
     let line = |(hue, reason): (usize, &String)| Line {
+        origin: Origin::Measured,
         name: reason.clone(),
         hue,
         marks: bars(records, busiest, |queue| {

@@ -2,7 +2,7 @@
 
 use super::super::thin::{self, Thinned};
 use super::{Facet, Material, Panel, Section, Stop, named};
-use crate::plot::{Axis, Chart, Kind, Line};
+use crate::plot::{Axis, Chart, Kind, Line, Origin};
 use crate::record::{Quantity, Record, Trace};
 
 /// The points of all lines together, so that a page stays small.
@@ -203,6 +203,7 @@ impl Draft<'_> {
                 coarsest = coarsest.max(pooled);
                 let name = name.clone();
                 Line {
+                    origin: Origin::Measured,
                     name,
                     hue: *hue,
                     marks,

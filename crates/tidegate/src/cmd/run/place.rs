@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::args::Running;
+use crate::args::Target;
 use crate::output::Error;
 
 /// Where results go that nobody named a folder for.
@@ -10,13 +10,13 @@ const HOME: &str = "tidegate-results";
 
 /// The folder of a scenario: the one that was named, with one inside it for each of several
 /// scenarios; otherwise a new one, or with `--resume` the newest.
-pub(super) fn choose(
+pub(crate) fn choose(
     name: &str,
     files: usize,
-    running: &Running,
+    target: &Target,
     taken: &[&Path],
 ) -> Result<PathBuf, Error> {
-    if let Some(out) = &running.out {
+    if let Some(out) = &target.out {
         if files == 1 {
             return Ok(out.clone());
         }
@@ -41,7 +41,7 @@ pub(super) fn choose(
             newest = Some(path);
             continue;
         }
-        if !running.resume {
+        if !target.resume {
             return Ok(path);
         }
         break;

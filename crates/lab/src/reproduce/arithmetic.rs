@@ -1,0 +1,73 @@
+//! Measures that are arithmetic: they have the same value in every run.
+
+use serde::Deserialize;
+use tidegate_dataplane::mark::ecn_sharp::tofino::Divider;
+
+/// How far the quotients that ECN♯'s program gets from the chip's table are from exact ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Division {
+    /// What is divided, in ticks of the chip.
+    interval: u32,
+    /// It is divided by 1 and all numbers up to this.
+    counts: u32,
+    /// What is taken from the errors.
+    take: FromErrors,
+}
+
+/// What is taken from errors, each a part of the exact quotient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FromErrors {
+    /// The largest, whatever its sign.
+    LargestError,
+    /// The mean of them without their signs.
+    MeanError,
+}
+
+impl Division {
+    /// The error, if there is a quotient.
+    pub(super) fn value(self) -> Option<f64> {
+        let divider = Divider::new(self.interval)?;
+        let errors = (1..=self.counts).map(|count| {
+            let exact = f64::from(self.interval) / f64::from(count);
+            (f64::from(divider.divide(count)) / exact - 1.0).abs()
+        });
+        match self.take {
+            FromErrors::LargestError => errors.reduce(f64::max),
+            FromErrors::MeanError => {
+                (self.counts > 0).then(|| errors.sum::<f64>() / f64::from(self.counts))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(interval: u32, counts: u32, take: FromErrors) -> Option<f64> {
+        let division = Division {
+            interval,
+            counts,
+            take,
+        };
+        division.value()
+    }
+
+    #[test]
+    fn errors_are_those_of_quotients_worked_out_by_hand() {
+        // The table of 1000 has 125, 112, 100 and 91 for 8 to 11: 1000, 500, 336, 250, 200.
+        let largest = value(1000, 5, FromErrors::LargestError).unwrap();
+        assert!((largest - (336.0 * 3.0 / 1000.0 - 1.0)).abs() < 1e-12);
+        let mean = value(1000, 5, FromErrors::MeanError).unwrap();
+        assert!((mean - 0.008 / 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_to_divide_has_no_error() {
+        assert_eq!(value(0, 5, FromErrors::LargestError), None);
+        assert_eq!(value(1000, 0, FromErrors::LargestError), None);
+        assert_eq!(value(1000, 0, FromErrors::MeanError), None);
+    }
+}

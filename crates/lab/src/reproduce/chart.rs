@@ -1,0 +1,311 @@
+//! The figures drawn again, from records.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "places on a page: a float has more digits than a screen, and equal ones are copies"
+)]
+
+use tidegate_report::Record;
+use tidegate_report::page::{swept_title, swept_value, thin};
+use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
+use tidegate_report::record::{Class, Quantity};
+use tidegate_report::statistics::{Interval, mean, student};
+
+use super::figure::{CdfOf, Claim, Draws, Figure, Plot, Published};
+use super::measure::{Measure, samples};
+use super::number::Number;
+use super::pattern;
+
+/// The most points of a line.
+const MOST: usize = 1200;
+
+/// The charts of a figure. Those without anything to draw are left out.
+pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
+    let chart = |(number, plot): (usize, &Plot)| {
+        let fits = |record: &&Record| pattern::fits(&plot.of, &record.run.label);
+        let records: Vec<&Record> = records.iter().filter(fits).collect();
+        let (kind, x, y, lines) = match &plot.draws {
+            Draws::Cdf(of) => (
+                Kind::Cdf,
+                Axis::linear(title_of(*of), "s"),
+                Axis::linear("share", ""),
+                cdf(*of, &records),
+            ),
+            Draws::Series {
+                quantity,
+                subject,
+                from,
+                to,
+            } => (
+                Kind::Trace,
+                Axis::linear("time", "s"),
+                Axis::linear(quantity.name().replace('-', " "), quantity.unit()),
+                traces(*quantity, subject, (from.as_ref(), to.as_ref()), &records),
+            ),
+            Draws::Line {
+                y,
+                x,
+                normalise,
+                published,
+            } => {
+                let curves = Curves {
+                    y,
+                    x,
+                    normalise: normalise.as_deref(),
+                    records: &records,
+                };
+                let mut lines = curves.measured();
+                if published.is_empty() {
+                    curves.add_claims(&figure.claims, &mut lines);
+                } else {
+                    add_published(published, &mut lines);
+                }
+                let (title, unit) = match normalise {
+                    Some(base) => (format!("{}, {base} = 1", y.title()), ""),
+                    None => (y.title().to_owned(), y.unit()),
+                };
+                let along = Axis::linear(swept_title(x), curves.unit());
+                (Kind::Curves, along, Axis::linear(title, unit), lines)
+            }
+        };
+        Chart {
+            id: format!("{}", number + 1),
+            title: plot.title.clone(),
+            kind,
+            x,
+            y,
+            lines,
+            notes: Vec::new(),
+            commands: records
+                .iter()
+                .map(|record| record.run.command.clone())
+                .collect(),
+        }
+    };
+    let charts = figure.plots.iter().enumerate().map(chart);
+    charts.filter(|chart| !chart.is_empty()).collect()
+}
+
+const fn title_of(of: CdfOf) -> &'static str {
+    match of {
+        CdfOf::Fct => "completion time",
+        CdfOf::FctLarge => "completion time of large flows",
+        CdfOf::FctSmall => "completion time of small flows",
+        CdfOf::Rtt => "round trip",
+    }
+}
+
+/// The labels of records, each once, in their order.
+fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+    let mut labels: Vec<&str> = Vec::new();
+    for record in records {
+        if !labels.contains(&record.run.label.as_str()) {
+            labels.push(&record.run.label);
+        }
+    }
+    labels
+}
+
+/// A line for each point, its repetitions put together.
+fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
+    let values = |record: &Record| -> Vec<f64> {
+        let class = match of {
+            CdfOf::Rtt => {
+                let probes = record.probes.iter();
+                return probes.map(|probe| probe.rtt_ps as f64 / 1e12).collect();
+            }
+            CdfOf::Fct => None,
+            CdfOf::FctLarge => Some(Class::Large),
+            CdfOf::FctSmall => Some(Class::Small),
+        };
+        let flows = record.flows.iter().filter(|flow| flow.counts);
+        let flows = flows.filter(|flow| class.is_none_or(|class| class == flow.class));
+        flows
+            .filter_map(|flow| flow.fct_ps.map(|time| time as f64 / 1e12))
+            .collect()
+    };
+    let line = |(hue, label): (usize, &str)| {
+        let own = records.iter().filter(|record| record.run.label == label);
+        let mut all: Vec<f64> = own.flat_map(|record| values(record)).collect();
+        all.sort_by(f64::total_cmp);
+        Line {
+            name: label.to_owned(),
+            hue,
+            marks: thin::distribution(&all, MOST / 3),
+            origin: Origin::Measured,
+        }
+    };
+    labels(records).into_iter().enumerate().map(line).collect()
+}
+
+/// A line for each point, of its first repetition.
+fn traces(
+    quantity: Quantity,
+    subject: &str,
+    (from, to): (Option<&Number>, Option<&Number>),
+    records: &[&Record],
+) -> Vec<Line> {
+    let line = |(hue, label): (usize, &str)| {
+        let record = records.iter().find(|record| record.run.label == label)?;
+        let samples = samples(record, quantity, subject, from, to)?;
+        let (begin, _) = *samples.first()?;
+        let step = record.series.interval_ps as f64 / 1e12;
+        let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();
+        Some(Line {
+            name: label.to_owned(),
+            hue,
+            marks: thin::samples(&values, |place| begin + place * step, MOST).marks,
+            origin: Origin::Measured,
+        })
+    };
+    let lines = labels(records).into_iter().enumerate();
+    lines.filter_map(line).collect()
+}
+
+/// A measure against a number of the sweep.
+struct Curves<'a> {
+    y: &'a Measure,
+    x: &'a str,
+    normalise: Option<&'a str>,
+    records: &'a [&'a Record],
+}
+
+impl Curves<'_> {
+    /// Where a point is along the axis.
+    fn place(&self, record: &Record) -> Option<(f64, &'static str)> {
+        let setting = record
+            .run
+            .point
+            .iter()
+            .find(|setting| setting.key == self.x)?;
+        swept_value(&setting.value)
+    }
+
+    fn unit(&self) -> &'static str {
+        let mut places = self.records.iter().filter_map(|record| self.place(record));
+        places.next().map_or("", |(_, unit)| unit)
+    }
+
+    /// The line of a point: what it sets beside what is along the axis.
+    fn lane(&self, record: &Record) -> String {
+        let rest = record
+            .run
+            .point
+            .iter()
+            .filter(|setting| setting.key != self.x);
+        let values: Vec<&str> = rest.map(|setting| setting.value.as_str()).collect();
+        values.join(", ")
+    }
+
+    /// The value of a run, divided by that of its base if there is one.
+    fn value(&self, record: &Record) -> Option<f64> {
+        let value = self.y.value(record)?;
+        let Some(base) = self.normalise else {
+            return Some(value);
+        };
+        // The base has the same label but for one part.
+        let parts: Vec<&str> = record.run.label.split(", ").collect();
+        let is_base = |other: &&&Record| {
+            let others: Vec<&str> = other.run.label.split(", ").collect();
+            let mut apart = parts.iter().zip(&others).filter(|(a, b)| a != b);
+            let differs = apart.next().map(|(_, other)| *other);
+            let own = parts.contains(&base) && differs.is_none();
+            others.len() == parts.len()
+                && other.run.replication == record.run.replication
+                && apart.next().is_none()
+                && (own || differs == Some(base))
+        };
+        let base = self.y.value(self.records.iter().find(is_base)?)?;
+        (base > 0.0).then(|| value / base)
+    }
+
+    fn measured(&self) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        for record in self.records {
+            let name = self.lane(record);
+            if lines.iter().all(|line| line.name != name) {
+                let own = self
+                    .records
+                    .iter()
+                    .filter(|record| self.lane(record) == name);
+                let own: Vec<&Record> = own.copied().collect();
+                lines.push(Line {
+                    marks: self.marks(&own),
+                    hue: lines.len(),
+                    name,
+                    origin: Origin::Measured,
+                });
+            }
+        }
+        lines
+    }
+
+    fn marks(&self, own: &[&Record]) -> Vec<Mark> {
+        let mut places: Vec<f64> = own
+            .iter()
+            .filter_map(|record| self.place(record).map(|(place, _)| place))
+            .collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let mark = |&x: &f64| {
+            let here = own
+                .iter()
+                .filter(|record| self.place(record).is_some_and(|at| at.0 == x));
+            let values: Vec<f64> = here.filter_map(|record| self.value(record)).collect();
+            let interval = student::interval(&values);
+            Some(Mark {
+                interval: interval.map(|Interval { low, high }| (low, high)),
+                samples: Some(values.len() as u64),
+                ..Mark::new(x, mean(&values)?)
+            })
+        };
+        places.iter().filter_map(mark).collect()
+    }
+
+    /// The published curves that claims are about.
+    fn add_claims(&self, claims: &[Claim], lines: &mut Vec<Line>) {
+        for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
+            let (Some(curve), Published::About { value, .. }) = (&claim.curve, &claim.paper) else {
+                continue;
+            };
+            if claim.against.is_some() != self.normalise.is_some() {
+                continue;
+            }
+            let fits = |record: &&&Record| pattern::fits(&curve.of, &record.run.label);
+            let Some(record) = self.records.iter().find(fits) else {
+                continue;
+            };
+            let shift = if claim.against.is_some() { 1.0 } else { 0.0 };
+            if let Some((x, _)) = swept_value(&curve.at) {
+                let mark = Mark::new(x, shift + value.value);
+                add(lines, &self.lane(record), mark);
+            }
+        }
+    }
+}
+
+fn add_published(published: &[(String, Vec<(Number, Number)>)], lines: &mut Vec<Line>) {
+    for (name, points) in published {
+        for (x, y) in points {
+            add(lines, name, Mark::new(x.value, y.value));
+        }
+    }
+}
+
+/// Adds a published point beside the line that was measured.
+fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
+    let name = format!("{measured} (paper)");
+    if let Some(line) = lines.iter_mut().find(|line| line.name == name) {
+        line.marks.push(mark);
+        return;
+    }
+    let beside = lines.iter().find(|line| line.name == measured);
+    let hue = beside.map_or(lines.len(), |line| line.hue);
+    lines.push(Line {
+        name,
+        hue,
+        marks: vec![mark],
+        origin: Origin::Published,
+    });
+}

@@ -1,0 +1,165 @@
+//! The figures that are part of the program: every file of `scenarios` that has a `[figure]`.
+
+use crate::scenario::{Embedded, Problem, Scenario};
+
+use super::figure::{Cut, Figure};
+use super::pattern;
+
+include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+
+/// How much of a figure is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// All of it.
+    Full,
+    /// What takes minutes with all other figures together.
+    Quick,
+    /// What takes seconds, for the tests.
+    Reduced,
+}
+
+impl Version {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Quick => "quick",
+            Self::Reduced => "reduced",
+        }
+    }
+}
+
+/// A figure that can be run.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// What is claimed and drawn.
+    pub figure: Figure,
+    /// What is run, without the points that this version leaves out.
+    pub scenario: Scenario,
+    /// What this version leaves out, in words; empty if nothing.
+    pub cut: Vec<String>,
+}
+
+/// The files of all figures, in the order of papers and figures.
+pub fn files() -> Vec<&'static Embedded> {
+    let mut files: Vec<&Embedded> = FILES.iter().filter(|file| has_figure(file.text)).collect();
+    files.sort_by_key(|file| {
+        let id = file.id;
+        let split = id
+            .rfind(|c: char| !c.is_ascii_digit())
+            .map_or(0, |at| at + 1);
+        let (name, number) = id.split_at(split);
+        (name, number.parse::<u32>().unwrap_or(0))
+    });
+    files
+}
+
+/// The ids of all figures, in the same order.
+pub fn ids() -> Vec<&'static str> {
+    files().into_iter().map(|file| file.id).collect()
+}
+
+fn has_figure(text: &str) -> bool {
+    text.lines().any(|line| line.trim_end() == "[figure]")
+}
+
+/// The file of a figure.
+pub fn file(id: &str) -> Option<&'static Embedded> {
+    let named = |file: &&Embedded| file.id == id && has_figure(file.text);
+    FILES.iter().find(named)
+}
+
+/// What the file of a figure claims, without reading its scenario.
+pub fn figure(file: &Embedded) -> Option<Figure> {
+    Figure::parse(file.text).ok().flatten()
+}
+
+/// Reads the scenario of an embedded figure; `None` if there is none of this name.
+pub fn scenario(id: &str, overrides: &[String]) -> Option<Result<Scenario, Problem>> {
+    let file = file(id)?;
+    Some(Scenario::embedded(FILES, file.path, overrides))
+}
+
+impl Entry {
+    /// A figure in a version. `read` reads its scenario with some overrides; `None` if it has no
+    /// `[figure]`. Overrides of one's own come last.
+    pub fn new(
+        read: &dyn Fn(&[String]) -> Result<Scenario, Problem>,
+        version: Version,
+        own: &[String],
+    ) -> Result<Option<Self>, Problem> {
+        let whole = read(&[])?;
+        let Some(figure) = whole.figure().cloned() else {
+            return Ok(None);
+        };
+        whole.check_figure()?;
+        let none = Cut::default();
+        let cut = match version {
+            Version::Full => &none,
+            Version::Quick => &figure.quick,
+            Version::Reduced => &figure.reduced,
+        };
+        let mut overrides = cut.set.clone();
+        overrides.extend(cut.runs.map(|runs| format!("runs={runs}")));
+        overrides.extend(own.iter().cloned());
+        let mut scenario = if overrides.is_empty() {
+            whole.clone()
+        } else {
+            read(&overrides)?
+        };
+        scenario.keep(|label| {
+            cut.only.is_empty() || cut.only.iter().any(|only| pattern::fits(only, label))
+        });
+        let mut words = cut.set.clone();
+        if let Some(runs) = cut.runs {
+            words.push(format!("{runs} of {} repetitions", whole.runs()));
+        }
+        if scenario.points() < whole.points() {
+            let (kept, all) = (scenario.points(), whole.points());
+            words.push(format!("{kept} of {all} points: {}", cut.only.join(" · ")));
+        }
+        Ok(Some(Self {
+            figure,
+            scenario,
+            cut: words,
+        }))
+    }
+
+    /// An embedded figure in a version; `None` if there is none of this name.
+    pub fn embedded(id: &str, version: Version, own: &[String]) -> Option<Result<Self, Problem>> {
+        let file = file(id)?;
+        let read = |overrides: &[String]| Scenario::embedded(FILES, file.path, overrides);
+        Self::new(&read, version, own).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_is_called_as_its_file_and_can_be_planned_in_every_version() {
+        assert!(ids().len() >= 14, "{:?}", ids());
+        for id in ids() {
+            for version in [Version::Full, Version::Quick, Version::Reduced] {
+                let entry = match Entry::embedded(id, version, &[]) {
+                    Some(Ok(entry)) => entry,
+                    Some(Err(problem)) => panic!("{id}, {}: {problem}", version.name()),
+                    None => panic!("{id} has no figure"),
+                };
+                assert_eq!(entry.figure.id, id);
+                assert_eq!(entry.scenario.name, id);
+                assert!(!entry.figure.claims.is_empty(), "{id} claims nothing");
+                let has_main = entry.figure.claims.iter().any(|claim| claim.is_main);
+                assert!(has_main, "{id}: the tests would assert nothing");
+            }
+        }
+    }
+
+    #[test]
+    fn figures_are_in_the_order_of_their_numbers() {
+        let ids = ids();
+        let place = |id: &str| ids.iter().position(|other| *other == id);
+        assert!(place("tcn-f2") < place("tcn-f10"));
+    }
+}

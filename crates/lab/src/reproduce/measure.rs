@@ -1,0 +1,470 @@
+//! What a claim measures, in one run.
+
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "figures for people need no more than 53 bits"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, Deserializer, MapAccess};
+use tidegate_report::Record;
+use tidegate_report::record::{Class, Flow, Quantity};
+use tidegate_report::statistics::{Interval, mean, percentile};
+use tidegate_report::summary::{self, Metric};
+use tidegate_units::Ratio;
+
+use super::arithmetic::Division;
+use super::number::Number;
+use super::pattern;
+
+/// A number that a run has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measure {
+    /// One of the metrics of a summary.
+    Metric(Metric),
+    /// One that figures need beside them.
+    Special(Special),
+}
+
+/// Measures that summaries do not have.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
+pub enum Special {
+    /// The error of ECN♯'s division on a chip, which needs no run.
+    Division(Division),
+    /// The completion time of the flows of a source.
+    FctOfSource {
+        /// The source, by its place in the scenario.
+        source: u32,
+        /// The percentile, or the mean if absent.
+        percentile: Option<u32>,
+    },
+    /// The goodput of all flows of a source together, in bits per second.
+    Goodput {
+        /// The source, by its place in the scenario; all if absent.
+        source: Option<u32>,
+    },
+    /// The part of all packets that was dropped, every link counted.
+    Loss,
+    /// The same of each observed port whose name fits, and then the mean of the ports, however much
+    /// each of them sends.
+    LossOfPorts {
+        /// The ports; `*` stands for any text.
+        ports: Vec<String>,
+    },
+    /// Packets marked for any reason, of those sent over all links.
+    MarkFraction,
+    /// A number that needs no run: one divided by others.
+    Quotient {
+        /// What is divided.
+        value: Number,
+        /// By what.
+        by: Vec<Number>,
+    },
+    /// What was seen of the observed queues whose port fits.
+    Queue {
+        /// The port; `*` stands for any text.
+        port: String,
+        /// The queue's number; all if absent.
+        queue: Option<u8>,
+        /// What is taken.
+        take: FromQueue,
+    },
+    /// A number taken from samples over time.
+    Series {
+        /// Which number.
+        quantity: Quantity,
+        /// Of what; `*` stands for any text.
+        subject: String,
+        /// What is taken from the samples.
+        take: FromSamples,
+        /// The time of the first sample that counts.
+        from: Option<Number>,
+        /// The time of the last.
+        to: Option<Number>,
+    },
+    /// How often retransmission timers ran out.
+    Timeouts {
+        /// Of flows of this class; of all if absent.
+        class: Option<Class>,
+        /// As if there had been this many flows of all classes, so that a run with fewer can be
+        /// compared; as it was if absent.
+        per: Option<u32>,
+    },
+}
+
+/// What is taken from samples.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromSamples {
+    /// How often the number changed.
+    Changes,
+    /// The largest.
+    Max,
+    /// The mean.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The time from the first sample that counts until the first that is near a value.
+    Reaches {
+        /// The value.
+        at: Number,
+        /// How near, as a part of it.
+        within: Number,
+    },
+    /// The time from the first sample that counts until all later ones are near a value.
+    Settles {
+        /// The value.
+        at: Number,
+        /// How near, as a part of it.
+        within: Number,
+    },
+}
+
+/// What is taken from a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromQueue {
+    /// Packets dropped.
+    Drops,
+    /// Packets marked.
+    Marks,
+    /// Its longest length in bytes.
+    MaxBytes,
+    /// Its mean length in bytes.
+    MeanBytes,
+    /// Its mean length in packets.
+    MeanPackets,
+}
+
+impl Measure {
+    /// Its value in a run, if the run has one.
+    pub fn value(&self, record: &Record) -> Option<f64> {
+        let value = match self {
+            Self::Metric(metric) => summary::value(*metric, record),
+            Self::Special(special) => special.value(record),
+        };
+        value.filter(|value| value.is_finite())
+    }
+
+    /// Its value without any run, if it needs none.
+    pub fn computed(&self) -> Option<f64> {
+        match self {
+            Self::Special(Special::Quotient { value, by }) => {
+                Some(by.iter().fold(value.value, |value, by| value / by.value))
+            }
+            Self::Special(Special::Division(division)) => division.value(),
+            _ => None,
+        }
+    }
+
+    /// The 95 % interval of its value from the blocks of a single run, if it has one.
+    pub fn interval(&self, record: &Record) -> Option<Interval> {
+        match self {
+            Self::Metric(metric) => summary::interval(*metric, record),
+            Self::Special(_) => None,
+        }
+    }
+
+    /// The same of the ratio to another run with the same flows.
+    pub fn ratio_interval(&self, record: &Record, base: &Record) -> Option<Interval> {
+        match self {
+            Self::Metric(metric) => summary::ratio_interval(*metric, record, base),
+            Self::Special(_) => None,
+        }
+    }
+
+    /// The unit of its values: `s`, `bit/s`, `B`, or empty for counts and parts of one.
+    pub const fn unit(&self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.unit,
+            Self::Special(special) => special.unit(),
+        }
+    }
+
+    /// What it is, in a few words.
+    pub const fn title(&self) -> &'static str {
+        match self {
+            Self::Metric(metric) => metric.title,
+            Self::Special(special) => special.title(),
+        }
+    }
+}
+
+impl Special {
+    const fn unit(&self) -> &'static str {
+        match self {
+            Self::FctOfSource { .. } => "s",
+            Self::Goodput { .. } => "bit/s",
+            Self::Quotient { .. } => "B",
+            Self::Queue { take, .. } => match take {
+                FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
+                FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
+            },
+            Self::Series { take, quantity, .. } => match take {
+                FromSamples::Changes => "",
+                FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
+                FromSamples::Max | FromSamples::Mean | FromSamples::Min => quantity.unit(),
+            },
+            Self::Division(_)
+            | Self::Loss
+            | Self::LossOfPorts { .. }
+            | Self::MarkFraction
+            | Self::Timeouts { .. } => "",
+        }
+    }
+
+    const fn title(&self) -> &'static str {
+        match self {
+            Self::Division(_) => "error",
+            Self::FctOfSource { .. } => "completion time",
+            Self::Goodput { .. } => "goodput",
+            Self::Loss | Self::LossOfPorts { .. } => "loss",
+            Self::MarkFraction => "marked",
+            Self::Quotient { .. } => "quotient",
+            Self::Queue { take, .. } => match take {
+                FromQueue::Drops => "drops",
+                FromQueue::Marks => "marks",
+                FromQueue::MaxBytes => "longest queue",
+                FromQueue::MeanBytes | FromQueue::MeanPackets => "mean queue",
+            },
+            Self::Series { quantity, .. } => quantity.name(),
+            Self::Timeouts { .. } => "timeouts",
+        }
+    }
+
+    fn value(&self, record: &Record) -> Option<f64> {
+        match self {
+            Self::Division(division) => division.value(),
+            Self::Loss => {
+                let dropped = sum(&record.counters.drops);
+                ratio(dropped, record.counters.packet_hops as f64 + dropped)
+            }
+            Self::LossOfPorts { ports } => loss_of_ports(record, ports),
+            Self::MarkFraction => ratio(
+                sum(&record.counters.marks),
+                record.counters.packet_hops as f64,
+            ),
+            Self::Goodput { source } => {
+                let flows = record.flows.iter().filter(|flow| belongs(flow, *source));
+                let rates: Vec<f64> = flows
+                    .filter_map(|flow| flow.goodput_bps)
+                    .map(|rate| rate as f64)
+                    .collect();
+                (!rates.is_empty()).then(|| rates.iter().sum())
+            }
+            Self::Timeouts { class, per } => {
+                let flows = || record.flows.iter().filter(|flow| flow.counts);
+                let own = flows().filter(|flow| class.is_none_or(|class| class == flow.class));
+                let timeouts: f64 = own.map(|flow| f64::from(flow.timeouts)).sum();
+                match per {
+                    None => Some(timeouts),
+                    Some(per) => ratio(timeouts * f64::from(*per), flows().count() as f64),
+                }
+            }
+            Self::FctOfSource { source, percentile } => fct_of_source(record, *source, *percentile),
+            Self::Series {
+                quantity,
+                subject,
+                take,
+                from,
+                to,
+            } => take.value(&samples(
+                record,
+                *quantity,
+                subject,
+                from.as_ref(),
+                to.as_ref(),
+            )?),
+            Self::Queue { port, queue, take } => take.value(record, port, *queue),
+            Self::Quotient { .. } => None,
+        }
+    }
+}
+
+fn fct_of_source(record: &Record, source: u32, percent: Option<u32>) -> Option<f64> {
+    let flows = record
+        .flows
+        .iter()
+        .filter(|flow| belongs(flow, Some(source)));
+    let mut times: Vec<u64> = flows.filter_map(|flow| flow.fct_ps).collect();
+    times.sort_unstable();
+    let picos = match percent {
+        None => ratio(
+            times.iter().map(|&time| time as f64).sum(),
+            times.len() as f64,
+        ),
+        Some(percent) => percentile(&times, Ratio::new(percent, 100)?).map(|time| time as f64),
+    };
+    picos.map(|picos| picos / 1e12)
+}
+
+fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
+    let mut ports: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let fits = |port: &str| patterns.iter().any(|pattern| pattern::fits(pattern, port));
+    for queue in record.queues.iter().filter(|queue| fits(&queue.port)) {
+        let (dropped, sent) = ports.entry(&queue.port).or_default();
+        *dropped += sum(&queue.drops);
+        *sent += queue.sent as f64;
+    }
+    let losses = ports
+        .values()
+        .map(|(dropped, sent)| ratio(*dropped, dropped + sent).unwrap_or(0.0));
+    mean(&losses.collect::<Vec<_>>())
+}
+
+/// Times and values of the first trace that fits.
+pub(super) fn samples(
+    record: &Record,
+    quantity: Quantity,
+    subject: &str,
+    from: Option<&Number>,
+    to: Option<&Number>,
+) -> Option<Vec<(f64, f64)>> {
+    let from = from.map_or(f64::NEG_INFINITY, |time| time.value);
+    let to = to.map_or(f64::INFINITY, |time| time.value);
+    let series = &record.series;
+    let fits = |trace: &&tidegate_report::record::Trace| {
+        trace.quantity == quantity && pattern::fits(subject, &trace.of)
+    };
+    let trace = series.traces.iter().find(fits)?;
+    let time =
+        |index: usize| (series.from_ps as f64 + index as f64 * series.interval_ps as f64) / 1e12;
+    let samples = trace.values.iter().enumerate();
+    let samples = samples.map(|(index, &value)| (time(index), value));
+    Some(
+        samples
+            .filter(|&(at, value)| from <= at && at <= to && !value.is_nan())
+            .collect(),
+    )
+}
+
+impl FromQueue {
+    fn value(self, record: &Record, port: &str, number: Option<u8>) -> Option<f64> {
+        let queues = record.queues.iter().filter(|seen| {
+            pattern::fits(port, &seen.port) && number.is_none_or(|number| number == seen.queue)
+        });
+        let values: Vec<f64> = queues
+            .map(|seen| match self {
+                Self::Drops => sum(&seen.drops),
+                Self::Marks => sum(&seen.marks),
+                Self::MaxBytes => seen.bytes.max,
+                Self::MeanBytes => seen.bytes.mean,
+                Self::MeanPackets => seen.packets.mean,
+            })
+            .collect();
+        match self {
+            Self::Drops | Self::Marks => (!values.is_empty()).then(|| values.iter().sum()),
+            Self::MaxBytes => values.into_iter().reduce(f64::max),
+            Self::MeanBytes | Self::MeanPackets => mean(&values),
+        }
+    }
+}
+
+impl FromSamples {
+    #[expect(clippy::float_cmp, reason = "equal samples are copies of one number")]
+    fn value(&self, samples: &[(f64, f64)]) -> Option<f64> {
+        let values = samples.iter().map(|&(_, value)| value);
+        match self {
+            Self::Changes => {
+                let pairs = samples.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+                (!samples.is_empty()).then(|| pairs.count() as f64)
+            }
+            Self::Max => values.reduce(f64::max),
+            Self::Min => values.reduce(f64::min),
+            Self::Mean => ratio(values.sum(), samples.len() as f64),
+            Self::Reaches { at, within } => {
+                let (begin, _) = samples.first()?;
+                let is_near = |&&(_, value): &&(f64, f64)| {
+                    (value - at.value).abs() <= within.value * at.value
+                };
+                let first = samples.iter().find(is_near)?;
+                Some(first.0 - begin)
+            }
+            Self::Settles { at, within } => {
+                let (begin, _) = samples.first()?;
+                let is_far =
+                    |&&(_, value): &&(f64, f64)| (value - at.value).abs() > within.value * at.value;
+                let last_far = samples.iter().rev().find(is_far);
+                Some(last_far.map_or(0.0, |(time, _)| time - begin))
+            }
+        }
+    }
+}
+
+fn belongs(flow: &Flow, source: Option<u32>) -> bool {
+    flow.counts && source.is_none_or(|source| source == flow.source)
+}
+
+fn sum(counts: &BTreeMap<String, u64>) -> f64 {
+    counts.values().sum::<u64>() as f64
+}
+
+fn ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
+impl<'de> Deserialize<'de> for Measure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Measure;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a metric, or a table such as { of = \"goodput\" }")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<Measure, E> {
+                let found = Metric::all().find(|metric| metric.name == name);
+                found.map(Measure::Metric).ok_or_else(|| {
+                    let known: Vec<&str> = Metric::all().map(|metric| metric.name).collect();
+                    E::custom(format!(
+                        "no metric is called `{name}`; known: {}",
+                        known.join(", ")
+                    ))
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Measure, A::Error> {
+                Special::deserialize(MapAccessDeserializer::new(map)).map(Measure::Special)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settles(at: &str, within: &str) -> FromSamples {
+        FromSamples::Settles {
+            at: at.parse().unwrap(),
+            within: within.parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn samples_settle_after_the_last_that_is_far_away() {
+        let samples = [(1.0, 10.0), (2.0, 5.1), (3.0, 7.0), (4.0, 5.2), (5.0, 5.0)];
+        assert_eq!(settles("5", "10%").value(&samples), Some(2.0));
+        assert_eq!(settles("7", "60%").value(&samples), Some(0.0));
+        assert_eq!(settles("7", "60%").value(&[]), None);
+        assert_eq!(FromSamples::Changes.value(&samples), Some(4.0));
+        assert_eq!(FromSamples::Max.value(&samples), Some(10.0));
+        assert_eq!(FromSamples::Min.value(&samples), Some(5.0));
+    }
+
+    #[test]
+    fn a_quotient_needs_no_run() {
+        let measure = Measure::Special(Special::Quotient {
+            value: "16MiB".parse().unwrap(),
+            by: vec!["32".parse().unwrap(), "100".parse().unwrap()],
+        });
+        assert_eq!(measure.computed(), Some(5.12 * 1024.0));
+    }
+}

@@ -1,0 +1,108 @@
+//! Published numbers, with their units.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// A number with its unit, in the units of the International System.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// Its value.
+    pub value: f64,
+    /// As it was written.
+    pub text: String,
+}
+
+impl FromStr for Number {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let trimmed = text.trim();
+        let split = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
+            .unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(split);
+        let scale = match unit.trim() {
+            "%" => 0.01,
+            "ns" => 1e-9,
+            "us" => 1e-6,
+            "ms" => 1e-3,
+            "" | "s" | "B" | "bps" | "pkts" => 1.0,
+            "KB" | "Kbps" => 1e3,
+            "KiB" => 1024.0,
+            "MB" | "Mbps" => 1e6,
+            "MiB" => 1024.0 * 1024.0,
+            "Gbps" => 1e9,
+            _ => {
+                return Err(format!(
+                    "`{text}` has an unknown unit; accepted: %, ns, us, ms, s, B, KB, KiB, MB, MiB, \
+                     bps, Kbps, Mbps, Gbps, pkts"
+                ));
+            }
+        };
+        let value: f64 = number.parse().map_err(|_| {
+            format!("`{text}` is not a number with a unit, such as 357us or -94.3%")
+        })?;
+        Ok(Self {
+            value: value * scale,
+            text: trimmed.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number, or a text with a unit such as \"357us\" or \"-94.3%\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Number, E> {
+                text.parse().map_err(de::Error::custom)
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
+                let text = value.to_string();
+                Ok(Number { value, text })
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "published numbers are short")]
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Number, E> {
+                self.visit_f64(value as f64)
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_with_their_units() {
+        for (text, value) in [
+            ("357us", 357e-6),
+            ("-94.3%", -0.943),
+            ("670 Mbps", 670e6),
+            ("16MiB", 16.0 * 1024.0 * 1024.0),
+            ("46", 46.0),
+        ] {
+            let number: Number = text.parse().unwrap();
+            assert!((number.value - value).abs() < 1e-12 * value.abs(), "{text}");
+            assert_eq!(number.to_string(), text);
+        }
+        assert!("5 furlongs".parse::<Number>().is_err());
+        assert!("about 5".parse::<Number>().is_err());
+    }
+}

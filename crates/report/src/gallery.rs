@@ -1,0 +1,212 @@
+//! The gallery of published figures: each drawn again, with what its paper claims and what was measured.
+//!
+//! It is one HTML file with the style, the script and the charts of a report page.
+
+use std::fmt::Write;
+
+use crate::html::escaped;
+use crate::page::{self, Panel};
+use crate::plot::Chart;
+
+/// Figures on a page.
+#[derive(Clone, Debug)]
+pub struct Gallery<'a> {
+    /// Its heading.
+    pub title: &'a str,
+    /// What was run and by what, in a few words each.
+    pub facts: &'a [String],
+    /// The names of verdicts, and how many claims have each.
+    pub verdicts: &'a [(&'a str, usize)],
+    /// The figures.
+    pub figures: &'a [Shown],
+}
+
+/// A figure, and what became of its claims.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Its name, such as `tcn-f10`.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// What it shows, and where it was published.
+    pub intro: String,
+    /// Its charts.
+    pub charts: Vec<Chart>,
+    /// Its claims.
+    pub claims: Vec<Row>,
+    /// Lists of remarks below their headings. Empty ones are left out.
+    pub remarks: Vec<(&'static str, Vec<String>)>,
+    /// The command that makes it.
+    pub command: String,
+    /// The page of its runs, relative to this one, if there is one.
+    pub report: Option<String>,
+}
+
+/// A claim, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The claim in words.
+    pub claim: String,
+    /// What the paper says.
+    pub paper: String,
+    /// What was measured.
+    pub measured: String,
+    /// The verdict.
+    pub verdict: String,
+    /// The verdict as one word, for the style.
+    pub class: &'static str,
+    /// A remark.
+    pub note: Option<String>,
+}
+
+impl Gallery<'_> {
+    /// The page.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out)
+            .expect("writing to a string cannot fail");
+        out
+    }
+
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        page::begin(out, self.title)?;
+        out.push_str("<p class=\"facts\">");
+        for fact in self.facts {
+            write!(out, "<span>{}</span>", escaped(fact))?;
+        }
+        out.push_str("</p>\n<p>");
+        for (verdict, count) in self.verdicts {
+            write!(
+                out,
+                "<span class=\"tied\">{count} {}</span> ",
+                escaped(verdict)
+            )?;
+        }
+        out.push_str("</p>\n<nav aria-label=\"Figures\">");
+        for figure in self.figures {
+            let id = escaped(&figure.id);
+            write!(out, r##"<a href="#{id}">{id}</a>"##)?;
+        }
+        out.push_str("</nav>\n</header>\n<main>\n");
+        out.push_str(page::CHARTS_BEGIN);
+        for figure in self.figures {
+            figure.write(out)?;
+        }
+        let panels: Vec<(String, Vec<Panel>)> = self.figures.iter().map(Shown::panels).collect();
+        let sections = panels
+            .iter()
+            .map(|(id, panels)| (id.as_str(), panels.as_slice()));
+        page::end(out, &page::data::embedded(self.title, &[], sections))
+    }
+}
+
+impl Shown {
+    fn write(&self, out: &mut String) -> std::fmt::Result {
+        let (id, title) = (escaped(&self.id), escaped(&self.title));
+        write!(
+            out,
+            r#"<section id="{id}" class="figure"><h2>{title}</h2><p>{}"#,
+            escaped(&self.intro)
+        )?;
+        if let Some(report) = &self.report {
+            write!(out, r#" <a href="{}">All runs.</a>"#, escaped(report))?;
+        }
+        out.push_str("</p><div class=\"choices\"></div><div class=\"charts\"></div>\n");
+        out.push_str("<div class=\"wide\"><table class=\"claims\"><thead><tr><th>claim<th>paper<th>measured<th>verdict</tr></thead><tbody>\n");
+        for row in &self.claims {
+            write!(out, "<tr><td>{}", escaped(&row.claim))?;
+            if let Some(note) = &row.note {
+                write!(out, "<small>{}</small>", escaped(note))?;
+            }
+            writeln!(
+                out,
+                r#"<td>{}<td>{}<td class="verdict {}">{}"#,
+                escaped(&row.paper),
+                escaped(&row.measured),
+                row.class,
+                escaped(&row.verdict)
+            )?;
+        }
+        out.push_str("</tbody></table></div>\n");
+        for (heading, remarks) in self.remarks.iter().filter(|(_, items)| !items.is_empty()) {
+            write!(out, "<h3>{heading}</h3><ul>")?;
+            for remark in remarks {
+                write!(out, "<li>{}", escaped(remark))?;
+            }
+            out.push_str("</ul>\n");
+        }
+        writeln!(
+            out,
+            "<pre class=\"command\">{}</pre></section>",
+            escaped(&self.command)
+        )
+    }
+
+    /// Its charts, with names that no other figure's have.
+    fn panels(&self) -> (String, Vec<Panel>) {
+        let panel = |chart: &Chart| {
+            let mut chart = chart.clone();
+            chart.id = format!("{}-{}", self.id, chart.id);
+            Panel {
+                chart,
+                facets: Vec::new(),
+            }
+        };
+        (self.id.clone(), self.charts.iter().map(panel).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{Axis, Kind, Line, Mark, Origin};
+
+    #[test]
+    fn a_gallery_loads_nothing_and_escapes_what_it_is_told() {
+        let line = Line {
+            name: "A <b>".into(),
+            hue: 0,
+            marks: vec![Mark::new(0.0, 1.0)],
+            origin: Origin::Published,
+        };
+        let chart = Chart {
+            id: "c1".into(),
+            title: "title".into(),
+            kind: Kind::Curves,
+            x: Axis::linear("x", ""),
+            y: Axis::linear("y", ""),
+            lines: vec![line],
+            notes: Vec::new(),
+            commands: Vec::new(),
+        };
+        let row = Row {
+            claim: "<script>".into(),
+            paper: "1".into(),
+            measured: "2 ± 1".into(),
+            verdict: "reproduced".into(),
+            class: "reproduced",
+            note: None,
+        };
+        let figure = Shown {
+            id: "tcn-f1".into(),
+            title: "Figure".into(),
+            intro: "Intro.".into(),
+            charts: vec![chart],
+            claims: vec![row],
+            remarks: vec![("Findings", vec!["a & b".into()]), ("Empty", Vec::new())],
+            command: "tidegate reproduce tcn-f1".into(),
+            report: None,
+        };
+        let gallery = Gallery {
+            title: "Gallery",
+            facts: &[],
+            verdicts: &[("reproduced", 1)],
+            figures: &[figure],
+        };
+        let page = gallery.render();
+        assert!(page.contains("&lt;script&gt;") && page.contains("a &amp; b"));
+        assert!(page.contains(r#""id":"tcn-f1-c1""#) && page.contains(r#""published":true"#));
+        assert!(!page.contains("<h3>Empty") && !page.contains("http:") || !page.contains("src="));
+        assert!(page.contains(r#"<section id="tcn-f1""#));
+    }
+}

@@ -1,0 +1,261 @@
+//! Published figures: found, run, resumed, judged.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::program::{Room, TINY};
+
+/// What is claimed about the tiny scenario.
+const FIGURE: &str = r#"
+[figure]
+id = "tiny-f1"
+shows = "that marking helps"
+source = "nowhere"
+quick = { runs = 1, set = ["traffic.0.flows=60"] }
+
+[[figure.claim]]
+says = "small flows are faster with marking"
+measure = "fct_small_mean"
+of = "tcn"
+against = "none"
+at_most = "0%"
+main = true
+
+[[figure.claim]]
+says = "a flow takes an hour"
+measure = "fct_mean"
+of = "tcn"
+paper = "3600s"
+within = "1%"
+
+[[figure.claim]]
+says = "switches hum"
+measure = "drops"
+of = "tcn"
+not_testable = "there is no sound in a simulator"
+
+[[figure.plot]]
+kind = "cdf"
+title = "Completion times"
+quantity = "fct"
+"#;
+
+fn room(name: &str) -> Room {
+    let room = Room::new(name);
+    room.write("figure.toml", &format!("{TINY}{FIGURE}"));
+    room
+}
+
+fn parsed(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_figure_of_ones_own_is_run_judged_and_drawn() {
+    let room = room("reproduce");
+    let said =
+        room.run("reproduce figure.toml --quick --out out --json --quiet --write-docs claims.md");
+    said.ended(0);
+    let told = parsed(&said.stdout);
+    let figure = &told["figures"][0];
+    assert_eq!(figure["id"], "tiny-f1");
+    assert_eq!(figure["version"], "quick");
+    assert_eq!(figure["runs"], 2);
+    let verdicts = figure["claims"].as_array().unwrap().iter();
+    let verdicts: Vec<&str> = verdicts
+        .map(|claim| claim["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts[1..],
+        ["not-reproduced", "not-testable"],
+        "{figure}"
+    );
+    assert!(["reproduced", "not-reproduced"].contains(&verdicts[0]));
+    let gallery = fs::read_to_string(room.path().join("out/index.html")).unwrap();
+    for part in [
+        "tiny-f1",
+        "a flow takes an hour",
+        "Completion times",
+        "no sound",
+        "traffic.0.flows=60",
+    ] {
+        assert!(gallery.contains(part), "{part} is not in the gallery");
+    }
+    let page = fs::read_to_string(room.path().join("claims.md")).unwrap();
+    assert!(
+        page.contains("## tiny-f1") && page.contains("| a flow takes an hour |"),
+        "{page}"
+    );
+    assert!(room.path().join("out/tiny-f1/report.html").is_file());
+
+    // What is there can be judged without running anything.
+    let again = room.run("reproduce figure.toml --from out --json --quiet");
+    again.ended(0);
+    let again = parsed(&again.stdout);
+    assert_eq!(again["figures"][0]["claims"], figure["claims"]);
+    assert_eq!(again["figures"][0]["version"], "quick");
+    // And is not written to.
+    room.run("reproduce figure.toml --quick --out out --quiet")
+        .ended(2);
+}
+
+#[test]
+fn an_unknown_figure_is_told_with_the_nearest_ones() {
+    let room = Room::new("unknown-figure");
+    let said = room.run("reproduce tcn-f1O");
+    said.ended(2);
+    assert!(
+        said.stderr.contains("no figure is called `tcn-f1O`"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        said.stderr.contains("did you mean tcn-f1"),
+        "{}",
+        said.stderr
+    );
+    let said = room.run("reproduce --paper tnc");
+    said.ended(2);
+    assert!(
+        said.stderr.contains("hint: there are bcc"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_missing_folder_is_told() {
+    let room = room("missing-folder");
+    let said = room.run("reproduce figure.toml --from nowhere");
+    said.ended(2);
+    assert!(said.stderr.contains("nowhere"), "{}", said.stderr);
+    let said = room.run("reproduce figure.toml --resume --out nowhere");
+    said.ended(2);
+    assert!(
+        said.stderr.contains("nowhere does not exist"),
+        "{}",
+        said.stderr
+    );
+    assert!(!room.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_wrong_key_of_a_claim_is_told_with_its_line() {
+    let room = Room::new("wrong-claim");
+    let text = format!("{TINY}{FIGURE}").replace("within = ", "wihtin = ");
+    let line = text
+        .lines()
+        .position(|line| line.contains("wihtin"))
+        .unwrap()
+        + 1;
+    room.write("wrong.toml", &text);
+    for command in ["reproduce wrong.toml", "check wrong.toml", "run wrong.toml"] {
+        let said = room.run(command);
+        assert!(
+            said.stderr.contains("unknown field `wihtin`"),
+            "{}",
+            said.stderr
+        );
+        assert!(
+            said.stderr.contains(&format!("wrong.toml:{line}:")),
+            "{}",
+            said.stderr
+        );
+    }
+    // A claim about a point that there is not.
+    let text = format!("{TINY}{FIGURE}").replace("of = \"tcn\"\nagainst", "of = \"tcm\"\nagainst");
+    room.write("wrong.toml", &text);
+    let said = room.run("reproduce wrong.toml");
+    said.ended(2);
+    assert!(
+        said.stderr.contains("no point of the sweep fits `tcm`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_file_without_a_figure_claims_nothing() {
+    let room = Room::with_tiny("no-figure");
+    let said = room.run("reproduce tiny.toml");
+    said.ended(2);
+    assert!(said.stderr.contains("has no [figure]"), "{}", said.stderr);
+}
+
+#[test]
+fn figures_are_listed_and_run_by_name() {
+    let room = Room::new("figure-names");
+    let said = room.run("reproduce");
+    said.ended(0);
+    assert!(said.stdout.contains("tcn-f10") && said.stdout.contains("bcc-f2"));
+    let listed = room.run("list figure --quiet");
+    listed.ended(0);
+    assert!(listed.stdout.contains("tcn-f10"), "{}", listed.stdout);
+    let checked = room.run("check tcn-f3");
+    checked.ended(0);
+    // A table that is arithmetic needs no run.
+    let said = room.run("reproduce bcc-t1 --out out --json --quiet");
+    said.ended(0);
+    assert_eq!(
+        parsed(&said.stdout)["figures"][0]["claims"][0]["verdict"],
+        "reproduced"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_reproduction_goes_on_where_it_stopped() {
+    let room = Room::new("reproduce-interrupted");
+    // The second point takes far longer than the first.
+    let slow = format!("{TINY}{FIGURE}").replace(
+        "\"switch.marking\" = [{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }]",
+        "\"switch.marking\" = [{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }]\n\
+         \"traffic.0.flows\" = [100, 4000]",
+    );
+    let slow = slow.replace("of = \"tcn\"", "of = \"tcn, flows 100\"");
+    let slow = slow.replace("against = \"none\"", "against = \"none, flows 100\"");
+    let slow = slow.replace(", set = [\"traffic.0.flows=60\"]", "");
+    room.write("slow.toml", &slow);
+    let begun = [
+        "reproduce",
+        "slow.toml",
+        "--quick",
+        "--out",
+        "out",
+        "--jobs",
+        "1",
+    ];
+    let mut child = room
+        .command(&begun)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let first = room.path().join("out/tiny-f1/runs");
+    let is_begun = || fs::read_dir(&first).is_ok_and(|mut runs| runs.next().is_some());
+    while !is_begun() && child.try_wait().unwrap().is_none() {
+        pause();
+    }
+    let id = child.id().to_string();
+    std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status()
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    if output.status.code() == Some(1) {
+        assert!(told.contains("--out out --resume"), "{told}");
+    } else {
+        // It was faster than the signal.
+        assert_eq!(output.status.code(), Some(0), "{told}");
+    }
+    let said = room.run("reproduce slow.toml --quick --out out --resume --json --quiet");
+    said.ended(0);
+    assert_eq!(parsed(&said.stdout)["figures"][0]["runs"], 4);
+}
+
+#[expect(clippy::disallowed_methods, reason = "waits for another process")]
+fn pause() {
+    std::thread::sleep(Duration::from_millis(5));
+}
