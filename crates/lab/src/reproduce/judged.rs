@@ -48,7 +48,11 @@ impl Judged {
             title: entry.scenario.title.clone(),
             shows: figure.shows.clone(),
             source: figure.source.clone(),
-            version: version.name(),
+            version: if figure.is_computed {
+                "computed"
+            } else {
+                version.name()
+            },
             cut: entry.cut.clone(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),
@@ -64,16 +68,23 @@ impl Judged {
 
     /// A figure that has no results yet: its claims stand there without a measured number.
     pub fn without_results(figure: &Figure, title: &str) -> Self {
-        let claim = |claim| Finding {
-            note: Some("not run yet".to_owned()),
-            ..judge(claim, &[])
+        let claim = |claim| match judge(claim, &[]) {
+            finding if finding.measured.is_some() => finding,
+            finding => Finding {
+                note: Some("not run yet".to_owned()),
+                ..finding
+            },
         };
         Self {
             id: figure.id.clone(),
             title: title.to_owned(),
             shows: figure.shows.clone(),
             source: figure.source.clone(),
-            version: "not run yet",
+            version: if figure.is_computed {
+                "computed"
+            } else {
+                "not run yet"
+            },
             cut: Vec::new(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),

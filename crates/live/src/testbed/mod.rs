@@ -88,12 +88,13 @@ pub fn run(
     let before = kernels(bed)?;
     let time = ProcessorTime::now();
     let clock = Clock::start();
-    // Links and listeners are ready by then.
+    // A handshake that begins before the switch is open is lost, and repeated a second later.
+    let mut live = bed.switch().run(|| Live::open_with(&config, clock))??;
     let start = clock.now() + LEAD + LEAD_OF_HOST * bed.hosts().len() as u64;
-    let window = Window {
+    live.observe(Window {
         from: start + (plan.window.from - Time::ZERO),
         to: start + (plan.window.to - Time::ZERO),
-    };
+    });
     let stop = AtomicBool::new(false);
     let has_stopped = AtomicBool::new(false);
     let ended_at = AtomicU64::new(u64::MAX);
@@ -101,8 +102,7 @@ pub fn run(
         let (stopping, stopped) = (Flag(&stop), Flag(&has_stopped));
         let switch = scope.spawn(|| {
             let _stopped = stopped;
-            bed.switch()
-                .run(|| forward(&config, clock, window, &stop, &ended_at))
+            forward(live, &stop, &ended_at)
         });
         let traffic = scope.spawn(|| {
             let _stopping = stopping;
@@ -115,7 +115,7 @@ pub fn run(
         });
         let driven = join(traffic);
         // A switch that failed is why the traffic failed.
-        let (ports, counters) = join(switch)??;
+        let (ports, counters) = join(switch)?;
         let driven = driven?;
         Ok(Outcome {
             flows: driven.flows,
@@ -157,7 +157,7 @@ fn on_bed(config: &Config) -> Config {
     config
 }
 
-/// How long after the switch the plan begins.
+/// How long after the switch the plan begins: listeners and first connections are ready by then.
 const LEAD: Span = Span::from_ms(300);
 
 /// The same for each host.
@@ -165,14 +165,10 @@ const LEAD_OF_HOST: Span = Span::from_ms(10);
 
 /// The switch, until it is told to stop.
 fn forward(
-    config: &Config,
-    clock: Clock,
-    window: Window,
+    mut live: Live,
     stop: &AtomicBool,
     ended_at: &AtomicU64,
 ) -> Result<(Vec<PortSeen>, Counters), Error> {
-    let mut live = Live::open_with(config, clock)?;
-    live.observe(window);
     // Without it the results show what else the machine does; they tell by their lateness.
     let _ = raise_priority();
     drop_privileges()?;
