@@ -14,7 +14,7 @@ mod testbed;
 
 use std::net::UdpSocket;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::thread;
 use std::time::Duration;
@@ -131,8 +131,16 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let path = path.join(format!("live-{name}-{}", std::process::id()));
+        Self::below(env!("CARGO_TARGET_TMPDIR").as_ref(), name)
+    }
+
+    /// One that other users can look into, too.
+    fn for_everybody(name: &str) -> Self {
+        Self::below(&std::env::temp_dir(), name)
+    }
+
+    fn below(parent: &Path, name: &str) -> Self {
+        let path = parent.join(format!("tidegate-live-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
