@@ -51,15 +51,10 @@ pub fn text(counters: &Counters) -> String {
     page.0
 }
 
-/// A number of a port: its name, its kind, what it is, and where it is.
-type PortNumber = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&PortCounters) -> u64,
-);
+/// A number of a port or queue: its name, its kind, what it is, and where it is.
+type Number<T> = (&'static str, &'static str, &'static str, fn(&T) -> u64);
 
-const PORT: &[PortNumber] = &[
+const PORT: &[Number<PortCounters>] = &[
     ("port_up", "gauge", "Whether frames can leave", |port| {
         port.is_up.into()
     }),
@@ -136,15 +131,7 @@ const REASONS: &[(&str, &str, Reasons)] = &[
     }),
 ];
 
-/// A number of a queue.
-type QueueNumber = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&QueueCounters) -> u64,
-);
-
-const QUEUE: &[QueueNumber] = &[
+const QUEUE: &[Number<QueueCounters>] = &[
     (
         "queue_enqueued_packets_total",
         "counter",

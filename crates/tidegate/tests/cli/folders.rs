@@ -42,11 +42,7 @@ fn a_half_written_folder_is_made_whole() {
     fs::write(&flows, &bytes[..bytes.len() / 2]).unwrap();
     let report = room.run("report out --quiet");
     report.ended(0);
-    assert!(
-        report.stderr.contains("warning: 2 runs"),
-        "{}",
-        report.stderr
-    );
+    report.tells("warning: 2 runs");
     room.run("run tiny.toml --out out --resume --quiet")
         .ended(0);
     assert!(room.results("out") == whole, "the resumed folder differs");
@@ -108,25 +104,12 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
         .unwrap();
     let said = Said::new("run grows.toml", &limited);
     said.ended(2);
-    assert!(
-        said.stderr.contains("error: cannot write out/runs/"),
-        "{}",
-        said.stderr
-    );
-    assert!(
-        said.stderr
-            .contains("hint: the runs that are finished are kept"),
-        "{}",
-        said.stderr
-    );
+    said.tells("error: cannot write out/runs/");
+    said.tells("hint: the runs that are finished are kept");
     // With room again, only what is missing is run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);
-    assert!(
-        resumed.stderr.contains("2 runs, results in out"),
-        "{}",
-        resumed.stderr
-    );
+    resumed.tells("2 runs, results in out");
 }
 
 #[test]
@@ -170,19 +153,10 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     assert!(kill.unwrap().success());
     let said = Said::new("run tiny.toml", &child.wait_with_output().unwrap());
     said.ended(1);
-    assert!(
-        said.stderr.contains("stopping; what is finished is kept"),
-        "{}",
-        said.stderr
-    );
-    assert!(
-        said.stderr
-            .contains(" of 20 runs are finished and kept in out"),
-        "{}",
-        said.stderr
-    );
+    said.tells("stopping; what is finished is kept");
+    said.tells(" of 20 runs are finished and kept in out");
     let hint = "`tidegate run tiny.toml --out out --resume`";
-    assert!(said.stderr.contains(hint), "{}", said.stderr);
+    said.tells(hint);
     let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
     assert!((2..20).contains(&kept), "{kept} runs");
     room.run("run tiny.toml --out out --resume --quiet")

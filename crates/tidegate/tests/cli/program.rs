@@ -149,4 +149,10 @@ impl Said {
             self.stderr
         );
     }
+
+    /// That `text` is among what it said on standard error.
+    #[track_caller]
+    pub(crate) fn tells(&self, text: &str) {
+        assert!(self.stderr.contains(text), "{}", self.stderr);
+    }
 }

@@ -105,23 +105,11 @@ fn an_unknown_figure_is_told_with_the_nearest_ones() {
     let room = Room::new("unknown-figure");
     let said = room.run("reproduce tcn-f1O");
     said.ended(2);
-    assert!(
-        said.stderr.contains("no figure is called `tcn-f1O`"),
-        "{}",
-        said.stderr
-    );
-    assert!(
-        said.stderr.contains("did you mean tcn-f1"),
-        "{}",
-        said.stderr
-    );
+    said.tells("no figure is called `tcn-f1O`");
+    said.tells("did you mean tcn-f1");
     let said = room.run("reproduce --paper tnc");
     said.ended(2);
-    assert!(
-        said.stderr.contains("hint: there are bcc"),
-        "{}",
-        said.stderr
-    );
+    said.tells("hint: there are bcc");
 }
 
 #[test]
@@ -129,14 +117,10 @@ fn a_missing_folder_is_told() {
     let room = room("missing-folder");
     let said = room.run("reproduce figure.toml --from nowhere");
     said.ended(2);
-    assert!(said.stderr.contains("nowhere"), "{}", said.stderr);
+    said.tells("nowhere");
     let said = room.run("reproduce figure.toml --resume --out nowhere");
     said.ended(2);
-    assert!(
-        said.stderr.contains("nowhere does not exist"),
-        "{}",
-        said.stderr
-    );
+    said.tells("nowhere does not exist");
     assert!(!room.path().join("nowhere").exists());
 }
 
@@ -152,27 +136,15 @@ fn a_wrong_key_of_a_claim_is_told_with_its_line() {
     room.write("wrong.toml", &text);
     for command in ["reproduce wrong.toml", "check wrong.toml", "run wrong.toml"] {
         let said = room.run(command);
-        assert!(
-            said.stderr.contains("unknown field `wihtin`"),
-            "{}",
-            said.stderr
-        );
-        assert!(
-            said.stderr.contains(&format!("wrong.toml:{line}:")),
-            "{}",
-            said.stderr
-        );
+        said.tells("unknown field `wihtin`");
+        said.tells(&format!("wrong.toml:{line}:"));
     }
     // A claim about a point that there is not.
     let text = format!("{TINY}{FIGURE}").replace("of = \"tcn\"\nagainst", "of = \"tcm\"\nagainst");
     room.write("wrong.toml", &text);
     let said = room.run("reproduce wrong.toml");
     said.ended(2);
-    assert!(
-        said.stderr.contains("no point of the sweep fits `tcm`"),
-        "{}",
-        said.stderr
-    );
+    said.tells("no point of the sweep fits `tcm`");
 }
 
 #[test]
@@ -180,7 +152,7 @@ fn a_file_without_a_figure_claims_nothing() {
     let room = Room::with_tiny("no-figure");
     let said = room.run("reproduce tiny.toml");
     said.ended(2);
-    assert!(said.stderr.contains("has no [figure]"), "{}", said.stderr);
+    said.tells("has no [figure]");
 }
 
 #[test]
