@@ -89,6 +89,10 @@ fn run(command: &str, root: &Path) {
         .current_dir(root)
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")
+        // It is built for a few tests that take no time.
+        .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
+        .env("CARGO_PROFILE_TEST_DEBUG", "0")
+        .env("CARGO_INCREMENTAL", "0")
         .output()
         .unwrap();
     assert!(
