@@ -147,10 +147,10 @@ struct Queue {
 struct Group {
     /// `T_round`, in units of the arithmetic.
     round: u64,
-    /// When the last packet was off the wire, for [`TurnEnd::LastPacket`] and [`IdleDecay::Steps`];
-    /// or when it left, for [`IdleDecay::Fractional`]. With the first and the last of these at once,
-    /// the latter while no queue of the group holds packets: the queues then tell the former.
-    last: Time,
+    /// When the last packet left that emptied a queue.
+    left: Time,
+    /// When the last packet was off the wire; with [`TurnEnd::Now`], the last that emptied a queue.
+    ended: Time,
 }
 
 /// What holds for the whole port.
@@ -213,7 +213,8 @@ impl MqEcn {
         };
         let group = Group {
             round: 0,
-            last: Time::ZERO,
+            left: Time::ZERO,
+            ended: Time::ZERO,
         };
         Ok(Self {
             queues,
@@ -251,13 +252,13 @@ impl MqEcn {
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
                 IdleDecay::Fractional if is_idle() => {
-                    let slots = slots(now - group.last, rules.idle_slot);
+                    let slots = slots(now - group.left, rules.idle_slot);
                     if slots >= ONE_SLOT {
                         group.round = rules.average.decayed(group.round, slots);
                     }
                 }
                 IdleDecay::Steps if own == Some(number) && is_idle() => {
-                    let slots = whole_slots(now - group.last, rules.idle_slot);
+                    let slots = whole_slots(now - group.ended, rules.idle_slot);
                     if slots > 10 {
                         group.round = 0;
                     }
@@ -276,21 +277,7 @@ fn is_idle(queues: &[Queue], group: usize) -> bool {
     !queues.iter().any(|queue| queue.service.is_active_in(group))
 }
 
-/// When the last packet of an idle group was off the wire.
-#[cold]
-fn last_end(queues: &[Queue], group: usize) -> Time {
-    let last = queues.iter().find(|queue| queue.service.was_last_in(group));
-    // A queue that emptied starts where its last packet ended.
-    last.map_or(Time::ZERO, |queue| queue.start)
-}
-
 impl Rules {
-    /// Whether it matters both when the last packet of a group left and when it was off the wire.
-    #[inline]
-    fn needs_both(&self) -> bool {
-        self.turn_end == TurnEnd::LastPacket && self.idle_decay == IdleDecay::Fractional
-    }
-
     /// The threshold of a queue times the round time: `quantum · K / C`, in bytes × units of time.
     /// Rounded down, or, where that is no whole number, at times to the next one.
     #[inline]
@@ -332,9 +319,8 @@ impl Marker for MqEcn {
         if self.rules.turn_end == TurnEnd::LastPacket
             && let Some(queue) = self.queues.get(cx.queue.index())
             && let Some(group) = queue.service.group()
-            && !(self.rules.needs_both() && is_idle(&self.queues, group))
         {
-            self.groups[group].last = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.groups[group].ended = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         Verdict::Pass
     }
@@ -342,30 +328,16 @@ impl Marker for MqEcn {
     #[inline]
     fn on_turn(&mut self, turn: &Turn) {
         let rules = &*self.rules;
-        let Some(queue) = self.queues.get(turn.queue.index()) else {
+        let Some(queue) = self.queues.get_mut(turn.queue.index()) else {
             return;
         };
-        let Some(number) = queue.service.group() else {
+        let Some(group) = queue.service.group() else {
             return;
         };
-        let group = &mut self.groups[number];
-        if rules.needs_both() {
-            match turn.event {
-                TurnEvent::Joined if is_idle(&self.queues, number) => {
-                    group.last = last_end(&self.queues, number);
-                }
-                TurnEvent::Emptied { .. } => {
-                    for queue in &mut self.queues {
-                        queue.service.was_followed(number);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let queue = &mut self.queues[turn.queue.index()];
+        let group = &mut self.groups[group];
         match turn.event {
             TurnEvent::Joined => {
-                queue.service.join();
+                queue.service.set_active(true);
                 queue.start = match rules.start {
                     Start::AfterOwnPacket => queue.start.max(turn.now),
                     Start::Now => turn.now,
@@ -373,14 +345,14 @@ impl Marker for MqEcn {
             }
             TurnEvent::Ended => {
                 let end = match rules.turn_end {
-                    TurnEnd::LastPacket => group.last,
+                    TurnEnd::LastPacket => group.ended,
                     TurnEnd::Now => turn.now,
                 };
                 group.round = rules.average.with_sample(group.round, end - queue.start);
                 queue.start = end;
             }
             TurnEvent::Emptied { len } => {
-                queue.service.leave();
+                queue.service.set_active(false);
                 let transmission = rules.wire.span(len);
                 let end = turn.now + transmission;
                 let sample = match rules.emptying {
@@ -389,10 +361,8 @@ impl Marker for MqEcn {
                 };
                 group.round = rules.average.with_sample(group.round, sample);
                 queue.start = end;
-                group.last = match rules.idle_decay {
-                    IdleDecay::Fractional => turn.now,
-                    IdleDecay::Steps | IdleDecay::WholeSlots => end,
-                };
+                group.left = turn.now;
+                group.ended = end;
             }
             TurnEvent::Skipped => queue.start = turn.now,
         }

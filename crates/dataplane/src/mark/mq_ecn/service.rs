@@ -15,21 +15,11 @@ pub(super) enum Service {
     Rounds {
         group: u8,
         quantum: u32,
-        presence: Presence,
+        /// Whether it holds packets.
+        is_active: bool,
     },
     /// Without rounds, so that its threshold never moves.
     Strict { threshold: u32 },
-}
-
-/// Whether a queue takes turns now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
-    /// It holds packets.
-    Active,
-    /// It holds none.
-    Away,
-    /// It holds none, and was the last of its group to lose them; only known where that is needed.
-    LeftLast,
 }
 
 impl Service {
@@ -47,7 +37,7 @@ impl Service {
                 (site.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
                     group: round.group,
                     quantum: round.quantum,
-                    presence: Presence::Away,
+                    is_active: false,
                 }),
             )
         };
@@ -65,43 +55,20 @@ impl Service {
 
     /// Whether it takes turns in `group` now.
     pub(super) fn is_active_in(self, group: usize) -> bool {
-        self.group() == Some(group) && self.presence() == Presence::Active
+        matches!(
+            self,
+            Self::Rounds {
+                is_active: true,
+                ..
+            }
+        ) && self.group() == Some(group)
     }
 
-    /// Whether it was the last to become empty in `group`.
-    pub(super) fn was_last_in(self, group: usize) -> bool {
-        self.group() == Some(group) && self.presence() == Presence::LeftLast
-    }
-
-    fn presence(self) -> Presence {
-        match self {
-            Self::Rounds { presence, .. } => presence,
-            Self::Strict { .. } => Presence::Away,
-        }
-    }
-
-    /// The queue got its first packet.
+    /// The queue got its first packet, or lost its last.
     #[inline]
-    pub(super) const fn join(&mut self) {
-        if let Self::Rounds { presence, .. } = self {
-            *presence = Presence::Active;
-        }
-    }
-
-    /// The queue lost its last packet.
-    #[inline]
-    pub(super) const fn leave(&mut self) {
-        if let Self::Rounds { presence, .. } = self {
-            *presence = Presence::LeftLast;
-        }
-    }
-
-    /// Another queue of `group` lost its last packet.
-    pub(super) fn was_followed(&mut self, group: usize) {
-        if self.was_last_in(group)
-            && let Self::Rounds { presence, .. } = self
-        {
-            *presence = Presence::Away;
+    pub(super) const fn set_active(&mut self, holds_packets: bool) {
+        if let Self::Rounds { is_active, .. } = self {
+            *is_active = holds_packets;
         }
     }
 }
@@ -145,7 +112,7 @@ mod tests {
         let rounds = Service::Rounds {
             group: 7,
             quantum: 9_000,
-            presence: Presence::Away,
+            is_active: false,
         };
         let expect = |first, last| {
             let [first, last] = [first, last].map(|threshold| Service::Strict { threshold });
