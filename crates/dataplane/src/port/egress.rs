@@ -151,9 +151,20 @@ fn under<S: Scheduler + Send + 'static>(
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
-    /// Offers a packet.
+    /// Offers a packet, after all departures up to then.
     #[inline]
     fn take(&mut self, offer: &Offer, buffer: &mut impl Buffer, served: &mut Served) {
+        if self.passes(offer.at) {
+            match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
+                Ok((ecn, Fate::Send)) => served.sent.push(Sent {
+                    end: self.busy_until,
+                    id: offer.id,
+                    ecn,
+                }),
+                Ok((_, Fate::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
+            }
+            return;
+        }
         let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
         if taken.is_err() {
             served.dropped.push((offer.id, offer.at));

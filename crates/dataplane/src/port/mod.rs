@@ -23,7 +23,7 @@ use tidegate_units::{
     ByteTime, ConfigError, Ecn, FlowId, PktId, PortId, QueueId, Rate, Span, Time, choices,
 };
 
-use crate::buffer::{Buffer, Request};
+use crate::buffer::{Buffer, Charge, Request};
 use crate::mark::{self, AnyMarker, Cx, Marker, Queues, Site, Verdict};
 use crate::sched::{self, AnyScheduler, Pick, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
@@ -106,26 +106,25 @@ pub enum Fate {
     Send,
 }
 
-/// An egress port.
+/// An egress port. What every packet needs stands together, the counts of what is rare at the end.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Port<M, S> {
     marker: M,
-    scheduler: S,
     queues: Box<[Queue]>,
     store: Store,
-    /// The list of all packets, if the scheduler serves the queues as one.
-    merged: List,
-    bytes: u32,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
     /// When the next packet may leave: not before `busy_until`, the moment at which the port last
     /// went from empty to holding a packet, or what [`Port::hold`] was told since.
     ready: Time,
     wire: ByteTime,
+    /// The list of all packets, if the scheduler serves the queues as one.
+    merged: List,
+    bytes: u32,
     id: PortId,
     non_ect: NonEct,
-    /// The queue of the newest drop, which means nothing before the first.
-    last_drop: QueueId,
+    scheduler: S,
     stats: PortStats,
 }
 
@@ -198,7 +197,6 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
-            last_drop: QueueId(0),
             stats: PortStats::default(),
         }
     }
@@ -221,7 +219,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     ) -> Result<Accepted, DropReason> {
         let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
         let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
-            return Err(self.reject(id_of_queue, DropReason::UnknownQueue));
+            return Err(self.stats.reject(id_of_queue, DropReason::UnknownQueue));
         };
         let cx = Cx {
             now,
@@ -233,34 +231,13 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             pool_bytes: pool_bytes(&self.marker, buffer, self.id, id_of_queue),
             pkt,
         };
-        let request = Request {
-            port: self.id,
-            queue: id_of_queue,
-            ingress: pkt.ingress,
-            len: pkt.len,
-        };
         // No buffer holds more than 2^32 bytes for a port, but a stranger's might.
         let Some(port_bytes) = self.bytes.checked_add(pkt.len) else {
-            return Err(self.reject(id_of_queue, DropReason::PortFull));
+            return Err(self.stats.reject(id_of_queue, DropReason::PortFull));
         };
-        let charge = match buffer.admit(request) {
-            Ok(charge) => charge,
-            Err(reason) => return Err(self.reject(id_of_queue, reason)),
-        };
-        if let Verdict::Mark(rule) = self.marker.on_enqueue(&cx) {
-            match mark(pkt.ecn, self.non_ect) {
-                Marking::AlreadyDone | Marking::Impossible => {}
-                Marking::Drop => {
-                    buffer.release(charge);
-                    return Err(self.reject(id_of_queue, DropReason::NotCapable));
-                }
-                Marking::Mark => {
-                    pkt.ecn = Ecn::Ce;
-                    self.stats.marks[rule as usize] += 1;
-                }
-            }
-        }
-        self.marker.on_queued(&cx);
+        let (port, marker) = ((self.id, self.non_ect), &mut self.marker);
+        let (charge, ecn) = admit(marker, port, &cx, &mut self.stats, buffer)?;
+        pkt.ecn = ecn;
 
         self.bytes = port_bytes;
         queue.bytes += pkt.len;
@@ -335,7 +312,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             id,
             flow,
             charge,
-            mut ecn,
+            ecn,
             ..
         } = match slot {
             Some(slot) => store.take(slot),
@@ -368,19 +345,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             },
         };
         let sojourn = now - arrival;
-        let mut fate = Fate::Send;
-        if let Verdict::Mark(rule) = marker.on_dequeue(&cx, sojourn) {
-            match mark(ecn, self.non_ect) {
-                Marking::AlreadyDone | Marking::Impossible => {}
-                Marking::Drop => {
-                    fate = Fate::Drop(self.reject(id_of_queue, DropReason::NotCapable));
-                }
-                Marking::Mark => {
-                    ecn = Ecn::Ce;
-                    self.stats.marks[rule as usize] += 1;
-                }
-            }
-        }
+        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, sojourn, &mut self.stats);
         Some(Departure {
             at: now,
             sojourn,
@@ -391,6 +356,62 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             ecn,
             fate,
         })
+    }
+
+    /// Whether a packet that comes now leaves at once and the scheduler has no say in it. Only for a
+    /// port that is driven with [`depart`](Self::depart), and has no departure before `now` left.
+    #[inline]
+    fn passes(&self, now: Time) -> bool {
+        self.scheduler.is_merged() && self.store.packets() == 0 && self.ready <= now
+    }
+
+    /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that
+    /// [`passes`](Self::passes). Nobody can see it wait, so it is not stored.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "on the path of every packet; what the scheme does not read is left out"
+    )]
+    fn pass(
+        &mut self,
+        pkt: Pkt,
+        queue: QueueId,
+        now: Time,
+        buffer: &mut impl Buffer,
+    ) -> Result<(Ecn, Fate), DropReason> {
+        let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
+        let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
+            return Err(self.stats.reject(id_of_queue, DropReason::UnknownQueue));
+        };
+        let marker = &mut self.marker;
+        let mut cx = Cx {
+            now,
+            queue: id_of_queue,
+            queue_bytes: 0,
+            queue_packets: 0,
+            port_bytes: 0,
+            port_packets: 0,
+            pool_bytes: pool_bytes(marker, buffer, self.id, id_of_queue),
+            pkt,
+        };
+        let port = (self.id, self.non_ect);
+        let (charge, ecn) = admit(marker, port, &cx, &mut self.stats, buffer)?;
+        queue.enqueued_bytes += u64::from(pkt.len);
+        queue.enqueued_packets += 1;
+        buffer.release(charge);
+        cx.pkt = Pkt {
+            len: pkt.len,
+            flow: pkt.flow,
+            ecn,
+            ..Pkt::default()
+        };
+        cx.pool_bytes = pool_bytes(marker, buffer, self.id, id_of_queue);
+        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, Span::ZERO, &mut self.stats);
+        self.ready = now;
+        if fate == Fate::Send {
+            self.occupy(now, pkt.len);
+        }
+        Ok((ecn, fate))
     }
 
     /// Takes the next departure that starts no later than `until` on a wire of the port's rate, or
@@ -410,11 +431,17 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     fn depart_at(&mut self, start: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let departure = self.dequeue(start, buffer)?;
         if departure.fate == Fate::Send {
-            let end = start + self.wire.span(departure.len);
-            self.busy_until = end;
-            self.ready = end;
+            self.occupy(start, departure.len);
         }
         Some(departure)
+    }
+
+    /// A packet of `len` bytes goes onto the wire at `start`.
+    #[inline]
+    fn occupy(&mut self, start: Time, len: u32) {
+        let end = start + self.wire.span(len);
+        self.busy_until = end;
+        self.ready = end;
     }
 
     /// When the next departure would start, or `None` if the port is empty. Only for a port that
@@ -472,7 +499,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// The queue that the newest dropped packet was meant for, whether or not the port has it. A host
     /// that counts drops by queue cannot know it otherwise where the scheme chooses the queues.
     pub fn last_drop(&self) -> Option<QueueId> {
-        (self.stats.total_drops() > 0).then_some(self.last_drop)
+        self.stats.last_drop()
     }
 
     /// The scheme, for its thresholds and estimates.
@@ -497,13 +524,75 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             self.ready = self.ready.max(now);
         }
     }
+}
 
-    #[cold]
-    fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
-        self.stats.drops[reason as usize] += 1;
-        self.last_drop = queue;
-        reason
+/// Decides on a packet that arrives. Answers with its receipt and its codepoint.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "on the path of every packet; what the scheme does not read is left out"
+)]
+fn admit(
+    marker: &mut impl Marker,
+    (port, non_ect): (PortId, NonEct),
+    cx: &Cx,
+    stats: &mut PortStats,
+    buffer: &mut impl Buffer,
+) -> Result<(Charge, Ecn), DropReason> {
+    let request = Request {
+        port,
+        queue: cx.queue,
+        ingress: cx.pkt.ingress,
+        len: cx.pkt.len,
+    };
+    let charge = match buffer.admit(request) {
+        Ok(charge) => charge,
+        Err(reason) => return Err(stats.reject(cx.queue, reason)),
+    };
+    let mut ecn = cx.pkt.ecn;
+    if let Verdict::Mark(rule) = marker.on_enqueue(cx) {
+        match mark(ecn, non_ect) {
+            Marking::AlreadyDone | Marking::Impossible => {}
+            Marking::Drop => {
+                buffer.release(charge);
+                return Err(stats.reject(cx.queue, DropReason::NotCapable));
+            }
+            Marking::Mark => {
+                ecn = Ecn::Ce;
+                stats.marks[rule as usize] += 1;
+            }
+        }
     }
+    marker.on_queued(cx);
+    Ok((charge, ecn))
+}
+
+/// Decides on a packet that leaves. Answers with its codepoint and its fate.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "on the path of every packet; what the scheme does not read is left out"
+)]
+fn dismiss(
+    marker: &mut impl Marker,
+    non_ect: NonEct,
+    cx: &Cx,
+    sojourn: Span,
+    stats: &mut PortStats,
+) -> (Ecn, Fate) {
+    let mut ecn = cx.pkt.ecn;
+    let mut fate = Fate::Send;
+    if let Verdict::Mark(rule) = marker.on_dequeue(cx, sojourn) {
+        match mark(ecn, non_ect) {
+            Marking::AlreadyDone | Marking::Impossible => {}
+            Marking::Drop => fate = Fate::Drop(stats.reject(cx.queue, DropReason::NotCapable)),
+            Marking::Mark => {
+                ecn = Ecn::Ce;
+                stats.marks[rule as usize] += 1;
+            }
+        }
+    }
+    (ecn, fate)
 }
 
 /// What a scheme is told of the pool: nothing, if it does not read it, for a buffer may have to look.

@@ -1,10 +1,10 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use tidegate_units::{Ecn, Span};
+use tidegate_units::{Ecn, Rng, Span};
 
 use super::*;
-use crate::{Fate, buffer};
+use crate::{Fate, NonEct, buffer};
 
 const Q0: QueueId = QueueId(0);
 /// Half the time of 1500 bytes at 10 Gb/s.
@@ -217,6 +217,75 @@ fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
             assert_eq!(port.threshold(Q0), reference.marker().threshold(Q0));
             assert_eq!(port.capacity(Q0), reference.marker().capacity(Q0));
             assert_eq!(port.active_flows(), reference.marker().flows());
+        }
+    }
+}
+
+#[test]
+fn serving_many_at_once_does_what_one_after_the_other_does() {
+    for scheme_name in mark::Config::NAMES {
+        for scheduler_name in sched::Config::NAMES {
+            let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
+            let config = PortConfig {
+                non_ect: NonEct::Drop,
+                ..PortConfig::default()
+            };
+            let made = [(); 2].map(|()| build(&config, &marking, &scheduling));
+            let [Ok(mut one), Ok(mut many)] = made else {
+                continue;
+            };
+            let per_port = buffer::Config::named("per-port").unwrap();
+            let mut buffers = [(); 2].map(|()| per_port.build(1, 3).unwrap());
+            let (mut served, mut out, mut dropped) = (Served::default(), Vec::new(), Vec::new());
+            let mut rng = Rng::new(5, 8);
+            let (mut now, mut id) = (Time::ZERO, 0);
+            // Sometimes too much for the wire, sometimes so little that it falls idle.
+            for round in 0..200 {
+                let most_halves = 1 + round / 10 % 6;
+                let mut offers = Vec::new();
+                for _ in 0..rng.next_u32() % 8 {
+                    now += HALF_PACKET * u64::from(rng.next_u32() % most_halves);
+                    let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct][rng.next_u32() as usize % 3];
+                    offers.push(Offer {
+                        at: now,
+                        pkt: Pkt { ecn, ..PKT },
+                        id: PktId(id),
+                        queue: QueueId((rng.next_u32() % 4) as u8),
+                    });
+                    id += 1;
+                }
+                let held = many.serve(&offers, now, &mut buffers[0], &mut served);
+                for Offer { at, pkt, id, queue } in offers {
+                    let taken = one.arrive(id, pkt, queue, at, &mut buffers[1], &mut out);
+                    if taken.is_err() {
+                        dropped.push((id, at));
+                    }
+                }
+                one.drain(now, &mut buffers[1], &mut out);
+                assert_eq!(held, one.packets(), "{scheme_name} / {scheduler_name}");
+                assert_eq!(many.next_start(), one.next_start());
+            }
+            let mut sent = Vec::new();
+            for Departure {
+                at, id, ecn, fate, ..
+            } in out
+            {
+                let end = at + HALF_PACKET * 2;
+                match fate {
+                    Fate::Drop(_) => dropped.push((id, at)),
+                    Fate::Send => sent.push(Sent { end, id, ecn }),
+                }
+            }
+            assert_eq!(served.sent, sent, "{scheme_name} / {scheduler_name}");
+            for list in [&mut dropped, &mut served.dropped] {
+                list.sort_by_key(|&(id, _)| id.0);
+            }
+            assert_eq!(served.dropped, dropped, "{scheme_name} / {scheduler_name}");
+            assert_eq!(many.stats(), one.stats());
+            for queue in 0..3 {
+                let queue = QueueId(queue);
+                assert_eq!(many.queue_stats(queue), one.queue_stats(queue));
+            }
         }
     }
 }
