@@ -130,7 +130,10 @@ impl ByPlace {
             place.end = before;
             before += place.count;
         }
-        sorted.resize(arrivals.len(), Arrival::default());
+        // It only grows: what is left behind the last place is not looked at.
+        if sorted.len() < arrivals.len() {
+            sorted.resize(arrivals.len(), Arrival::default());
+        }
         for arrival in arrivals {
             let place = &mut places[arrival.place as usize];
             sorted[place.end as usize] = *arrival;

@@ -36,6 +36,8 @@ pub(crate) struct Fabric<C> {
     ports: Vec<Option<Box<dyn Egress>>>,
     /// How long each link was paused.
     pauses: Vec<PauseClock>,
+    /// How often each was.
+    pauses_heard: Vec<u32>,
     nodes: Vec<Node>,
     /// Links of switches whose ports hold packets and are served bucket by bucket.
     busy: Vec<LinkId>,
@@ -50,6 +52,8 @@ pub(crate) struct Fabric<C> {
     is_coupled: bool,
     by_node: Vec<Arrival>,
     offers: Vec<Offer>,
+    /// What is offered to the port that is served next.
+    next_offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
     /// What left on links that are captured: when, on which, and the packet.
@@ -58,8 +62,9 @@ pub(crate) struct Fabric<C> {
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
 
-/// A link as the packet path needs it.
+/// A link as the packet path needs it, in one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, one bit each"
@@ -82,13 +87,16 @@ struct Wire {
     is_ideal: bool,
     /// Whether what leaves on it is noted for a capture.
     is_captured: bool,
+    /// Whether it leaves a host without a port, leads to a switch and is not captured.
+    is_plain: bool,
     last_queue: u8,
     /// Whether it is listed in `busy_alone` or by its node.
     is_busy: bool,
     /// How many classes hold it up at present.
     pauses: u8,
-    pauses_heard: u32,
 }
+
+const _: () = assert!(size_of::<Wire>() == 64);
 
 /// What a link has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -186,12 +194,12 @@ impl<C: Calendar> Fabric<C> {
             leads_to_host: network.is_host(link.to),
             is_ideal: port.is_none(),
             is_captured: false,
+            is_plain: port.is_none() && !network.is_host(link.to),
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
             is_busy: false,
             pauses: 0,
-            pauses_heard: 0,
         });
         Ok(Self {
             calendar,
@@ -199,6 +207,7 @@ impl<C: Calendar> Fabric<C> {
             ways: Vec::new(),
             wires: wires.collect(),
             pauses: vec![PauseClock::default(); ports.len()],
+            pauses_heard: vec![0; ports.len()],
             by_place: ByPlace::new(ports.len().max(nodes.len())),
             is_coupled: nodes.iter().any(|node| node.is_coupled),
             ports,
@@ -209,6 +218,7 @@ impl<C: Calendar> Fabric<C> {
             busy_nodes: Vec::new(),
             by_node: Vec::new(),
             offers: Vec::new(),
+            next_offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
             seen: Vec::new(),
@@ -231,8 +241,8 @@ impl<C: Calendar> Fabric<C> {
     )]
     #[inline(always)]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let link = LinkId(self.ways[packet.route as usize]);
-        let next = self.ways[packet.route as usize + 1];
+        let way = &self.ways[packet.route as usize..];
+        let (link, next) = (LinkId(way[0]), way[1]);
         let size = u32::from(packet.size);
         let id = self.packets.insert(Packet {
             route: packet.route + 2,
@@ -241,7 +251,7 @@ impl<C: Calendar> Fabric<C> {
             ..packet
         });
         let wire = &mut self.wires[link.index()];
-        if !wire.is_ideal || wire.leads_to_host || wire.is_captured {
+        if !wire.is_plain {
             self.send_rarely(id, link, now);
             return;
         }
@@ -281,7 +291,9 @@ impl<C: Calendar> Fabric<C> {
     /// Notes links to be captured.
     pub(crate) fn capture_links(&mut self, links: &[LinkId]) {
         for link in links {
-            self.wires[link.index()].is_captured = true;
+            let wire = &mut self.wires[link.index()];
+            wire.is_captured = true;
+            wire.is_plain = false;
         }
     }
 
@@ -304,14 +316,26 @@ impl<C: Calendar> Fabric<C> {
         by_place.sort(arrivals, &self.packets);
         std::mem::swap(&mut self.busy, &mut self.was_busy);
         self.busy.clear();
-        for index in 0..by_place.places() {
-            let (link, arrivals) = by_place.place(index);
-            self.serve_port(LinkId(link), arrivals, until);
+        // The offers of a port are made before the port ahead of it is served: its packets, spread
+        // over the memory, then come while there is other work to do.
+        let mut index = 0;
+        if index < by_place.places() {
+            self.prepare(by_place.place(0));
         }
+        while index < by_place.places() {
+            let (link, _) = by_place.place(index);
+            index += 1;
+            std::mem::swap(&mut self.offers, &mut self.next_offers);
+            if index < by_place.places() {
+                self.prepare(by_place.place(index));
+            }
+            self.serve_port(LinkId(link), until);
+        }
+        self.offers.clear();
         for index in 0..self.was_busy.len() {
             let link = self.was_busy[index];
             if !by_place.has(link.0) {
-                self.serve_port(link, &[], until);
+                self.serve_port(link, until);
             }
         }
         self.by_place = by_place;
@@ -335,9 +359,31 @@ impl<C: Calendar> Fabric<C> {
         (self.by_node, self.by_place) = (by_node, by_place);
     }
 
-    /// Does what happens at the port of a switch until then.
+    /// Makes the next offers: what arrives for the port of a link.
     #[inline]
-    fn serve_port(&mut self, link: LinkId, arrivals: &[Arrival], until: Time) {
+    fn prepare(&mut self, (link, arrivals): (u32, &[Arrival])) {
+        let Self {
+            packets,
+            wires,
+            next_offers,
+            ..
+        } = self;
+        let last_queue = wires[link as usize].last_queue;
+        next_offers.clear();
+        next_offers.extend(arrivals.iter().map(|arrival| {
+            let packet = &packets[arrival.packet];
+            Offer {
+                at: arrival.at,
+                pkt: packet.facts(0),
+                id: PktId(arrival.packet),
+                queue: QueueId(packet.class.min(last_queue)),
+            }
+        }));
+    }
+
+    /// Does what happens at the port of a switch until then, with what is offered to it.
+    #[inline]
+    fn serve_port(&mut self, link: LinkId, until: Time) {
         let Self {
             calendar,
             packets,
@@ -347,16 +393,6 @@ impl<C: Calendar> Fabric<C> {
             ..
         } = self;
         let wire = &mut wires[link.index()];
-        offers.clear();
-        for arrival in arrivals {
-            let packet = &packets[arrival.packet];
-            offers.push(Offer {
-                at: arrival.at,
-                pkt: packet.facts(0),
-                id: PktId(arrival.packet),
-                queue: QueueId(packet.class.min(wire.last_queue)),
-            });
-        }
         let port = self.ports[link.index()]
             .as_mut()
             .expect("the links of switches have ports");
@@ -409,7 +445,7 @@ impl<C: Calendar> Fabric<C> {
             count: LinkCount {
                 packets: wire.packets,
                 bytes: wire.bytes,
-                pauses: wire.pauses_heard,
+                pauses: self.pauses_heard[link.index()],
             },
             port: self.ports[link.index()].as_deref(),
             pauses: self.pauses[link.index()],

@@ -180,7 +180,7 @@ impl<C: Calendar> Fabric<C> {
         let was_paused = wire.pauses > 0;
         if frame.flags == PauseAction::Pause as u8 {
             wire.pauses += 1;
-            wire.pauses_heard += 1;
+            self.pauses_heard[link.index()] += 1;
         } else {
             wire.pauses = wire.pauses.saturating_sub(1);
         }
