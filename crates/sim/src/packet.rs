@@ -2,7 +2,7 @@
 
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Flags, SackBlocks, Segment, Seq};
+use tidegate_transport::{Flags, Head, Segment, Seq};
 use tidegate_units::{Ecn, FlowId, Time};
 
 use crate::network::LinkId;
@@ -105,21 +105,26 @@ impl Packet {
         segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
     }
 
-    /// The segment, without what a packet has no room for.
+    /// What every segment has.
     #[inline]
-    pub(crate) fn segment(&self) -> Segment {
-        Segment {
+    pub(crate) fn head(&self) -> Head {
+        Head {
             seq: Seq(self.seq),
             ack: Seq(self.ack),
             len: u32::from(self.len),
             window: self.window,
-            sack: SackBlocks::EMPTY,
             flags: Flags::from_bits(self.flags),
             ecn: self.ecn,
+        }
+    }
+
+    /// The segment, without what a packet has no room for.
+    #[inline]
+    pub(crate) fn segment(&self) -> Segment {
+        Segment {
             class: self.class,
-            sack_permitted: false,
-            mss: 0,
             is_retransmission: self.is_retransmission,
+            ..self.head().into()
         }
     }
 

@@ -187,19 +187,18 @@ impl BucketEngine {
         hosts.take_dropped(fabric);
         let answers_only =
             self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());
-        if answers_only {
+        let arrivals = if answers_only {
             // What arrives at a host comes from one link, in order already.
-            for arrival in &self.bucket.hosts {
-                hosts.deliver(fabric, arrival);
-            }
+            &self.bucket.hosts
         } else {
-            let arrivals = self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets);
-            for arrival in arrivals {
-                while hosts.next_at() <= arrival.at {
-                    hosts.wake(fabric);
-                }
-                hosts.deliver(fabric, arrival);
+            self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets)
+        };
+        for arrival in arrivals {
+            // Not a turn of this loop if they only answer.
+            while hosts.next_at() <= arrival.at {
+                hosts.wake(fabric);
             }
+            hosts.deliver(fabric, arrival);
         }
         if !self.bucket.hosts.is_empty() {
             hosts.progress_at = stop;

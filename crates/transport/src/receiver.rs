@@ -8,7 +8,7 @@ use tidegate_units::{Ecn, Span, Time};
 
 use crate::config::{Config, Echo, Reader};
 use crate::reassembly::{Arrival, Reassembly};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Head, SackBlocks, Segment};
 use crate::seq::{Range, Seq};
 use crate::timer::{Timer, Timers};
 
@@ -121,7 +121,7 @@ impl Receiver {
     pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
         let before = self.next();
         let urgency = if ecn {
-            self.echo(segment, before)
+            self.echo(&segment.head(), before)
         } else {
             Urgency::Normal
         };
@@ -139,27 +139,27 @@ impl Receiver {
 
     /// Whether a segment with payload is the next one of a peer whose segments come in order.
     #[inline]
-    pub(crate) fn expects(&self, segment: &Segment) -> bool {
+    pub(crate) fn expects(&self, head: &Head) -> bool {
         let room = self.edge - self.next();
-        self.orderly && segment.seq == self.next() && segment.len <= room
+        self.orderly && head.seq == self.next() && head.len <= room
     }
 
     /// Takes in such a segment, which has no FIN.
     #[inline]
     pub(crate) fn on_expected_data(
         &mut self,
-        segment: &Segment,
+        head: &Head,
         ecn: bool,
         now: Time,
         timers: &mut Timers,
     ) {
         let urgency = if ecn {
-            self.echo(segment, self.next())
+            self.echo(head, self.next())
         } else {
             Urgency::Normal
         };
-        self.reassembly.extend(segment.len);
-        self.add(segment.len);
+        self.reassembly.extend(head.len);
+        self.add(head.len);
         self.delay_ack(urgency, now, timers);
     }
 
@@ -348,9 +348,9 @@ impl Receiver {
 
     /// Applies the echo rule to a segment with data. `next` is what was expected before it.
     #[inline]
-    fn echo(&mut self, segment: &Segment, next: Seq) -> Urgency {
-        let marked = segment.ecn == Ecn::Ce;
-        let cwr = segment.flags.has(Flags::CWR);
+    fn echo(&mut self, head: &Head, next: Seq) -> Urgency {
+        let marked = head.ecn == Ecn::Ce;
+        let cwr = head.flags.has(Flags::CWR);
         if !(marked | cwr | self.echoing) {
             // No rule has anything to say.
             return Urgency::Normal;

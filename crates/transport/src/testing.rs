@@ -99,6 +99,8 @@ pub(crate) struct Network {
     /// Told of every segment that is sent.
     pub(crate) trace: Vec<(Time, Side, Segment)>,
     pub(crate) tracing: bool,
+    /// Whether segments in which nothing is special go as [`Head`](crate::Head)s.
+    pub(crate) by_heads: bool,
     rng: Rng,
     events: BinaryHeap<Reverse<(Time, u64)>>,
     travelling: Vec<Option<Travelling>>,
@@ -124,12 +126,25 @@ impl Network {
             bottleneck: None,
             trace: Vec::new(),
             tracing: false,
+            by_heads: false,
             rng,
             events: BinaryHeap::new(),
             travelling: Vec::new(),
             arrived: [Vec::new(), Vec::new()],
             isn,
         }
+    }
+
+    fn poll(&mut self, side: Side, now: Time) -> Option<Segment> {
+        let by_heads = self.by_heads;
+        let endpoint = self.side(side);
+        if by_heads && let Some(head) = endpoint.poll_head(now) {
+            return Some(head.into());
+        }
+        let is_quiet = by_heads && endpoint.is_quiet();
+        let segment = endpoint.poll_segment(now);
+        assert!(segment.is_none() || !is_quiet, "{endpoint:?}");
+        segment
     }
 
     pub(crate) fn side(&mut self, side: Side) -> &mut Endpoint {
@@ -144,7 +159,7 @@ impl Network {
         for side in [Side::Client, Side::Server] {
             let now = self.now;
             let mut burst = 0;
-            while let Some(segment) = self.side(side).poll_segment(now) {
+            while let Some(segment) = self.poll(side, now) {
                 self.side(side).check();
                 self.send(side, segment);
                 burst += 1;
@@ -233,7 +248,12 @@ impl Network {
         let Travelling { to, segment } = self.travelling[index as usize].take().unwrap();
         self.account(to, &segment);
         let now = self.now;
-        self.side(to).on_segment(&segment, now);
+        let head = segment.head();
+        if self.by_heads && Segment::from(head) == segment {
+            self.side(to).on_head(&head, now);
+        } else {
+            self.side(to).on_segment(&segment, now);
+        }
         self.side(to).check();
         let received = self.side(to).received();
         let arrived = self.in_order(to);

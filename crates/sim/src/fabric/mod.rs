@@ -65,10 +65,6 @@ pub(crate) struct Fabric<C> {
 /// A link as the packet path needs it, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, one bit each"
-)]
 struct Wire {
     delay: Span,
     byte_time: ByteTime,

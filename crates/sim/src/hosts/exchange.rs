@@ -17,7 +17,11 @@ use crate::setup::Opening;
 
 impl Hosts {
     /// A packet arrives at its host.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "with what it calls it is most of a host's work, and shares most of what it looks up"
+    )]
+    #[inline(always)]
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = &fabric.packets[arrival.packet];
         let (end, now) = (packet.end, arrival.at);
@@ -35,7 +39,7 @@ impl Hosts {
         let side = end.side();
         let endpoint = &mut ends[side as usize];
         if packet.whole == 0 {
-            endpoint.on_segment(&packet.segment(), now);
+            endpoint.on_head(&packet.head(), now);
         } else {
             let whole = self.wholes.take(packet.whole - 1);
             let ecn = packet.ecn;
@@ -197,7 +201,11 @@ impl Hosts {
     }
 
     /// Sends what a TCP end has to send, and sets its timer.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "`deliver` has looked up most of what it needs"
+    )]
+    #[inline(always)]
     fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
         let (side, rules) = (end.side(), &self.rules);
@@ -205,8 +213,54 @@ impl Hosts {
             return;
         };
         let endpoint = &mut ends[side as usize];
+        while !rules.reads_position
+            && let Some(head) = endpoint.poll_head(now)
+        {
+            // Written in one go, each field from where it is: what is put together first and copied
+            // then makes the processor wait.
+            let packet = Packet {
+                end: end.peer(),
+                route: end.peer().0 * rules.stride,
+                link: LinkId(0),
+                next: LinkId(0),
+                urgency: 0,
+                seq: head.seq.0,
+                ack: head.ack.0,
+                window: head.window,
+                whole: 0,
+                serial: self.tally.sent as u16,
+                // Both fit: the set-up was checked for it.
+                size: rules.accounting.size(head.len) as u16,
+                len: head.len as u16,
+                flags: head.flags.bits(),
+                ecn: head.ecn,
+                class: connection.service,
+                is_retransmission: false,
+            };
+            connection.in_flight += 1;
+            self.tally.sent += 1;
+            fabric.send(packet, now);
+        }
+        if !endpoint.is_quiet() {
+            self.pump_rest(fabric, end, now);
+        } else if connection.armed[side as usize] > now + self.least_timer
+            // No timer that was set just now runs out before the one that is known, if that is near.
+            && let Some(at) = endpoint.poll_timeout()
+        {
+            self.set_timer(end, at, now);
+        }
+    }
+
+    /// The same, one whole segment after the other.
+    #[inline(never)]
+    fn pump_rest<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let (side, rules) = (end.side(), &self.rules);
+        let Ends::Tcp(ends) = &mut connection.ends else {
+            return;
+        };
+        let endpoint = &mut ends[side as usize];
         loop {
-            // By reference: as a value it would be copied, in pieces that its parts do not fit.
             let polled = endpoint.poll_segment(now);
             let Some(segment) = &polled else { break };
             let (mut class, mut ecn, mut urgency, mut whole) =
@@ -222,8 +276,6 @@ impl Hosts {
             if Packet::is_too_small_for(segment) {
                 whole = self.wholes.insert(*segment) + 1;
             }
-            // Written in one go, each field from where it is: what is put together first and copied
-            // then makes the processor wait.
             let packet = Packet {
                 end: end.peer(),
                 route: end.peer().0 * rules.stride,
@@ -247,10 +299,7 @@ impl Hosts {
             self.tally.sent += 1;
             fabric.send(packet, now);
         }
-        // No timer that was set just now runs out before the one that is known, if that is near.
-        if connection.armed[side as usize] > now + self.least_timer
-            && let Some(at) = endpoint.poll_timeout()
-        {
+        if let Some(at) = endpoint.poll_timeout() {
             self.set_timer(end, at, now);
         }
     }

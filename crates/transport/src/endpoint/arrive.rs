@@ -3,7 +3,7 @@
 use tidegate_units::{Span, Time};
 
 use super::{Endpoint, Offer, Reset, State};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Head, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
 
@@ -15,50 +15,79 @@ impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
     #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        self.quiet = false;
-        self.stats.segments_received += 1;
-        if segment.len == 0 {
-            self.on_bare_segment(segment, now);
+        let is_taken =
+            (segment.len > 0 || segment.sack.is_empty()) && self.take_head(&segment.head(), now);
+        if !is_taken {
+            self.on_any_segment(segment, now);
+        }
+    }
+
+    /// The same for a segment in which nothing is special.
+    #[inline]
+    pub fn on_head(&mut self, head: &Head, now: Time) {
+        if !self.take_head(head, now) {
+            self.on_rare_head(*head, now);
+        }
+    }
+
+    #[cold]
+    fn on_rare_head(&mut self, head: Head, now: Time) {
+        self.on_any_segment(&head.into(), now);
+    }
+
+    /// Takes a segment in, if it is the next of a transfer without loss. Answers whether it was.
+    #[inline]
+    fn take_head(&mut self, head: &Head, now: Time) -> bool {
+        if head.len == 0 {
+            self.on_bare_head(head, now)
         } else {
-            self.on_data_segment(segment, now);
+            self.on_data_head(head, now)
         }
     }
 
     /// A segment without payload. The next ACK of a transfer without loss is taken in in a few
     /// steps, which do what the long way would do.
     #[inline(never)]
-    fn on_bare_segment(&mut self, segment: &Segment, now: Time) {
+    fn on_bare_head(&mut self, head: &Head, now: Time) -> bool {
         // ECE counts on an ACK, CWR only with data.
         let expected = self.state == State::Established
-            && segment.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
-            && segment.seq == self.receiver.next()
-            && segment.sack.is_empty()
-            && (self.sender).on_plain_ack(segment, now, &mut self.timers, &mut self.stats);
-        if !expected {
-            self.on_any_segment(segment, now);
+            && head.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
+            && head.seq == self.receiver.next()
+            && (self.sender).on_plain_ack(head, now, &mut self.timers, &mut self.stats);
+        if expected {
+            self.begin_segment();
         }
+        expected
     }
 
     /// A segment with payload. The next data of a transfer without loss is taken in in a few steps,
     /// which do what the long way would do.
     #[inline(never)]
-    fn on_data_segment(&mut self, segment: &Segment, now: Time) {
+    fn on_data_head(&mut self, head: &Head, now: Time) -> bool {
         let expected = self.state == State::Established
-            && segment.flags.bits() & !Flags::CWR.bits() == Flags::ACK.bits()
-            && self.receiver.expects(segment)
-            && self.sender.on_idle_ack(segment, &self.timers);
-        if !expected {
-            self.on_any_segment(segment, now);
-            return;
+            && head.flags.bits() & !Flags::CWR.bits() == Flags::ACK.bits()
+            && self.receiver.expects(head)
+            && self.sender.on_idle_ack(head, &self.timers);
+        if expected {
+            self.begin_segment();
+            self.stats.marks_received += u64::from(head.ecn == tidegate_units::Ecn::Ce);
+            self.receiver
+                .on_expected_data(head, self.ecn, now, &mut self.timers);
         }
-        self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
-        self.receiver
-            .on_expected_data(segment, self.ecn, now, &mut self.timers);
+        expected
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    fn begin_segment(&mut self) {
+        self.quiet = false;
+        self.stats.segments_received += 1;
     }
 
     /// Any segment, the long way.
     #[inline(never)]
     fn on_any_segment(&mut self, segment: &Segment, now: Time) {
+        self.begin_segment();
         if self.is_synchronised() {
             self.on_segment_of_connection(segment, now);
         } else {

@@ -9,7 +9,7 @@ use tidegate_units::{Ecn, Time};
 use super::{Endpoint, State};
 use crate::config::{EcnFallback, Ect};
 use crate::receiver::Ack;
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::segment::{Flags, Head, SackBlocks, Segment};
 use crate::sender::{Outgoing, Outlook, Reason};
 use crate::seq::Seq;
 use crate::timer::Timer;
@@ -25,8 +25,8 @@ impl Endpoint {
             return self.next_by_choice(now);
         }
         match self.sender.outlook() {
-            Outlook::FullSegment => self.full_segment(now),
-            Outlook::Nothing if self.receiver.owes() => self.bare_ack(),
+            Outlook::FullSegment => Some(self.full_segment(now)),
+            Outlook::Nothing if self.receiver.owes() => Some(self.bare_ack()),
             Outlook::Nothing => {
                 self.quiet = true;
                 None
@@ -67,36 +67,70 @@ impl Endpoint {
         segment
     }
 
+    /// The next segment if it takes a few steps to tell and nothing about it is special; otherwise
+    /// [`poll_segment`](Self::poll_segment) has the answer, or [`is_quiet`](Self::is_quiet) knows that
+    /// there is none. A host that asks here first makes most segments without a [`Segment`].
+    #[inline]
+    pub fn poll_head(&mut self, now: Time) -> Option<Head> {
+        let is_usual = !self.quiet && self.reset_due.is_none() && self.is_synchronised();
+        if !is_usual || !self.receiver.orderly() {
+            return None;
+        }
+        match self.sender.outlook() {
+            Outlook::FullSegment => Some(self.full_head(now)),
+            Outlook::Nothing if self.receiver.owes() => Some(self.bare_head()),
+            Outlook::Nothing => {
+                self.quiet = true;
+                None
+            }
+            Outlook::Unclear => None,
+        }
+    }
+
+    /// Whether it is known that nothing leaves before the next call that is not a poll.
+    #[inline]
+    pub const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A full segment of new data, when all is in order: what a transfer consists of. Kept apart
     /// from the decision to send it, as is the ACK, so that either needs few registers.
     #[inline(never)]
-    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
-    fn full_segment(&mut self, now: Time) -> Option<Segment> {
+    fn full_segment(&mut self, now: Time) -> Segment {
+        self.full_head(now).into()
+    }
+
+    #[inline]
+    fn full_head(&mut self, now: Time) -> Head {
         let (seq, cwr) = self.sender.send_full(now);
         self.quiet = self.sender.is_full();
         let len = self.sender.mss();
         self.stats.bytes_sent += u64::from(len);
         let ack = self.receiver.piggyback(&mut self.timers);
-        Some(Segment {
+        Head {
             seq,
             len,
             ecn: self.codepoints.data,
             ..self.compose(ack, Flags::CWR.when(cwr))
-        })
+        }
     }
 
     /// The ACK that is owed, when all is in order and nothing else may leave.
     #[inline(never)]
-    #[expect(clippy::unnecessary_wraps, reason = "it takes the caller's place")]
-    fn bare_ack(&mut self) -> Option<Segment> {
+    fn bare_ack(&mut self) -> Segment {
+        self.bare_head().into()
+    }
+
+    #[inline]
+    fn bare_head(&mut self) -> Head {
         self.quiet = true;
         self.stats.pure_acks_sent += 1;
         let ack = self.receiver.piggyback(&mut self.timers);
-        Some(Segment {
+        Head {
             seq: self.sender.max(),
             ecn: self.codepoints.ack,
             ..self.compose(ack, Flags::NONE)
-        })
+        }
     }
 
     /// A segment with payload or FIN.
@@ -117,7 +151,7 @@ impl Endpoint {
             ecn,
             is_retransmission: matches!(outgoing.reason, Reason::Retransmission),
             sack: self.blocks(),
-            ..self.compose(ack, flags)
+            ..self.compose(ack, flags).into()
         }
     }
 
@@ -129,7 +163,7 @@ impl Endpoint {
             seq: self.sender.max(),
             ecn: self.codepoints.ack,
             sack: self.blocks(),
-            ..self.compose(ack, Flags::NONE)
+            ..self.compose(ack, Flags::NONE).into()
         })
     }
 
@@ -145,13 +179,15 @@ impl Endpoint {
 
     /// What all segments of an established connection have in common.
     #[inline]
-    fn compose(&mut self, ack: Ack, flags: Flags) -> Segment {
+    fn compose(&mut self, ack: Ack, flags: Flags) -> Head {
         self.stats.segments_sent += 1;
-        Segment {
+        Head {
+            seq: Seq(0),
             ack: ack.number,
+            len: 0,
             window: self.receiver.edge().since(ack.number),
             flags: Flags::ACK | flags | Flags::ECE.when(ack.echo),
-            ..Segment::default()
+            ecn: Ecn::NotEct,
         }
     }
 

@@ -6,7 +6,7 @@ use super::{MAX_PEER_WINDOW, Recovery, Sender};
 use crate::Stats;
 use crate::config::Growth;
 use crate::prr::Prr;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Head, Segment};
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
 use crate::window::{AckKind, Acked, Pace, Phase, Reaction, WindowRule};
@@ -17,26 +17,26 @@ impl Sender {
     #[inline]
     pub(crate) fn on_plain_ack(
         &mut self,
-        segment: &Segment,
+        head: &Head,
         now: Time,
         timers: &mut Timers,
         stats: &mut Stats,
     ) -> bool {
         let flight = self.max - self.una;
-        let fresh = segment.ack - self.una;
+        let fresh = head.ack - self.una;
         if !self.plain || fresh == 0 || fresh > flight {
             return false;
         }
-        self.take_edge(segment);
+        self.take_edge(head);
         self.acked += u64::from(fresh);
         self.messages.advance(self.acked);
-        self.una = segment.ack;
-        self.rtt.on_ack(segment.ack, now);
+        self.una = head.ack;
+        self.rtt.on_ack(head.ack, now);
         self.end_reduction();
         self.peak = self.peak.max(flight);
         self.note_peak();
         let acked = Acked {
-            ack: segment.ack,
+            ack: head.ack,
             sent: self.max,
             bytes: fresh,
             delivered: fresh,
@@ -46,7 +46,7 @@ impl Sender {
             phase: Phase::Open,
             may_grow: self.is_window_in_use(),
         };
-        if self.ecn && segment.flags.has(Flags::ECE) {
+        if self.ecn && head.flags.has(Flags::ECE) {
             self.tell_rule_of_echo(acked, stats);
         } else {
             self.tell_rule(&acked, stats);
@@ -70,12 +70,12 @@ impl Sender {
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
     /// acknowledge. Answers whether it was so.
     #[inline]
-    pub(crate) fn on_idle_ack(&mut self, segment: &Segment, timers: &Timers) -> bool {
-        let idle = self.plain && segment.ack == self.una && self.max == self.una;
-        if !idle || segment.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
+    pub(crate) fn on_idle_ack(&mut self, head: &Head, timers: &Timers) -> bool {
+        let idle = self.plain && head.ack == self.una && self.max == self.una;
+        if !idle || head.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
             return false;
         }
-        self.take_edge(segment);
+        self.take_edge(head);
         true
     }
 
@@ -201,19 +201,19 @@ impl Sender {
             return false;
         }
         let edge = self.edge;
-        self.take_edge(segment);
+        self.take_edge(&segment.head());
         edge != self.edge
     }
 
     #[inline]
-    fn take_edge(&mut self, segment: &Segment) {
-        self.edge_from = segment.seq;
-        let mut window = segment.window;
+    fn take_edge(&mut self, head: &Head) {
+        self.edge_from = head.seq;
+        let mut window = head.window;
         if window > self.widest {
             window = window.min(MAX_PEER_WINDOW);
             self.widest = window;
         }
-        self.edge = segment.ack + window;
+        self.edge = head.ack + window;
     }
 
     /// The window that was being probed is open again.

@@ -128,7 +128,7 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
 }
 
 #[test]
-fn the_short_way_sends_what_the_long_way_would_send() {
+fn the_short_ways_send_what_the_long_way_would_send() {
     let rules = all_rules();
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 13);
@@ -136,23 +136,26 @@ fn the_short_way_sends_what_the_long_way_would_send() {
         let server = draw_config(&mut rng);
         let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
         let (ours, theirs) = (rule(), rule());
-        let [short, long] = [Way::Both, Way::Long].map(|way| {
+        let [long, short, heads] = [Way::Long, Way::Both, Way::Heads].map(|way| {
             let mut network = Network::new((&client, ours), (&server, theirs), seed);
             network.tracing = true;
+            network.by_heads = way == Way::Heads;
             if way == Way::Long {
                 network.client.take_the_long_way();
                 network.server.take_the_long_way();
             }
             transfer_over(network, seed)
         });
-        assert_eq!(short.trace.len(), long.trace.len(), "seed {seed}");
-        for (short, long) in short.trace.iter().zip(&long.trace) {
-            assert_eq!(short, long, "seed {seed}");
+        for short in [short, heads] {
+            assert_eq!(short.trace.len(), long.trace.len(), "seed {seed}");
+            for (short, long) in short.trace.iter().zip(&long.trace) {
+                assert_eq!(short, long, "seed {seed}");
+            }
+            assert_eq!(short.client.stats(), long.client.stats(), "seed {seed}");
+            assert_eq!(short.server.stats(), long.server.stats(), "seed {seed}");
+            assert_eq!(short.client.window(), long.client.window(), "seed {seed}");
+            assert_eq!(short.client.alpha(), long.client.alpha(), "seed {seed}");
         }
-        assert_eq!(short.client.stats(), long.client.stats(), "seed {seed}");
-        assert_eq!(short.server.stats(), long.server.stats(), "seed {seed}");
-        assert_eq!(short.client.window(), long.client.window(), "seed {seed}");
-        assert_eq!(short.client.alpha(), long.client.alpha(), "seed {seed}");
     }
 }
 
@@ -160,6 +163,8 @@ fn the_short_way_sends_what_the_long_way_would_send() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Both,
+    /// The short way, asked for heads.
+    Heads,
     Long,
 }
 
