@@ -317,6 +317,31 @@ fn a_queue_that_does_not_exist_is_never_marked() {
         );
         assert_eq!(red.threshold(1), None);
         assert_eq!(red.threshold(0), Some(0));
+        let mut at_departure = made(
+            &thresholds(None, 0),
+            &Law {
+                decide: Point::Dequeue,
+                ..law
+            },
+        );
+        assert_eq!(at_departure.on_dequeue(&stranger), Verdict::Pass);
+    }
+}
+
+#[test]
+fn one_rise_holds_for_all_queues() {
+    let rise = [thresholds(1_000, 3_000)[0]; 3];
+    let mut red: Red<Queue> = Red::new(&rise, &STEP, &site(3)).unwrap();
+    for queue in 0..3 {
+        let verdict = |red: &mut Red<Queue>, bytes| {
+            red.on_enqueue(&Cx {
+                queue: tidegate_units::QueueId(queue),
+                ..at(bytes)
+            })
+        };
+        // With the 1500 bytes of the packet itself, beyond the rise.
+        let above = verdict(&mut red, 1_501);
+        assert_eq!(above, Verdict::Mark(Rule::QueueLength), "queue {queue}");
     }
 }
 

@@ -1,6 +1,8 @@
 use alloc::string::ToString;
 use alloc::vec;
 
+use tidegate_units::Rng;
+
 use super::*;
 use crate::sched::testing::Bench;
 use crate::sched::{dwrr, pifo, wfq, wrr};
@@ -77,6 +79,42 @@ fn each_group_has_rounds_of_its_own_and_strict_queues_none() {
         [None, round(0, 10), round(1, 20), round(1, 30), None]
     );
     assert_eq!(layered.queues(), 4);
+}
+
+#[test]
+fn fair_queueing_inside_has_no_rounds_either() {
+    let layered = Config::<wfq::Config>::default().build().unwrap();
+    assert_eq!([0, 1].map(|queue| layered.round(QueueId(queue))), [None; 2]);
+}
+
+#[test]
+fn one_group_of_fair_queueing_is_fair_queueing() {
+    for clock in [wfq::Clock::Authors, wfq::Clock::Scfq] {
+        let inner = wfq::Config {
+            weights: vec![1, 2, 5],
+            clock,
+            ..wfq::Config::default()
+        };
+        let levels = Levels {
+            strict: 0,
+            groups: vec![3],
+        };
+        let mut plain = Bench::new(inner.build().unwrap());
+        let mut layered = Bench::new(Config { levels, inner }.build().unwrap());
+        let mut rng = Rng::new(1, 0);
+        for id in 0..2_000 {
+            // Queues go idle and come back, two of three steps are arrivals until many wait.
+            if rng.next_u32() % 3 == 0 || plain.port.packets() > 8 {
+                while plain.port.packets() > rng.next_u32() % 4 {
+                    assert_eq!(plain.dequeue(), layered.dequeue(), "{clock:?}");
+                }
+            }
+            let (queue, len) = ((rng.next_u32() % 3) as u8, 64 + rng.next_u32() % 1_437);
+            plain.enqueue(id, queue, len);
+            layered.enqueue(id, queue, len);
+        }
+        assert_eq!(plain.drain(), layered.drain(), "{clock:?}");
+    }
 }
 
 #[test]
