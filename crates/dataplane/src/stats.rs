@@ -1,7 +1,5 @@
 //! Counters by reason.
 
-use tidegate_units::QueueId;
-
 /// Which rule of a scheme asked for a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -116,18 +114,9 @@ pub struct QueueStats {
 pub struct PortStats {
     pub(crate) marks: [u64; Rule::ALL.len()],
     pub(crate) drops: [u64; DropReason::ALL.len()],
-    last_drop: Option<QueueId>,
 }
 
 impl PortStats {
-    /// Counts a drop.
-    #[cold]
-    pub(crate) fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
-        self.drops[reason as usize] += 1;
-        self.last_drop = Some(queue);
-        reason
-    }
-
     /// Packets set to CE because of `rule`.
     pub const fn marks(&self, rule: Rule) -> u64 {
         self.marks[rule as usize]
@@ -136,11 +125,6 @@ impl PortStats {
     /// Packets dropped because of `reason`.
     pub const fn drops(&self, reason: DropReason) -> u64 {
         self.drops[reason as usize]
-    }
-
-    /// The queue that the newest dropped packet was meant for.
-    pub const fn last_drop(&self) -> Option<QueueId> {
-        self.last_drop
     }
 
     /// Packets set to CE, whatever the rule.

@@ -86,7 +86,7 @@ choices! {
     /// When a turn ends that leaves packets behind.
     pub enum TurnEnd {
         /// At the end of the last transmission of the group (TCN's kernel module). On a wire that
-        /// is never shaped this is the same.
+        /// is never shaped this is the same. Not with `idle_decay = fractional`.
         LastPacket = "last-packet",
         /// When the scheduler moves on.
         Now = "now",
@@ -147,10 +147,9 @@ struct Queue {
 struct Group {
     /// `T_round`, in units of the arithmetic.
     round: u64,
-    /// When the last packet left that emptied a queue.
-    left: Time,
-    /// When the last packet was off the wire; with [`TurnEnd::Now`], the last that emptied a queue.
-    ended: Time,
+    /// When the last packet was off the wire, or, with [`IdleDecay::Fractional`], left; with
+    /// [`TurnEnd::Now`], the last that emptied a queue.
+    last: Time,
 }
 
 /// What holds for the whole port.
@@ -192,6 +191,14 @@ impl MqEcn {
         if idle_slot == Span::ZERO {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
+        if config.idle_decay == IdleDecay::Fractional && config.turn_end == TurnEnd::LastPacket {
+            let allowed = "now, with idle_decay = fractional: no version has both";
+            return Err(ConfigError::out_of_range(
+                "turn_end",
+                "last-packet",
+                allowed,
+            ));
+        }
         let average = Average::new(config.arithmetic, config.old_weight);
         let queue = |service| Queue {
             start: Time::ZERO,
@@ -213,8 +220,7 @@ impl MqEcn {
         };
         let group = Group {
             round: 0,
-            left: Time::ZERO,
-            ended: Time::ZERO,
+            last: Time::ZERO,
         };
         Ok(Self {
             queues,
@@ -252,13 +258,13 @@ impl MqEcn {
                     group.round = rules.average.decayed(group.round, u128::from(slots) << 32);
                 }
                 IdleDecay::Fractional if is_idle() => {
-                    let slots = slots(now - group.left, rules.idle_slot);
+                    let slots = slots(now - group.last, rules.idle_slot);
                     if slots >= ONE_SLOT {
                         group.round = rules.average.decayed(group.round, slots);
                     }
                 }
                 IdleDecay::Steps if own == Some(number) && is_idle() => {
-                    let slots = whole_slots(now - group.ended, rules.idle_slot);
+                    let slots = whole_slots(now - group.last, rules.idle_slot);
                     if slots > 10 {
                         group.round = 0;
                     }
@@ -320,7 +326,7 @@ impl Marker for MqEcn {
             && let Some(queue) = self.queues.get(cx.queue.index())
             && let Some(group) = queue.service.group()
         {
-            self.groups[group].ended = cx.now + self.rules.wire.span(cx.pkt.len);
+            self.groups[group].last = cx.now + self.rules.wire.span(cx.pkt.len);
         }
         Verdict::Pass
     }
@@ -345,7 +351,7 @@ impl Marker for MqEcn {
             }
             TurnEvent::Ended => {
                 let end = match rules.turn_end {
-                    TurnEnd::LastPacket => group.ended,
+                    TurnEnd::LastPacket => group.last,
                     TurnEnd::Now => turn.now,
                 };
                 group.round = rules.average.with_sample(group.round, end - queue.start);
@@ -361,8 +367,10 @@ impl Marker for MqEcn {
                 };
                 group.round = rules.average.with_sample(group.round, sample);
                 queue.start = end;
-                group.left = turn.now;
-                group.ended = end;
+                group.last = match rules.idle_decay {
+                    IdleDecay::Fractional => turn.now,
+                    IdleDecay::Steps | IdleDecay::WholeSlots => end,
+                };
             }
             TurnEvent::Skipped => queue.start = turn.now,
         }

@@ -124,6 +124,8 @@ pub struct Port<M, S> {
     bytes: u32,
     id: PortId,
     non_ect: NonEct,
+    /// The queue of the newest drop, which means nothing before the first.
+    last_drop: QueueId,
     scheduler: S,
     stats: PortStats,
 }
@@ -197,6 +199,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             wire: ByteTime::new(config.rate),
             id: config.id,
             non_ect: config.non_ect,
+            last_drop: QueueId(0),
             stats: PortStats::default(),
         }
     }
@@ -219,7 +222,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     ) -> Result<Accepted, DropReason> {
         let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
         let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
-            return Err(self.stats.reject(id_of_queue, DropReason::UnknownQueue));
+            return Err(self.ledger().reject(id_of_queue, DropReason::UnknownQueue));
         };
         let cx = Cx {
             now,
@@ -233,10 +236,14 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         };
         // No buffer holds more than 2^32 bytes for a port, but a stranger's might.
         let Some(port_bytes) = self.bytes.checked_add(pkt.len) else {
-            return Err(self.stats.reject(id_of_queue, DropReason::PortFull));
+            return Err(self.ledger().reject(id_of_queue, DropReason::PortFull));
         };
         let (port, marker) = ((self.id, self.non_ect), &mut self.marker);
-        let (charge, ecn) = admit(marker, port, &cx, &mut self.stats, buffer)?;
+        let ledger = Ledger {
+            stats: &mut self.stats,
+            last_drop: &mut self.last_drop,
+        };
+        let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
         pkt.ecn = ecn;
 
         self.bytes = port_bytes;
@@ -345,7 +352,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             },
         };
         let sojourn = now - arrival;
-        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, sojourn, &mut self.stats);
+        let ledger = Ledger {
+            stats: &mut self.stats,
+            last_drop: &mut self.last_drop,
+        };
+        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, sojourn, ledger);
         Some(Departure {
             at: now,
             sojourn,
@@ -381,7 +392,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     ) -> Result<(Ecn, Fate), DropReason> {
         let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
         let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
-            return Err(self.stats.reject(id_of_queue, DropReason::UnknownQueue));
+            return Err(self.ledger().reject(id_of_queue, DropReason::UnknownQueue));
         };
         let marker = &mut self.marker;
         let mut cx = Cx {
@@ -395,7 +406,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             pkt,
         };
         let port = (self.id, self.non_ect);
-        let (charge, ecn) = admit(marker, port, &cx, &mut self.stats, buffer)?;
+        let ledger = Ledger {
+            stats: &mut self.stats,
+            last_drop: &mut self.last_drop,
+        };
+        let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
         buffer.release(charge);
@@ -406,7 +421,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             ..Pkt::default()
         };
         cx.pool_bytes = pool_bytes(marker, buffer, self.id, id_of_queue);
-        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, Span::ZERO, &mut self.stats);
+        let ledger = Ledger {
+            stats: &mut self.stats,
+            last_drop: &mut self.last_drop,
+        };
+        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, Span::ZERO, ledger);
         self.ready = now;
         if fate == Fate::Send {
             self.occupy(now, pkt.len);
@@ -499,7 +518,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// The queue that the newest dropped packet was meant for, whether or not the port has it. A host
     /// that counts drops by queue cannot know it otherwise where the scheme chooses the queues.
     pub fn last_drop(&self) -> Option<QueueId> {
-        self.stats.last_drop()
+        (self.stats.total_drops() > 0).then_some(self.last_drop)
     }
 
     /// The scheme, for its thresholds and estimates.
@@ -517,12 +536,34 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         &self.scheduler
     }
 
+    fn ledger(&mut self) -> Ledger<'_> {
+        Ledger {
+            stats: &mut self.stats,
+            last_drop: &mut self.last_drop,
+        }
+    }
+
     /// Nothing leaves before the first packet of an empty port came.
     #[inline]
     fn note_first(&mut self, now: Time) {
         if self.store.packets() == 1 {
             self.ready = self.ready.max(now);
         }
+    }
+}
+
+/// Where marks and drops are counted.
+struct Ledger<'a> {
+    stats: &'a mut PortStats,
+    last_drop: &'a mut QueueId,
+}
+
+impl Ledger<'_> {
+    #[cold]
+    fn reject(&mut self, queue: QueueId, reason: DropReason) -> DropReason {
+        self.stats.drops[reason as usize] += 1;
+        *self.last_drop = queue;
+        reason
     }
 }
 
@@ -536,7 +577,7 @@ fn admit(
     marker: &mut impl Marker,
     (port, non_ect): (PortId, NonEct),
     cx: &Cx,
-    stats: &mut PortStats,
+    mut ledger: Ledger<'_>,
     buffer: &mut impl Buffer,
 ) -> Result<(Charge, Ecn), DropReason> {
     let request = Request {
@@ -547,7 +588,7 @@ fn admit(
     };
     let charge = match buffer.admit(request) {
         Ok(charge) => charge,
-        Err(reason) => return Err(stats.reject(cx.queue, reason)),
+        Err(reason) => return Err(ledger.reject(cx.queue, reason)),
     };
     let mut ecn = cx.pkt.ecn;
     if let Verdict::Mark(rule) = marker.on_enqueue(cx) {
@@ -555,11 +596,11 @@ fn admit(
             Marking::AlreadyDone | Marking::Impossible => {}
             Marking::Drop => {
                 buffer.release(charge);
-                return Err(stats.reject(cx.queue, DropReason::NotCapable));
+                return Err(ledger.reject(cx.queue, DropReason::NotCapable));
             }
             Marking::Mark => {
                 ecn = Ecn::Ce;
-                stats.marks[rule as usize] += 1;
+                ledger.stats.marks[rule as usize] += 1;
             }
         }
     }
@@ -578,17 +619,17 @@ fn dismiss(
     non_ect: NonEct,
     cx: &Cx,
     sojourn: Span,
-    stats: &mut PortStats,
+    mut ledger: Ledger<'_>,
 ) -> (Ecn, Fate) {
     let mut ecn = cx.pkt.ecn;
     let mut fate = Fate::Send;
     if let Verdict::Mark(rule) = marker.on_dequeue(cx, sojourn) {
         match mark(ecn, non_ect) {
             Marking::AlreadyDone | Marking::Impossible => {}
-            Marking::Drop => fate = Fate::Drop(stats.reject(cx.queue, DropReason::NotCapable)),
+            Marking::Drop => fate = Fate::Drop(ledger.reject(cx.queue, DropReason::NotCapable)),
             Marking::Mark => {
                 ecn = Ecn::Ce;
-                stats.marks[rule as usize] += 1;
+                ledger.stats.marks[rule as usize] += 1;
             }
         }
     }

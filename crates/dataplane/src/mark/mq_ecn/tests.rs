@@ -629,4 +629,13 @@ fn impossible_parameters_are_named() {
     };
     assert_eq!(field(idle_slot(0)), Some("idle_slot"));
     assert_eq!(field(idle_slot(1)), None);
+    let turns = |idle_decay, turn_end| Config {
+        idle_decay,
+        turn_end,
+        ..Config::default()
+    };
+    let (fractional, last) = (IdleDecay::Fractional, TurnEnd::LastPacket);
+    assert_eq!(field(turns(fractional, last)), Some("turn_end"));
+    assert_eq!(field(turns(fractional, TurnEnd::Now)), None);
+    assert_eq!(field(turns(IdleDecay::Steps, last)), None);
 }
