@@ -87,34 +87,56 @@ fn fair_queueing_inside_has_no_rounds_either() {
     assert_eq!([0, 1].map(|queue| layered.round(QueueId(queue))), [None; 2]);
 }
 
+/// Drives a scheduler of three queues and one whose only group is made alike, at random.
+fn assert_same_order(inner: impl Divide) {
+    let levels = Levels {
+        strict: 0,
+        groups: vec![3],
+    };
+    let mut plain = Bench::new(inner.build().unwrap());
+    let mut layered = Bench::new(Config { levels, inner }.build().unwrap());
+    let mut rng = Rng::new(1, 0);
+    for id in 0..2_000 {
+        // Queues go idle and come back.
+        if rng.next_u32().is_multiple_of(3) || plain.port.packets() > 8 {
+            while plain.port.packets() > rng.next_u32() % 4 {
+                assert_eq!(plain.dequeue(), layered.dequeue());
+            }
+        }
+        let (queue, len) = ((rng.next_u32() % 3) as u8, 64 + rng.next_u32() % 1_437);
+        plain.enqueue(id, queue, len);
+        layered.enqueue(id, queue, len);
+    }
+    assert_eq!(plain.drain(), layered.drain());
+}
+
 #[test]
-fn one_group_of_fair_queueing_is_fair_queueing() {
+fn one_group_is_served_as_a_port_without_levels() {
     for clock in [wfq::Clock::Authors, wfq::Clock::Scfq] {
-        let inner = wfq::Config {
+        assert_same_order(wfq::Config {
             weights: vec![1, 2, 5],
             clock,
             ..wfq::Config::default()
-        };
-        let levels = Levels {
-            strict: 0,
-            groups: vec![3],
-        };
-        let mut plain = Bench::new(inner.build().unwrap());
-        let mut layered = Bench::new(Config { levels, inner }.build().unwrap());
-        let mut rng = Rng::new(1, 0);
-        for id in 0..2_000 {
-            // Queues go idle and come back, two of three steps are arrivals until many wait.
-            if rng.next_u32() % 3 == 0 || plain.port.packets() > 8 {
-                while plain.port.packets() > rng.next_u32() % 4 {
-                    assert_eq!(plain.dequeue(), layered.dequeue(), "{clock:?}");
-                }
-            }
-            let (queue, len) = ((rng.next_u32() % 3) as u8, 64 + rng.next_u32() % 1_437);
-            plain.enqueue(id, queue, len);
-            layered.enqueue(id, queue, len);
-        }
-        assert_eq!(plain.drain(), layered.drain(), "{clock:?}");
+        });
     }
+    let quanta = vec![1_500, 3_000, 7_500];
+    for order in [wrr::Order::ActiveList, wrr::Order::Cyclic] {
+        let quanta = quanta.clone();
+        assert_same_order(wrr::Config { quanta, order });
+    }
+    assert_same_order(dwrr::Config { quanta });
+}
+
+#[test]
+fn turns_of_packets_are_rounds_too() {
+    let mut config = Config::<wrr::Config>::default();
+    config.set("quanta", "1500, 3000").unwrap();
+    let layered = config.build().unwrap();
+    let round = |quantum| Some(Round { group: 0, quantum });
+    assert_eq!(
+        [0, 1, 2].map(|queue| layered.round(QueueId(queue))),
+        [None, round(1_500), round(3_000)]
+    );
 }
 
 #[test]
@@ -130,6 +152,12 @@ fn ranked_packets_wait_below_strict_queues() {
         },
     };
     let mut bench = Bench::new(config.build().unwrap());
+    let is_ranked = [0, 1, 3, 4].map(|queue| bench.port.scheduler().is_ranked(QueueId(queue)));
+    assert_eq!(
+        is_ranked,
+        [false, true, true, false],
+        "a queue more than there are"
+    );
     for (id, queue, left) in [
         (1, 3, 7),
         (2, 2, 5),
