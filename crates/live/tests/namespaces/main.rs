@@ -13,6 +13,7 @@ mod bed;
 mod exactness;
 mod links;
 mod privilege;
+mod reload;
 mod testbed;
 mod wireshark;
 
@@ -32,6 +33,7 @@ const TESTS: &[suite::Test] = tests![
     links::tap_interfaces_are_ports_too,
     privilege::without_privilege_every_test_is_skipped_by_name,
     privilege::without_privilege_the_error_names_it,
+    reload::thresholds_change_under_load_and_no_packet_is_lost,
     testbed::a_congestion_control_that_the_kernel_lacks_is_named,
     testbed::a_plan_is_carried_out_and_all_marks_arrive,
     testbed::a_run_that_is_interrupted_ends_and_leaves_nothing,
