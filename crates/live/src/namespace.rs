@@ -180,14 +180,22 @@ fn call(command: &mut Command, input: &str) -> Result<String, Error> {
         if output.status.success() {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         } else {
-            let complaint = String::from_utf8_lossy(&output.stderr).trim().to_string();
-            Err(io::Error::other(complaint))
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            Err(complaint_of(complaint.trim()))
         }
     });
     done.map_err(Error::system(
         format!("run {program} {arguments}"),
         "CAP_NET_ADMIN",
     ))
+}
+
+/// What a program complained of, as the error that the system gave it.
+fn complaint_of(text: &str) -> io::Error {
+    if text.contains("Operation not permitted") {
+        return io::Error::new(io::ErrorKind::PermissionDenied, text);
+    }
+    io::Error::other(text)
 }
 
 fn run_with_input(command: &mut Command, input: &str) -> io::Result<Output> {
@@ -222,6 +230,15 @@ fn find_alone(text: &str, group: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_lacks_a_privilege_is_understood() {
+        let refused = complaint_of("RTNETLINK answers: Operation not permitted");
+        let error = Error::system("run ip", "CAP_NET_ADMIN")(refused);
+        assert!(error.is_privilege(), "{error}");
+        let other = complaint_of("Cannot find device \"veth0\"");
+        assert_eq!(other.kind(), io::ErrorKind::Other);
+    }
 
     #[test]
     fn counters_are_found_by_name() {

@@ -1,36 +1,12 @@
 //! A warm port allocates nothing, whatever it is made of.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use tidegate_dataplane::buffer::{AnyBuffer, Buffer};
 use tidegate_dataplane::mark::AnyMarker;
 use tidegate_dataplane::sched::AnyScheduler;
 use tidegate_dataplane::{Pkt, Port, PortConfig};
+use tidegate_harness::allocation::{self, Counting};
 use tidegate_testkit::parts;
 use tidegate_units::{Ecn, FlowId, PktId, QueueId, Span, Time};
-
-/// The system's allocator, counting what each thread asks for: the test runner allocates too.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -59,9 +35,9 @@ fn a_warm_port_allocates_nothing() {
         };
         let mut port = Port::new(&PortConfig::default(), marker, made);
         drive(&mut port, &mut charged, 0, WARM_UP);
-        let before = ALLOCATIONS.get();
+        let before = allocation::count();
         drive(&mut port, &mut charged, WARM_UP, PAIRS);
-        let allocations = ALLOCATIONS.get() - before;
+        let allocations = allocation::count() - before;
         if allocations > 0 {
             guilty.push(format!("{scheme} / {scheduler} / {buffer}: {allocations}"));
         }

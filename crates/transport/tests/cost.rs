@@ -1,36 +1,8 @@
 //! Guard rails: memory per connection, and no allocation per segment once warm.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use tidegate_harness::allocation::{self, Counting};
 use tidegate_transport::{Config, Endpoint, Seq, window};
 use tidegate_units::{Size, Span, Time};
-
-/// Counts the allocations of each thread: the test runner allocates on its own.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn allocations() -> u64 {
-    ALLOCATIONS.get()
-}
-
-#[expect(unsafe_code, reason = "an allocator that counts")]
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract of `dealloc`.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -83,16 +55,16 @@ fn a_warm_connection_does_not_allocate_and_a_fresh_one_is_small() {
         let rule = window::Config::named(name).expect("a rule of the list");
         let mut client = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
         let mut server = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
-        let before = allocations();
+        let before = allocation::count();
         let mut fresh = Endpoint::established(&config, &rule, Seq(0), Seq(0)).expect("defaults");
         fresh.write(1, Time::ZERO);
-        let made = allocations() - before;
+        let made = allocation::count() - before;
         assert_eq!(made, 0, "{name}: nothing is on the heap yet");
         let mut now = Time::ZERO;
         run(&mut client, &mut server, &mut now, 20);
-        let before = allocations();
+        let before = allocation::count();
         run(&mut client, &mut server, &mut now, 100);
-        let made = allocations() - before;
+        let made = allocation::count() - before;
         assert_eq!(made, 0, "{name}");
         assert!(
             client.stats().fast_recoveries > 10,

@@ -9,8 +9,9 @@ use tidegate_units::Time;
 use crate::frame::TAG;
 
 /// The most frames that are taken from or given to a device at once: few enough that the frames of
-/// another port do not wait long, many enough that a system call is shared.
-pub const BURST: usize = 64;
+/// another port do not wait long, and that those of one port fit into the 96 KB that a port has by
+/// default; many enough that a system call is shared.
+pub const BURST: usize = 32;
 
 /// A frame that came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,35 +1,11 @@
 //! A warm switch allocates nothing, whatever passes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use tidegate_harness::allocation::{self, Counting};
 use tidegate_live::Switch;
 use tidegate_live::device::{BURST, Device, Received, SendError};
 use tidegate_units::{Span, Time};
 
 use super::{config, frame};
-
-/// The system's allocator, counting what each thread asks for: the test runner allocates too.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -84,9 +60,9 @@ fn a_warm_switch_allocates_nothing() {
         }
     };
     run(&mut switch, 500);
-    let before = ALLOCATIONS.get();
+    let before = allocation::count();
     run(&mut switch, 5_000);
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    assert_eq!(allocation::count() - before, 0);
     let counters = switch.counters(Time::from_secs(10));
     assert_eq!(counters.imbalance(), 0);
     let port = &counters.ports[1];

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -57,6 +58,16 @@ impl Bed {
     /// Runs the switch, without privileges once it is open, while `load` runs. Returns what it has
     /// done by then.
     pub(crate) fn run(&self, config: &Config, load: impl FnOnce()) -> Counters {
+        self.run_with(config, |_| (), load)
+    }
+
+    /// The same, with `control` called as [`Live::run`] does.
+    pub(crate) fn run_with(
+        &self,
+        config: &Config,
+        mut control: impl FnMut(&mut Live) + Send,
+        load: impl FnOnce(),
+    ) -> Counters {
         let (is_open, stop) = (AtomicBool::new(false), AtomicBool::new(false));
         let stopping = Stopping(&stop);
         thread::scope(|scope| {
@@ -68,7 +79,14 @@ impl Bed {
                     // Other work on the machine should not be what is measured.
                     let _ = raise_priority();
                     drop_privileges()?;
-                    live.run_until(&stop)?;
+                    live.run(|live| {
+                        control(live);
+                        if stop.load(Ordering::Relaxed) {
+                            ControlFlow::Break(())
+                        } else {
+                            ControlFlow::Continue(())
+                        }
+                    })?;
                     Ok::<_, Error>(live.counters())
                 })
             });
@@ -129,6 +147,16 @@ impl Bed {
             let _ = sender.send_to(b"hello", &target);
             receiver.recv(&mut [0; 16]).is_ok()
         })
+    }
+
+    /// Frames that a host's kernel counts at its interface: received and sent.
+    pub(crate) fn frames(&self, host: usize) -> [u64; 2] {
+        let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
+        let text = self.hosts[host].run(read).unwrap().unwrap();
+        let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+        let (_, counts) = lines.find(|(name, _)| name.trim() == "host").unwrap();
+        let counts: Vec<_> = counts.split_ascii_whitespace().collect();
+        [counts[1], counts[9]].map(|count| count.parse().unwrap())
     }
 
     /// A counter of a host's kernel.

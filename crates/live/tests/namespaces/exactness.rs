@@ -17,7 +17,7 @@ pub(crate) fn red(packets: u32) -> mark::Config {
 }
 
 /// No packet got lost or damaged without being counted.
-fn check(bed: &Bed, counters: &Counters) {
+pub(crate) fn check(bed: &Bed, counters: &Counters) {
     assert_eq!(counters.imbalance(), 0, "{counters:?}");
     for port in &counters.ports {
         assert_eq!((port.missed, port.unfinished), (0, 0), "{port:?}");

@@ -1,9 +1,6 @@
-//! Interfaces that come and go, interfaces of the other kind, and none at all.
-
-use std::thread;
+//! Interfaces that come and go, and interfaces of the other kind.
 
 use tidegate_live::config::DeviceKind;
-use tidegate_live::{Live, drop_privileges};
 
 use super::bed::{Bed, address};
 
@@ -58,36 +55,4 @@ pub(crate) fn tap_interfaces_are_ports_too() {
     );
     assert!(counters.ports[1].marked > 0);
     assert_eq!(bed.counter(1, "Tcp", "InCsumErrors"), 0);
-}
-
-pub(crate) fn without_privilege_the_error_names_it() {
-    let bed = Bed::new(1);
-    let mut config = bed.config("1Gbps");
-    config.ports[0].interface = "lo".into();
-    // Only this thread loses its privileges.
-    let error = |config: tidegate_live::Config| {
-        let thread = thread::spawn(move || {
-            drop_privileges().unwrap();
-            Live::open(&config).unwrap_err()
-        });
-        thread.join().unwrap()
-    };
-    let found = error(config.clone());
-    assert!(
-        found.is_privilege() && found.to_string().contains("CAP_NET_RAW"),
-        "{found}"
-    );
-    config.ports[0].device = DeviceKind::Tap;
-    config.ports[0].interface = "tap-new".into();
-    let found = error(config);
-    assert!(found.to_string().contains("CAP_NET_ADMIN"), "{found}");
-    let mut config = bed.config("1Gbps");
-    config.ports[0].interface = "absent".into();
-    let found = bed.switch.run(|| Live::open(&config).unwrap_err()).unwrap();
-    assert!(
-        found
-            .to_string()
-            .starts_with("cannot find interface absent"),
-        "{found}"
-    );
 }

@@ -1,0 +1,43 @@
+//! The system's allocator, counting.
+//!
+//! ```
+//! use tidegate_harness::allocation::{self, Counting};
+//!
+//! #[global_allocator]
+//! static COUNTING: Counting = Counting;
+//!
+//! let before = allocation::count();
+//! drop(Box::new(1));
+//! assert_eq!(allocation::count() - before, 1);
+//! ```
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what each thread asks for: the test runner allocates too.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often this thread has allocated, if [`Counting`] is the program's allocator.
+pub fn count() -> u64 {
+    ALLOCATIONS.get()
+}
+
+#[expect(unsafe_code, reason = "an allocator cannot be written without")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}

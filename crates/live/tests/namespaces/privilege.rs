@@ -1,0 +1,73 @@
+//! What is said where a privilege is missing, by the switch and by these tests themselves.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::thread;
+
+use tidegate_live::config::DeviceKind;
+use tidegate_live::{Live, drop_privileges};
+
+use super::TESTS;
+use super::bed::Bed;
+
+/// The user `nobody`.
+const NOBODY: u32 = 65_534;
+
+pub(crate) fn without_privilege_every_test_is_skipped_by_name() {
+    // This one would call itself, should it not be skipped.
+    let own = "without_privilege_every_test_is_skipped_by_name";
+    // The folder of the program may be closed to others.
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["--skip", own]).uid(NOBODY).gid(NOBODY);
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    let names = TESTS.iter().map(|(name, _)| *name);
+    let names: Vec<_> = names.filter(|name| *name != own).collect();
+    for name in &names {
+        let line = format!(
+            "test {name} ... skipped: cannot make a network namespace: CAP_SYS_ADMIN is missing"
+        );
+        assert!(
+            text.lines().any(|found| found == line),
+            "{line}\nin\n{text}"
+        );
+    }
+    let sum = format!(
+        "0 passed; 0 failed; {} skipped; 1 filtered out",
+        names.len()
+    );
+    assert!(text.ends_with(&format!("test result: {sum}\n")), "{text}");
+}
+
+pub(crate) fn without_privilege_the_error_names_it() {
+    let bed = Bed::new(1);
+    let mut config = bed.config("1Gbps");
+    config.ports[0].interface = "lo".into();
+    // Only this thread loses its privileges.
+    let error = |config: tidegate_live::Config| {
+        let thread = thread::spawn(move || {
+            drop_privileges().unwrap();
+            Live::open(&config).unwrap_err()
+        });
+        thread.join().unwrap()
+    };
+    let found = error(config.clone());
+    assert!(
+        found.is_privilege() && found.to_string().contains("CAP_NET_RAW"),
+        "{found}"
+    );
+    config.ports[0].device = DeviceKind::Tap;
+    config.ports[0].interface = "tap-new".into();
+    let found = error(config);
+    assert!(found.to_string().contains("CAP_NET_ADMIN"), "{found}");
+    let mut config = bed.config("1Gbps");
+    config.ports[0].interface = "absent".into();
+    let found = bed.switch.run(|| Live::open(&config).unwrap_err()).unwrap();
+    assert!(
+        found
+            .to_string()
+            .starts_with("cannot find interface absent"),
+        "{found}"
+    );
+}

@@ -1,0 +1,91 @@
+//! Thresholds that change while packets wait.
+
+use std::thread;
+use std::time::Duration;
+
+use tidegate_live::Counters;
+
+use super::bed::Bed;
+use super::exactness::check;
+
+/// Never reached, and reached by a window of some packets, at 123 µs each. TCN decides when a packet
+/// leaves, so that a new threshold holds from the next packet on.
+const THRESHOLDS: [&str; 3] = ["100s", "500us", "100s"];
+
+/// Each threshold holds until this many frames have left; the last to the end.
+const FRAMES: u64 = 2_000;
+/// Enough bytes for three times as many frames and a tick of the control at most for each change.
+const BYTES: usize = 12_000_000;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing tells when a kernel has no more to say"
+)]
+pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
+    let bed = Bed::new(2);
+    // No packets but those of the test.
+    for host in &bed.hosts {
+        host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
+    }
+    let mut config = bed.config("100Mbps");
+    config.buffer.set("limit", "20MB").unwrap();
+    config.marking.set("threshold", THRESHOLDS[0]).unwrap();
+    let mut changes: Vec<Counters> = Vec::new();
+    let before = [0, 1].map(|host| bed.frames(host));
+    let counters = bed.run_with(
+        &config,
+        |live| {
+            let counters = live.counters();
+            let next = THRESHOLDS.get(changes.len() + 1);
+            let since = changes.last().map_or(0, sent);
+            if let Some(threshold) = next
+                && sent(&counters) >= since + FRAMES
+            {
+                let mut new = config.clone();
+                new.marking.set("threshold", threshold).unwrap();
+                live.set_marking(&config.reload(&new).unwrap()).unwrap();
+                // Nothing is forwarded meanwhile: whatever is different, the change did it.
+                assert_eq!(live.counters().ports, counters.ports);
+                changes.push(counters);
+            }
+        },
+        || {
+            bed.transfer(0, 1, "10.0.0.2:5001", BYTES);
+            // The connection's last packets come after its last byte.
+            thread::sleep(Duration::from_millis(50));
+        },
+    );
+    check(&bed, &counters);
+    assert_eq!(changes.len(), 2, "both changes came while packets passed");
+    assert!(sent(&counters) > sent(&changes[1]) + FRAMES / 2);
+    for seen in changes.iter().chain([&counters]) {
+        assert_eq!(seen.imbalance(), 0, "{seen:?}");
+        for port in &seen.ports {
+            assert_eq!((port.dropped(), port.missed), (0, 0), "{port:?}");
+        }
+    }
+    assert!(changes[0].ports[1].held > 0, "packets waited");
+
+    // Marks begin with the second threshold and end with it.
+    let marks = |seen: &Counters| seen.ports[1].marks.values().sum::<u64>();
+    let [first, second] = [0, 1].map(|change: usize| marks(&changes[change]));
+    assert_eq!(first, 0);
+    assert!(second > 10, "{second}");
+    assert_eq!(marks(&counters), second);
+
+    // What the kernels on both sides saw.
+    let after = [0, 1].map(|host| bed.frames(host));
+    for (host, port) in counters.ports.iter().enumerate() {
+        let [received, sent] = [0, 1].map(|way| after[host][way] - before[host][way]);
+        assert_eq!(sent, port.received.packets, "host {host}");
+        assert_eq!(received, port.sent.packets, "host {host}");
+        let marks = port.marks.values().sum::<u64>();
+        assert_eq!(marks, bed.counter(host, "IpExt", "InCEPkts"), "host {host}");
+        assert_eq!(port.held, 0, "host {host}");
+    }
+}
+
+/// Frames that have left for the receiver.
+fn sent(counters: &Counters) -> u64 {
+    counters.ports[1].sent.packets
+}
