@@ -9,7 +9,7 @@
 use tidegate_report::Record;
 use tidegate_report::page::{swept_title, swept_value, thin};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
-use tidegate_report::record::{Class, Quantity};
+use tidegate_report::record::{Class, Quantity, Setting};
 use tidegate_report::statistics::{Interval, mean, student};
 
 use super::figure::{CdfOf, Claim, Draws, Figure, Plot, Published};
@@ -163,6 +163,18 @@ fn traces(
     lines.filter_map(line).collect()
 }
 
+/// The number in the name of a point, such as `100us` in `interval 100us` or `2` in `2x, average`, and
+/// the rest of the name.
+fn number_in(value: &str) -> (&str, String) {
+    let is_number = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let words = || value.split([' ', ',']).filter(|word| !word.is_empty());
+    let Some(number) = words().find(is_number) else {
+        return (value, String::new());
+    };
+    let rest: Vec<&str> = words().filter(|word| *word != number).collect();
+    (number.trim_end_matches('x'), rest.join(" "))
+}
+
 /// A measure against a number of the sweep.
 struct Curves<'a> {
     y: &'a Measure,
@@ -174,12 +186,9 @@ struct Curves<'a> {
 impl Curves<'_> {
     /// Where a point is along the axis.
     fn place(&self, record: &Record) -> Option<(f64, &'static str)> {
-        let setting = record
-            .run
-            .point
-            .iter()
-            .find(|setting| setting.key == self.x)?;
-        swept_value(&setting.value)
+        let along = |setting: &&Setting| setting.key == self.x;
+        let setting = record.run.point.iter().find(along)?;
+        swept_value(number_in(&setting.value).0)
     }
 
     fn unit(&self) -> &'static str {
@@ -187,15 +196,18 @@ impl Curves<'_> {
         places.next().map_or("", |(_, unit)| unit)
     }
 
-    /// The line of a point: what it sets beside what is along the axis.
+    /// The line of a point: what it sets beside the number that is along the axis.
     fn lane(&self, record: &Record) -> String {
-        let rest = record
-            .run
-            .point
-            .iter()
-            .filter(|setting| setting.key != self.x);
-        let values: Vec<&str> = rest.map(|setting| setting.value.as_str()).collect();
-        values.join(", ")
+        let name = |setting: &Setting| {
+            if setting.key == self.x {
+                number_in(&setting.value).1
+            } else {
+                setting.value.clone()
+            }
+        };
+        let mut names: Vec<String> = record.run.point.iter().map(name).collect();
+        names.retain(|name| !name.is_empty());
+        names.join(", ")
     }
 
     /// The value of a run, divided by that of its base if there is one.
@@ -308,4 +320,20 @@ fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
         marks: vec![mark],
         origin: Origin::Published,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_placed_by_the_number_in_its_name() {
+        assert_eq!(number_in("0.8"), ("0.8", String::new()));
+        assert_eq!(number_in("interval 100us"), ("100us", "interval".into()));
+        assert_eq!(
+            number_in("2x, 90th percentile"),
+            ("2", "90th percentile".into())
+        );
+        assert_eq!(number_in("RED-Tail"), ("RED-Tail", String::new()));
+    }
 }

@@ -13,6 +13,7 @@ use toml::Spanned;
 use super::measure::Measure;
 use super::number::Number;
 use super::pattern;
+use super::trial::Trial;
 
 /// A published figure or table, and what is claimed with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct Figure {
     pub assumptions: Vec<String>,
     /// What was found out about claims that do not hold.
     pub findings: Vec<String>,
+    /// What was varied to find it out.
+    pub trials: Vec<Trial>,
     /// The version that takes minutes with all others together.
     pub quick: Cut,
     /// The version that takes seconds, for the tests.
@@ -106,6 +109,18 @@ pub enum Published {
     AtMost(Number),
     /// It is not testable, for this reason.
     NotTestable(String),
+}
+
+impl Published {
+    /// It in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::AtLeast(least) => format!("at least {least}"),
+            Self::AtMost(most) => format!("at most {most}"),
+            Self::About { value, within, .. } => format!("{value}, within {within}"),
+            Self::NotTestable(_) => "–".to_owned(),
+        }
+    }
 }
 
 /// Which value counts if there are several.
@@ -214,6 +229,16 @@ impl Figure {
                 });
             }
         }
+        let moved = self.trials.iter().flat_map(|trial| &trial.moved);
+        for moved in moved {
+            if moved.get_ref().find(&self.claims).is_none() {
+                let begin = &moved.get_ref().claim;
+                return Err(Wrong {
+                    message: format!("no claim of the figure begins with `{begin}`"),
+                    span: moved.span(),
+                });
+            }
+        }
         let wrong = |message: String| Wrong {
             message,
             span: 0..0,
@@ -271,6 +296,8 @@ struct FigureFields {
     claim: Vec<Spanned<ClaimFields>>,
     #[serde(default)]
     plot: Vec<Plot>,
+    #[serde(default)]
+    trial: Vec<Trial>,
 }
 
 impl<'de> Deserialize<'de> for Figure {
@@ -287,6 +314,7 @@ impl<'de> Deserialize<'de> for Figure {
             is_computed: fields.computed,
             assumptions: fields.assumptions,
             findings: fields.findings,
+            trials: fields.trial,
             quick: fields.quick,
             reduced: fields.reduced,
             claims: claims.collect(),

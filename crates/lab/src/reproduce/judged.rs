@@ -10,6 +10,7 @@ use tidegate_report::gallery::{Row, Shown};
 use super::chart;
 use super::figure::Figure;
 use super::library::{Entry, Version};
+use super::trial::Varied;
 use super::verdict::{CHANGE, Finding, Measured, Verdict, judge};
 
 /// A figure, and what became of its claims.
@@ -31,6 +32,8 @@ pub struct Judged {
     pub assumptions: Vec<String>,
     /// What was found out about claims that do not hold.
     pub findings: Vec<String>,
+    /// What was varied to find it out, and what that moved.
+    pub varied: Vec<Varied>,
     /// How many runs it rests on.
     pub runs: usize,
     /// Its claims.
@@ -56,6 +59,7 @@ impl Judged {
             cut: entry.cut.clone(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),
+            varied: Varied::of(figure),
             runs: records.len(),
             claims: figure
                 .claims
@@ -88,6 +92,7 @@ impl Judged {
             cut: Vec::new(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),
+            varied: Varied::of(figure),
             runs: 0,
             claims: figure.claims.iter().map(claim).collect(),
             command: String::new(),
@@ -100,7 +105,7 @@ impl Judged {
             claim: finding.claim.clone(),
             paper: finding.paper.clone(),
             measured: finding.shown(),
-            verdict: finding.verdict.title().to_owned(),
+            verdict: finding.answer().to_owned(),
             class: finding.verdict.class(),
             note: finding.note.clone(),
         };
@@ -117,6 +122,7 @@ impl Judged {
             remarks: vec![
                 ("What was cut", self.cut.clone()),
                 ("Findings", self.findings.clone()),
+                (VARIED, self.varied.iter().map(Varied::line).collect()),
                 ("Assumptions", self.assumptions.clone()),
             ],
             command: self.command.clone(),
@@ -124,6 +130,9 @@ impl Judged {
         }
     }
 }
+
+/// The heading of what was varied.
+const VARIED: &str = "One assumption changed";
 
 /// How many claims have each verdict.
 pub fn tally<'a>(findings: impl Iterator<Item = &'a Finding>) -> [(Verdict, usize); 4] {
@@ -149,6 +158,14 @@ impl Verdict {
 }
 
 impl Finding {
+    /// The verdict in words.
+    pub const fn answer(&self) -> &'static str {
+        if self.is_within_chance {
+            return "not reproduced, within chance";
+        }
+        self.verdict.title()
+    }
+
     /// What was measured, with its interval.
     pub fn shown(&self) -> String {
         let Some(Measured {
@@ -195,7 +212,8 @@ figure again and draws it.
   side of no difference by more than a tenth of the tolerance; of a bound, that it holds.
 - **same direction, other size**: it is outside the tolerance, but on the same side of no difference, and
   so is its whole 95 % interval, if it has one.
-- **not reproduced**: anything else that was measured.
+- **not reproduced**: anything else that was measured; *within chance* if its interval has a number
+  with which it would be reproduced, so that more flows or repetitions may decide otherwise.
 - **not testable**: the claim says why, or the version that was run has no such point.
 
 Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
@@ -240,6 +258,12 @@ fn write(out: &mut String, figures: &[Judged], facts: &[String]) -> std::fmt::Re
         write!(out, " **{count}** |")?;
     }
     out.push('\n');
+    let claims = figures.iter().flat_map(|figure| &figure.claims);
+    let within_chance = claims.filter(|claim| claim.is_within_chance).count();
+    writeln!(
+        out,
+        "\nOf those that are not reproduced, {within_chance} are within chance."
+    )?;
     for figure in figures {
         write_figure(out, figure)?;
     }
@@ -267,20 +291,51 @@ fn write_figure(out: &mut String, figure: &Judged) -> std::fmt::Result {
             cell(&note),
             cell(&claim.paper),
             claim.shown(),
-            claim.verdict.title()
+            claim.answer()
         )?;
     }
-    for (heading, remarks) in [
-        ("Cut", &figure.cut),
-        ("Findings", &figure.findings),
-        ("Assumptions", &figure.assumptions),
-    ] {
-        if !remarks.is_empty() {
-            writeln!(out, "\n{heading}:\n")?;
-            for remark in remarks {
-                writeln!(out, "- {remark}")?;
+    write_remarks(out, "Cut", &figure.cut)?;
+    write_remarks(out, "Findings", &figure.findings)?;
+    write_varied(out, &figure.varied)?;
+    write_remarks(out, "Assumptions", &figure.assumptions)
+}
+
+fn write_remarks(out: &mut String, heading: &str, remarks: &[String]) -> std::fmt::Result {
+    if !remarks.is_empty() {
+        writeln!(out, "\n{heading}:\n")?;
+        for remark in remarks {
+            writeln!(out, "- {remark}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_varied(out: &mut String, varied: &[Varied]) -> std::fmt::Result {
+    if varied.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{VARIED}:\n")?;
+    out.push_str("| changed | claim | paper | before | after |\n|---|---|---|---|---|\n");
+    let mut last = None;
+    for varied in varied {
+        // Told once for all claims of a trial.
+        let mut changed = String::new();
+        if last != Some(&varied.changed) {
+            changed.clone_from(&varied.changed);
+            for set in &varied.set {
+                write!(changed, " `{set}`")?;
             }
         }
+        last = Some(&varied.changed);
+        writeln!(
+            out,
+            "| {} | {} | {} | {} | {} |",
+            cell(&changed),
+            cell(&varied.claim),
+            cell(&varied.paper),
+            varied.before,
+            varied.after
+        )?;
     }
     Ok(())
 }
@@ -305,6 +360,7 @@ mod tests {
             }),
             unit,
             verdict: Verdict::Reproduced,
+            is_within_chance: false,
             note: None,
             is_main: false,
         }
@@ -327,6 +383,14 @@ mod tests {
             cut: vec!["runs=1".into()],
             assumptions: Vec::new(),
             findings: vec!["it hinges on x".into()],
+            varied: vec![Varied {
+                changed: "more flows".into(),
+                set: vec!["flows=2".into()],
+                claim: "a | b".into(),
+                paper: "-38%".into(),
+                before: "-1 %".into(),
+                after: "-30 %".into(),
+            }],
             runs: 3,
             claims: vec![finding(-0.38, CHANGE)],
             command: String::new(),
@@ -336,6 +400,7 @@ mod tests {
             "## tcn-f1",
             "a \\| b",
             "it hinges on x",
+            "| more flows `flows=2` | a \\| b | -38% | -1 % | -30 % |",
             "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 0 |",
         ] {
             assert!(page.contains(part), "{part}\n{page}");

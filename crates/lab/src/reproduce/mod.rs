@@ -8,6 +8,7 @@ pub mod library;
 pub mod measure;
 pub mod number;
 mod pattern;
+pub mod trial;
 pub mod verdict;
 
 pub use figure::Figure;

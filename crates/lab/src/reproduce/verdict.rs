@@ -7,7 +7,8 @@
 //!   bound, that it holds.
 //! - **same direction, other size**: it is not within the tolerance, but on the same side of no
 //!   difference as the published one, and so is its whole 95 % interval, if it has one.
-//! - **not reproduced**: anything else that was measured.
+//! - **not reproduced**: anything else that was measured. If the interval has a number with which it
+//!   would be reproduced, that is told too: more flows or repetitions may decide otherwise.
 //! - **not testable**: the claim says why, or this version of the figure has no such point.
 //!
 //! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
@@ -35,6 +36,8 @@ pub struct Finding {
     pub unit: &'static str,
     /// The answer.
     pub verdict: Verdict,
+    /// Whether it is not reproduced, but would be with another number of the interval.
+    pub is_within_chance: bool,
     /// Why, where the numbers do not say it.
     pub note: Option<String>,
     /// Whether the tests assert it.
@@ -93,9 +96,9 @@ pub const CHANGE: &str = "change";
 /// Judges a claim by the runs of its figure.
 pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
     let is_change = claim.against.is_some() || claim.take == Take::Spread;
-    let finding = |measured, verdict, note| Finding {
+    let finding = |measured: Option<Measured>, verdict, note| Finding {
         claim: claim.says.clone(),
-        paper: words(&claim.paper),
+        paper: claim.paper.words(),
         measured,
         unit: match claim.take {
             _ if is_change => CHANGE,
@@ -103,6 +106,8 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
             _ => claim.measure.unit(),
         },
         verdict,
+        is_within_chance: verdict == Verdict::NotReproduced
+            && measured.is_some_and(|measured| could_hold(&claim.paper, &measured, is_change)),
         note,
         is_main: claim.is_main,
     };
@@ -309,13 +314,25 @@ fn verdict(paper: &Published, measured: &Measured, is_change: bool) -> Verdict {
     }
 }
 
-fn words(paper: &Published) -> String {
-    match paper {
-        Published::AtLeast(least) => format!("at least {least}"),
-        Published::AtMost(most) => format!("at most {most}"),
-        Published::About { value, within, .. } => format!("{value}, within {within}"),
-        Published::NotTestable(_) => "–".to_owned(),
-    }
+/// Whether a number of the interval would reproduce the claim.
+fn could_hold(paper: &Published, measured: &Measured, is_change: bool) -> bool {
+    let Some((low, high)) = measured.interval else {
+        return false;
+    };
+    // What is reproduced is a range without gaps, so that the number of the interval that is nearest
+    // to the published one decides.
+    let nearest = match paper {
+        Published::About { value, .. } => value.value.max(low).min(high),
+        Published::AtLeast(_) => high,
+        Published::AtMost(_) => low,
+        Published::NotTestable(_) => return false,
+    };
+    let bare = Measured {
+        value: nearest,
+        interval: None,
+        ..*measured
+    };
+    verdict(paper, &bare, is_change) == Verdict::Reproduced
 }
 
 #[cfg(test)]
@@ -391,6 +408,25 @@ mod tests {
             verdict(&paper, &noisy(-0.25, 0.05), true),
             Verdict::NotReproduced
         );
+    }
+
+    #[test]
+    fn a_number_whose_interval_reaches_the_published_one_is_within_chance() {
+        let with = |low, high| Measured {
+            value: 0.05,
+            interval: Some((low, high)),
+            runs: 3,
+        };
+        let about = about("-38%", "5%", None);
+        assert!(could_hold(&about, &with(-0.34, 0.2), true));
+        assert!(!could_hold(&about, &with(-0.32, 0.2), true));
+        assert!(!could_hold(&about, &at(0.05), true), "it has no interval");
+        let most = Published::AtMost("0%".parse().unwrap());
+        assert!(could_hold(&most, &with(-0.01, 0.2), true));
+        assert!(!could_hold(&most, &with(0.01, 0.2), true));
+        let least = Published::AtLeast("10%".parse().unwrap());
+        assert!(could_hold(&least, &with(0.01, 0.2), true));
+        assert!(!could_hold(&least, &with(0.01, 0.09), true));
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use super::super::trial::Varied;
 use super::*;
 
 const HEAD: &str = "[figure]\nid = \"x-f1\"\nshows = \"a\"\nsource = \"b\"\n";
@@ -94,4 +95,26 @@ fn claims_are_about_points_that_there_are() {
     assert_eq!(figure.check(&["load 0.4, A"], &[]), Ok(()));
     let wrong = figure.check(&["load 0.4, B"], &[]).unwrap_err();
     assert!(wrong.message.contains("load 0.4, B"), "{}", wrong.message);
+}
+
+#[test]
+fn a_trial_is_about_a_claim_by_its_beginning() {
+    let with = |begin: &str| {
+        read(&format!(
+            "[[figure.claim]]\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\nof = \"A\"\n\
+             at_most = \"1ms\"\n[[figure.trial]]\nchanged = \"more\"\nset = [\"runs=2\"]\n\
+             moved = [{{ claim = \"{begin}\", before = \"2 ms\", after = \"1 ms\" }}]\n"
+        ))
+        .unwrap()
+    };
+    let figure = with("mean");
+    assert_eq!(figure.check(&["A"], &[]), Ok(()));
+    let varied = Varied::of(&figure);
+    assert_eq!(
+        varied[0].line(),
+        "more (--set 'runs=2'): mean of A: 1 ms instead of 2 ms (paper: at most 1ms)"
+    );
+    let wrong = with("median").check(&["A"], &[]).unwrap_err();
+    assert!(wrong.message.contains("`median`"), "{wrong:?}");
+    assert!(!wrong.span.is_empty());
 }

@@ -23,7 +23,7 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
             claim.claim.clone(),
             claim.paper.clone(),
             claim.shown(),
-            claim.verdict.title().to_owned(),
+            claim.answer().to_owned(),
         ]
     });
     let head = ["claim", "paper", "measured", "verdict"].map(str::to_owned);
