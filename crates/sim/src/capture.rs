@@ -55,7 +55,7 @@ type Ahead = ByKey<(Time, LinkId, u64), Shown>;
 const FIRST_PORT: u16 = 10_000;
 
 /// Bytes of an echo that are headers: IP and ICMP.
-const ECHO_HEADERS: u16 = 28;
+const ECHO_HEADERS: u32 = 28;
 
 impl<W: Write> LinkCapture<W> {
     /// Begins a file for these links of a network, with a comment such as the run's command.
@@ -107,7 +107,7 @@ impl<W: Write> LinkCapture<W> {
                 },
                 id: *slot as u16,
                 sequence: packet.serial,
-                len: u32::from(packet.size.saturating_sub(ECHO_HEADERS)),
+                len: packet.probe_bytes().saturating_sub(ECHO_HEADERS),
                 ecn: packet.ecn,
             }),
             Content::Roce(packet) => Body::Roce {

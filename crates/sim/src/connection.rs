@@ -108,6 +108,8 @@ pub(crate) struct Prober {
     pub(crate) next: Time,
     /// How many are still to leave.
     pub(crate) left: u32,
+    /// The length of each as an IP packet, and its size on the way.
+    pub(crate) bytes: u16,
     pub(crate) size: u16,
     /// When the probe left that the other host has to answer now.
     pub(crate) to_answer: Option<Time>,

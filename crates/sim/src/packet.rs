@@ -128,10 +128,16 @@ impl Packet {
         }
     }
 
-    /// Puts the time in that a probe carries.
-    pub(crate) fn set_sent(&mut self, sent: Time) {
+    /// Puts in the time that a probe carries, and its length as an IP packet.
+    pub(crate) fn set_probe(&mut self, sent: Time, bytes: u16) {
         self.seq = sent.as_ps() as u32;
         self.ack = (sent.as_ps() >> 32) as u32;
+        self.window = u32::from(bytes);
+    }
+
+    /// The length of a probe as an IP packet.
+    pub(crate) const fn probe_bytes(&self) -> u32 {
+        self.window
     }
 
     /// The time that a probe carries.

@@ -124,7 +124,16 @@ impl Accounting {
             size
         }
     }
+
+    /// The size of an IP packet of this length, whatever headers are in it. No packet is empty.
+    pub fn size_of_ip(self, len: u32) -> u32 {
+        let size = (len + u32::from(self.per_packet)).saturating_sub(TCP_IP);
+        size.max(u32::from(self.least)).max(1)
+    }
 }
+
+/// Bytes of the headers of TCP and IP.
+const TCP_IP: u32 = 40;
 
 choices! {
     /// Which connection a flow uses.
@@ -300,8 +309,10 @@ impl Setup {
                 let allowed = format!("two different hosts of 0 to {}", hosts - 1);
                 return Err(ConfigError::out_of_range("probe", found, allowed));
             }
-            if probe.every == Span::ZERO || probe.bytes > u32::from(u16::MAX) {
-                let allowed = "an interval above zero and at most 65535 bytes";
+            let most = u32::from(u16::MAX);
+            let fits = probe.bytes <= most && self.accounting.size_of_ip(probe.bytes) <= most;
+            if probe.every == Span::ZERO || !fits {
+                let allowed = "an interval above zero and at most 65535 bytes, with framing";
                 return Err(ConfigError::out_of_range("probe", probe.bytes, allowed));
             }
         }
@@ -326,7 +337,9 @@ impl Setup {
     /// The shortest time from the start of a packet on a link to its arrival. What a node does has
     /// no effect on another one sooner.
     pub fn lookahead(&self) -> Span {
-        let mut least = self.accounting.size(0);
+        let probes = self.probes.iter();
+        let sizes = probes.map(|probe| self.accounting.size_of_ip(probe.bytes));
+        let mut least = sizes.fold(self.accounting.size(0), u32::min);
         if self.sends_pauses() {
             least = least.min(PAUSE_FRAME);
         }

@@ -171,6 +171,23 @@ fn probes_paths_and_stops_that_cannot_be_are_refused() {
         class: 0,
     };
     assert_refused(|setup| setup.probes = vec![probe], "probe = 0 to 9");
+    let longest = Probe {
+        dst: HostId(1),
+        bytes: 65_535 - 38,
+        ..probe
+    };
+    let too_long = Probe {
+        bytes: longest.bytes + 1,
+        ..longest
+    };
+    let framed = |setup: &mut Setup, probe| {
+        setup.accounting = Accounting::ETHERNET;
+        setup.probes = vec![probe];
+    };
+    assert_refused(|setup| framed(setup, too_long), "probe = 65498");
+    let mut setup = good();
+    framed(&mut setup, longest);
+    assert!(run::run(&setup, &AtomicBool::new(false)).is_ok());
     assert_refused(|setup| setup.paths = vec![0, 0], "paths = 2");
     assert_refused(|setup| setup.stop.stalled = Span::ZERO, "stalled = 0s");
 }

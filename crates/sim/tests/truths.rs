@@ -9,7 +9,7 @@ mod common;
 
 use common::{Dice, PACKET, flow, link_to, ports, run, scheduling, setup, stack, star, tcp};
 use tidegate_sim::ideal::{self, Framing};
-use tidegate_sim::setup::{Stop, Transport};
+use tidegate_sim::setup::{Accounting, Stop, Transport};
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star as star_topology};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, Network, Outcome, Routes, Setup};
@@ -117,6 +117,35 @@ fn waits(outcome: &Outcome, series: usize, from: Time) -> Vec<Span> {
     let round_trips = outcome.probes[series].iter();
     let late = round_trips.filter(|(at, _)| *at >= from);
     late.map(|(_, took)| *took - shortest).collect()
+}
+
+/// A ping of 84 bytes of IP has 122 with Ethernet around it, and one of 28 has the least frame.
+#[test]
+fn a_lone_ping_takes_the_time_of_its_frames() {
+    let (ip, ethernet) = (Accounting::default(), Accounting::ETHERNET);
+    for (accounting, bytes, size) in [
+        (ip, 84, 84),
+        (ip, 28, 28),
+        (ethernet, 84, 122),
+        (ethernet, 28, 84),
+    ] {
+        let setup = Setup {
+            accounting,
+            probes: vec![Probe {
+                bytes,
+                count: 1,
+                ..probe(0, 1)
+            }],
+            ..setup(
+                star(2, Span::from_us(25)),
+                vec![flow(Time::from_ms(1), 0, 1, 1_000)],
+            )
+        };
+        // Four links of 10 Gb/s.
+        let expected = Span::from_us(100) + Span::from_ps(4 * 800 * size);
+        let round_trips = &run(&setup).probes[0];
+        assert_eq!(round_trips[..], [(Time::ZERO + expected, expected)]);
+    }
 }
 
 /// The mean and the longest queue of 8 senders into one at 10 Gb/s, in packets without the one on the

@@ -174,7 +174,7 @@ impl Hosts {
                         break;
                     };
                     packet.size = prober.size;
-                    packet.set_sent(sent);
+                    packet.set_probe(sent, prober.bytes);
                     connection.in_flight += 1;
                     self.tally.sent += 1;
                     fabric.send(packet, now);

@@ -140,8 +140,9 @@ impl Hosts {
                 every: probe.every,
                 next: probe.start,
                 left: probe.count,
-                // Fits: the set-up was checked for it.
-                size: probe.bytes as u16,
+                // Both fit: the set-up was checked for it.
+                bytes: probe.bytes as u16,
+                size: self.rules.accounting.size_of_ip(probe.bytes) as u16,
                 hosts: (probe.src, probe.dst),
                 to_answer: None,
                 round_trips: Vec::new(),
