@@ -108,7 +108,7 @@ impl<W: Write> LinkCapture<W> {
                 id: *slot as u16,
                 sequence: packet.serial,
                 len: packet.probe_bytes().saturating_sub(ECHO_HEADERS),
-                ecn: packet.ecn,
+                ecn: packet.head.ecn,
             }),
             Content::Roce(packet) => Body::Roce {
                 packet,

@@ -3,7 +3,7 @@
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Flags, Head, Segment, Seq};
-use tidegate_units::{Ecn, FlowId, Time};
+use tidegate_units::{FlowId, Time};
 
 use crate::network::LinkId;
 
@@ -66,20 +66,15 @@ pub(crate) struct Packet {
     pub(crate) next: LinkId,
     /// What a rank function reads, as [`Pkt::urgency`](tidegate_dataplane::Pkt::urgency).
     pub(crate) urgency: u32,
-    pub(crate) seq: u32,
-    pub(crate) ack: u32,
-    pub(crate) window: u32,
+    /// What every segment has. Other transports put their own headers there.
+    pub(crate) head: Head,
     /// Where the whole segment is, if it does not fit here: its number plus one, else zero.
     pub(crate) whole: u32,
     /// The lower bits of how many packets all hosts had sent before it.
     pub(crate) serial: u16,
     /// Bytes that count in queues and on wires.
     pub(crate) size: u16,
-    /// Bytes of payload.
-    pub(crate) len: u16,
-    pub(crate) flags: u8,
-    pub(crate) ecn: Ecn,
-    /// The queue it asks for.
+    /// The queue it asks for; of a pause frame, what it asks for.
     pub(crate) class: u8,
     pub(crate) is_retransmission: bool,
 }
@@ -93,7 +88,7 @@ impl Packet {
         Pkt {
             len: u32::from(self.size),
             flow: FlowId(self.end.0),
-            ecn: self.ecn,
+            ecn: self.head.ecn,
             ingress,
             urgency: u64::from(self.urgency),
         }
@@ -105,57 +100,45 @@ impl Packet {
         segment.flags.has(Flags::SYN) || !segment.sack.is_empty()
     }
 
-    /// What every segment has.
-    #[inline]
-    pub(crate) fn head(&self) -> Head {
-        Head {
-            seq: Seq(self.seq),
-            ack: Seq(self.ack),
-            len: u32::from(self.len),
-            window: self.window,
-            flags: Flags::from_bits(self.flags),
-            ecn: self.ecn,
-        }
-    }
-
     /// The segment, without what a packet has no room for.
     #[inline]
     pub(crate) fn segment(&self) -> Segment {
         Segment {
             class: self.class,
             is_retransmission: self.is_retransmission,
-            ..self.head().into()
+            ..self.head.into()
         }
     }
 
     /// Puts in the time that a probe carries, and its length as an IP packet.
     pub(crate) fn set_probe(&mut self, sent: Time, bytes: u16) {
-        self.seq = sent.as_ps() as u32;
-        self.ack = (sent.as_ps() >> 32) as u32;
-        self.window = u32::from(bytes);
+        self.set_number(sent.as_ps());
+        self.head.window = u32::from(bytes);
     }
 
     /// The length of a probe as an IP packet.
     pub(crate) const fn probe_bytes(&self) -> u32 {
-        self.window
+        self.head.window
     }
 
     /// The time that a probe carries.
     pub(crate) fn sent(&self) -> Time {
-        Time::from_ps(u64::from(self.ack) << 32 | u64::from(self.seq))
+        Time::from_ps(self.number())
     }
 
     const ECHO: u32 = 1;
     const LAST: u32 = 2;
+    /// Where the kind begins.
+    const KIND: u32 = 2;
 
     /// Puts the headers of a DCQCN packet in.
     pub(crate) fn set_dcqcn(&mut self, packet: &dcqcn::Packet) {
-        // The offset's two halves.
-        self.seq = packet.offset as u32;
-        self.ack = (packet.offset >> 32) as u32;
-        self.window = u32::from(packet.echo) * Self::ECHO + u32::from(packet.last) * Self::LAST;
-        self.flags = packet.kind as u8;
-        self.ecn = packet.ecn;
+        self.set_number(packet.offset);
+        self.head.len = packet.len;
+        self.head.window = u32::from(packet.echo) * Self::ECHO
+            + u32::from(packet.last) * Self::LAST
+            + ((packet.kind as u32) << Self::KIND);
+        self.head.ecn = packet.ecn;
         self.is_retransmission = packet.again;
     }
 
@@ -163,14 +146,25 @@ impl Packet {
     pub(crate) fn dcqcn(&self) -> dcqcn::Packet {
         use dcqcn::Kind;
         let kinds = [Kind::Ack, Kind::Cnp, Kind::Data, Kind::Nack];
+        let window = self.head.window;
         dcqcn::Packet {
-            offset: u64::from(self.ack) << 32 | u64::from(self.seq),
-            len: u32::from(self.len),
-            kind: kinds[usize::from(self.flags)],
-            ecn: self.ecn,
-            echo: self.window & Self::ECHO != 0,
-            last: self.window & Self::LAST != 0,
+            offset: self.number(),
+            len: self.head.len,
+            kind: kinds[(window >> Self::KIND) as usize],
+            ecn: self.head.ecn,
+            echo: window & Self::ECHO != 0,
+            last: window & Self::LAST != 0,
             again: self.is_retransmission,
         }
+    }
+
+    /// Puts a number into the two sequence numbers.
+    fn set_number(&mut self, number: u64) {
+        self.head.seq = Seq(number as u32);
+        self.head.ack = Seq((number >> 32) as u32);
+    }
+
+    fn number(&self) -> u64 {
+        u64::from(self.head.ack.0) << 32 | u64::from(self.head.seq.0)
     }
 }

@@ -23,12 +23,21 @@ impl<T: Copy> Slab<T> {
     where
         T: Default,
     {
+        let place = self.claim();
+        self.values[place as usize] = value;
+        place
+    }
+
+    /// Takes a place whose value does not matter yet.
+    #[inline]
+    pub(crate) fn claim(&mut self) -> u32
+    where
+        T: Default,
+    {
         loop {
             if let Some(place) = self.free.pop() {
-                self.values[place as usize] = value;
                 return place;
             }
-            // Growing apart from the value lets it go straight from registers to its place.
             self.grow();
         }
     }

@@ -169,7 +169,7 @@ pub struct Segment {
 
 /// A segment in which nothing is special: no option, and nothing that was sent before. Nearly all are
 /// such, and this is a third of the size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// As [`Segment::seq`].
     pub seq: Seq,

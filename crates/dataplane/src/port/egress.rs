@@ -20,7 +20,7 @@ use crate::sched::{self, AnyScheduler, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 /// A packet that is offered to a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offer {
     /// When it arrives.
     pub at: Time,

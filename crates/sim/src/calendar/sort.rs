@@ -1,14 +1,47 @@
-//! Sorting of arrivals that are nearly in order: a counting pass, then insertion.
+//! Sorting of arrivals that are nearly in order.
 
+use tidegate_dataplane::egress::Offer;
 use tidegate_units::Time;
 
 use super::{Arrival, Rank};
 use crate::packet::Packet;
 use crate::slab::Slab;
 
+/// What has a time and a packet.
+pub(crate) trait Timed: Copy {
+    fn at(&self) -> Time;
+
+    /// The packet's number in the table.
+    fn packet(&self) -> u32;
+}
+
+impl Timed for Arrival {
+    #[inline]
+    fn at(&self) -> Time {
+        self.at
+    }
+
+    #[inline]
+    fn packet(&self) -> u32 {
+        self.packet
+    }
+}
+
+impl Timed for Offer {
+    #[inline]
+    fn at(&self) -> Time {
+        self.at
+    }
+
+    #[inline]
+    fn packet(&self) -> u32 {
+        self.id.0
+    }
+}
+
 /// Brings arrivals that are nearly in order into order; those that are equal keep their order.
 #[inline]
-pub(crate) fn insertion(arrivals: &mut [Arrival], packets: &Slab<Packet>) {
+pub(crate) fn insertion<T: Timed>(arrivals: &mut [T], packets: &Slab<Packet>) {
     for end in 1..arrivals.len() {
         let sorted = &mut arrivals[..=end];
         if !is_later(&sorted[end - 1], &sorted[end], packets) {
@@ -27,17 +60,17 @@ pub(crate) fn insertion(arrivals: &mut [Arrival], packets: &Slab<Packet>) {
 }
 
 #[inline]
-fn is_later(a: &Arrival, b: &Arrival, packets: &Slab<Packet>) -> bool {
-    a.at > b.at || (a.at == b.at && has_later_rank(a, b, packets))
+fn is_later<T: Timed>(a: &T, b: &T, packets: &Slab<Packet>) -> bool {
+    a.at() > b.at() || (a.at() == b.at() && has_later_rank(a.packet(), b.packet(), packets))
 }
 
 #[cold]
-fn has_later_rank(a: &Arrival, b: &Arrival, packets: &Slab<Packet>) -> bool {
-    let [a, b] = [a, b].map(|arrival| Rank::of(&packets[arrival.packet]));
+fn has_later_rank(a: u32, b: u32, packets: &Slab<Packet>) -> bool {
+    let [a, b] = [a, b].map(|packet| Rank::of(&packets[packet]));
     a > b
 }
 
-/// Sorts the arrivals of a bucket, with memory of its own that it uses again.
+/// Sorts the arrivals of a bucket: a counting pass, then insertion. It uses its memory again.
 #[derive(Debug, Default)]
 pub(crate) struct ByTime {
     sorted: Vec<Arrival>,
@@ -83,67 +116,57 @@ impl ByTime {
     }
 }
 
-/// Sorts arrivals by the place that serves them, and for each place by time.
+/// Arrivals by the place that serves them: a chain for each place, in the order of the list.
 #[derive(Debug, Default)]
 pub(crate) struct ByPlace {
-    places: Vec<Place>,
+    places: Vec<Chain>,
     /// Places with arrivals.
     touched: Vec<u32>,
-    sorted: Vec<Arrival>,
+    /// For each arrival the next one at its place, unless it is the last.
+    next: Vec<u32>,
 }
 
-/// Where the arrivals of one place are in `sorted`.
+/// The arrivals of a place: how many, and the indices of the first and the last.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct Chain {
     count: u32,
-    end: u32,
+    first: u32,
+    last: u32,
 }
 
 impl ByPlace {
     pub(crate) fn new(places: usize) -> Self {
         Self {
-            places: vec![Place::default(); places],
+            places: vec![Chain::default(); places],
             ..Self::default()
         }
     }
 
-    /// Sorts, and forgets what was sorted before.
-    pub(crate) fn sort(&mut self, arrivals: &[Arrival], packets: &Slab<Packet>) {
+    /// Makes the chains, and forgets those of before.
+    pub(crate) fn chain(&mut self, arrivals: &[Arrival]) {
         let Self {
             places,
             touched,
-            sorted,
+            next,
         } = self;
         for place in touched.drain(..) {
             places[place as usize].count = 0;
         }
-        for arrival in arrivals {
-            let place = &mut places[arrival.place as usize];
-            if place.count == 0 {
+        // It only grows: what is left behind the last arrival is not looked at.
+        if next.len() < arrivals.len() {
+            next.resize(arrivals.len(), 0);
+        }
+        let (places, next) = (places.as_mut_slice(), next.as_mut_slice());
+        for (index, arrival) in (0..).zip(arrivals) {
+            let chain = &mut places[arrival.place as usize];
+            if chain.count == 0 {
+                chain.first = index;
                 touched.push(arrival.place);
+            } else {
+                next[chain.last as usize] = index;
             }
-            place.count += 1;
-        }
-        let mut before = 0;
-        for &place in &*touched {
-            let place = &mut places[place as usize];
-            place.end = before;
-            before += place.count;
-        }
-        // It only grows: what is left behind the last place is not looked at.
-        if sorted.len() < arrivals.len() {
-            sorted.resize(arrivals.len(), Arrival::default());
-        }
-        for arrival in arrivals {
-            let place = &mut places[arrival.place as usize];
-            sorted[place.end as usize] = *arrival;
-            place.end += 1;
-        }
-        for &place in &*touched {
-            let Place { count, end } = places[place as usize];
-            if count > 1 {
-                insertion(&mut sorted[(end - count) as usize..end as usize], packets);
-            }
+            chain.count += 1;
+            chain.last = index;
         }
     }
 
@@ -152,17 +175,70 @@ impl ByPlace {
         self.touched.len()
     }
 
-    /// A place with arrivals, and these in order.
+    /// A place with arrivals.
     #[inline]
-    pub(crate) fn place(&self, index: usize) -> (u32, &[Arrival]) {
-        let place = self.touched[index];
-        let Place { count, end } = self.places[place as usize];
-        (place, &self.sorted[(end - count) as usize..end as usize])
+    pub(crate) fn place(&self, index: usize) -> u32 {
+        self.touched[index]
+    }
+
+    /// How many arrivals a place has.
+    #[inline]
+    pub(crate) fn count(&self, place: u32) -> usize {
+        self.places[place as usize].count as usize
+    }
+
+    /// Writes the arrivals of a place to `out`, which has room for them, each as `make` has it.
+    /// `arrivals` are those that the chains were made of. Answers whether each is later than the one
+    /// before it.
+    #[inline]
+    pub(crate) fn write<T>(
+        &self,
+        place: u32,
+        arrivals: &[Arrival],
+        out: &mut [T],
+        mut make: impl FnMut(&Arrival) -> T,
+    ) -> bool {
+        let next = &self.next[..arrivals.len()];
+        let mut index = self.places[place as usize].first as usize;
+        let (mut latest, mut in_order) = (None, true);
+        for out in out {
+            let arrival = &arrivals[index];
+            index = next[index] as usize;
+            in_order &= latest < Some(arrival.at);
+            latest = Some(arrival.at);
+            *out = make(arrival);
+        }
+        in_order
     }
 
     /// Whether a place had arrivals.
     #[inline]
     pub(crate) fn has(&self, place: u32) -> bool {
-        self.places[place as usize].count > 0
+        self.count(place) > 0
+    }
+}
+
+/// A list whose memory is used again without being cleared.
+#[derive(Debug, Default)]
+pub(crate) struct Batch<T> {
+    all: Vec<T>,
+    count: usize,
+}
+
+impl<T: Copy + Default> Batch<T> {
+    /// Room for a new list of so many.
+    #[inline]
+    pub(crate) fn room(&mut self, count: usize) -> &mut [T] {
+        if self.all.len() < count {
+            self.all.resize(count, T::default());
+        }
+        self.count = count;
+        &mut self.all[..count]
+    }
+
+    /// The list.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.all[..self.count]
     }
 }

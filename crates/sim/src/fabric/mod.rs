@@ -15,7 +15,7 @@ use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
 use self::agenda::Agenda;
-use crate::calendar::sort::ByPlace;
+use crate::calendar::sort::{self, Batch, ByPlace};
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::LinkId;
 use crate::observe::link::PauseClock;
@@ -51,9 +51,11 @@ pub(crate) struct Fabric<C> {
     /// the same kind of ports and buffer.
     is_coupled: bool,
     by_node: Vec<Arrival>,
-    offers: Vec<Offer>,
+    /// What arrives at one of them.
+    here: Batch<Arrival>,
+    offers: Batch<Offer>,
     /// What is offered to the port that is served next.
-    next_offers: Vec<Offer>,
+    next_offers: Batch<Offer>,
     served: Served,
     departures: Vec<Departure>,
     /// What left on links that are captured: when, on which, and the packet.
@@ -64,14 +66,15 @@ pub(crate) struct Fabric<C> {
 
 /// A link as the packet path needs it, in one cache line.
 #[derive(Debug)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 struct Wire {
     delay: Span,
     byte_time: ByteTime,
     /// When the wire of an ideal host is free.
     free_at: Time,
+    /// Apart from the bytes: side by side they would be counted with vector instructions, which cost
+    /// more than two additions.
     packets: u64,
-    bytes: u64,
     /// The node that sends on it.
     node: u32,
     /// Its number among the ports of that node.
@@ -90,6 +93,7 @@ struct Wire {
     is_busy: bool,
     /// How many classes hold it up at present.
     pauses: u8,
+    bytes: u64,
 }
 
 const _: () = assert!(size_of::<Wire>() == 64);
@@ -213,8 +217,9 @@ impl<C: Calendar> Fabric<C> {
             busy_alone: Vec::new(),
             busy_nodes: Vec::new(),
             by_node: Vec::new(),
-            offers: Vec::new(),
-            next_offers: Vec::new(),
+            here: Batch::default(),
+            offers: Batch::default(),
+            next_offers: Batch::default(),
             served: Served::default(),
             departures: Vec::new(),
             seen: Vec::new(),
@@ -231,21 +236,30 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Sends a packet from its host.
+    #[inline]
+    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
+        let id = self.packets.claim();
+        self.send_as(id, packet, now);
+    }
+
+    /// Sends a packet from its host, under a number that is not in use.
     #[expect(
         clippy::inline_always,
         reason = "a packet that is passed on in memory costs more than all else here"
     )]
     #[inline(always)]
-    pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let way = &self.ways[packet.route as usize..];
-        let (link, next) = (LinkId(way[0]), way[1]);
+    pub(crate) fn send_as(&mut self, id: u32, packet: Packet, now: Time) {
+        let [link, next] = self.ways[packet.route as usize..][..2] else {
+            unreachable!("a way has at least two words")
+        };
+        let link = LinkId(link);
         let size = u32::from(packet.size);
-        let id = self.packets.insert(Packet {
+        self.packets[id] = Packet {
             route: packet.route + 2,
             link,
             next: LinkId(next),
             ..packet
-        });
+        };
         let wire = &mut self.wires[link.index()];
         if !wire.is_plain {
             self.send_rarely(id, link, now);
@@ -309,25 +323,25 @@ impl<C: Calendar> Fabric<C> {
         }
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
-        by_place.sort(arrivals, &self.packets);
+        by_place.chain(arrivals);
         std::mem::swap(&mut self.busy, &mut self.was_busy);
         self.busy.clear();
         // The offers of a port are made before the port ahead of it is served: its packets, spread
         // over the memory, then come while there is other work to do.
         let mut index = 0;
         if index < by_place.places() {
-            self.prepare(by_place.place(0));
+            self.prepare(by_place.place(0), &by_place, arrivals);
         }
         while index < by_place.places() {
-            let (link, _) = by_place.place(index);
+            let link = by_place.place(index);
             index += 1;
             std::mem::swap(&mut self.offers, &mut self.next_offers);
             if index < by_place.places() {
-                self.prepare(by_place.place(index));
+                self.prepare(by_place.place(index), &by_place, arrivals);
             }
             self.serve_port(LinkId(link), until);
         }
-        self.offers.clear();
+        self.offers.room(0);
         for index in 0..self.was_busy.len() {
             let link = self.was_busy[index];
             if !by_place.has(link.0) {
@@ -346,18 +360,24 @@ impl<C: Calendar> Fabric<C> {
             ..arrival
         }));
         let mut by_place = std::mem::take(&mut self.by_place);
-        by_place.sort(&by_node, &self.packets);
+        let mut here = std::mem::take(&mut self.here);
+        by_place.chain(&by_node);
         for index in 0..by_place.places() {
-            for arrival in by_place.place(index).1 {
+            let place = by_place.place(index);
+            let here = here.room(by_place.count(place));
+            if !by_place.write(place, &by_node, here, |&arrival| arrival) {
+                sort::insertion(here, &self.packets);
+            }
+            for arrival in here {
                 self.arrive(arrival);
             }
         }
-        (self.by_node, self.by_place) = (by_node, by_place);
+        (self.by_node, self.by_place, self.here) = (by_node, by_place, here);
     }
 
     /// Makes the next offers: what arrives for the port of a link.
     #[inline]
-    fn prepare(&mut self, (link, arrivals): (u32, &[Arrival])) {
+    fn prepare(&mut self, link: u32, by_place: &ByPlace, arrivals: &[Arrival]) {
         let Self {
             packets,
             wires,
@@ -365,8 +385,8 @@ impl<C: Calendar> Fabric<C> {
             ..
         } = self;
         let last_queue = wires[link as usize].last_queue;
-        next_offers.clear();
-        next_offers.extend(arrivals.iter().map(|arrival| {
+        let offers = next_offers.room(by_place.count(link));
+        let in_order = by_place.write(link, arrivals, offers, |arrival| {
             let packet = &packets[arrival.packet];
             Offer {
                 at: arrival.at,
@@ -374,7 +394,10 @@ impl<C: Calendar> Fabric<C> {
                 id: PktId(arrival.packet),
                 queue: QueueId(packet.class.min(last_queue)),
             }
-        }));
+        });
+        if !in_order {
+            sort::insertion(offers, packets);
+        }
     }
 
     /// Does what happens at the port of a switch until then, with what is offered to it.
@@ -393,7 +416,7 @@ impl<C: Calendar> Fabric<C> {
             .as_mut()
             .expect("the links of switches have ports");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
-        if port.serve(offers, until, buffer, served) > 0 {
+        if port.serve(offers.as_slice(), until, buffer, served) > 0 {
             self.busy.push(link);
         }
         wire.packets += served.sent.len() as u64;
@@ -401,7 +424,7 @@ impl<C: Calendar> Fabric<C> {
         let mut bytes = 0;
         for &Sent { end, id, ecn } in &served.sent {
             let packet = &mut packets[id.0];
-            packet.ecn = ecn;
+            packet.head.ecn = ecn;
             bytes += u64::from(packet.size);
             launch(calendar, packet, id.0, road, &self.ways, end);
         }

@@ -125,7 +125,7 @@ impl<C: Calendar> Fabric<C> {
             let Departure { at, id, ecn, .. } = self.departures[index];
             if self.departures[index].fate == Fate::Send {
                 let packet = &mut self.packets[id.0];
-                packet.ecn = ecn;
+                packet.head.ecn = ecn;
                 let span = self.wires[link.index()]
                     .byte_time
                     .span(u32::from(packet.size));
@@ -155,7 +155,7 @@ impl<C: Calendar> Fabric<C> {
             let packet = self.packets.insert(Packet {
                 end: EndId::NONE,
                 link,
-                flags: pause.action as u8,
+                class: pause.action as u8,
                 ..Packet::default()
             });
             // A pause frame does not wait for data: it goes out at once.
@@ -178,7 +178,7 @@ impl<C: Calendar> Fabric<C> {
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let wire = &mut self.wires[link.index()];
         let was_paused = wire.pauses > 0;
-        if frame.flags == PauseAction::Pause as u8 {
+        if frame.class == PauseAction::Pause as u8 {
             wire.pauses += 1;
             self.pauses_heard[link.index()] += 1;
         } else {

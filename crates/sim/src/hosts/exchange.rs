@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use tidegate_transport::Segment;
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Endpoint, Head, Segment};
 use tidegate_units::{Ecn, Time};
 
-use super::{Hosts, Wake, ends};
+use super::{Hosts, Rules, Tally, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Phase, arrived};
 use crate::fabric::Fabric;
@@ -39,17 +39,35 @@ impl Hosts {
         let side = end.side();
         let endpoint = &mut ends[side as usize];
         if packet.whole == 0 {
-            endpoint.on_head(&packet.head(), now);
+            endpoint.on_head(&packet.head, now);
         } else {
             let whole = self.wholes.take(packet.whole - 1);
-            let ecn = packet.ecn;
+            let ecn = packet.head.ecn;
             endpoint.on_segment(&Segment { ecn, ..whole }, now);
         }
-        fabric.packets.free(arrival.packet);
-        if arrived(endpoint, side) < connection.marks[side as usize] {
-            self.pump_tcp(fabric, end, now);
-        } else {
+        if arrived(endpoint, side) >= connection.marks[side as usize] {
+            fabric.packets.free(arrival.packet);
             self.turn_page(fabric, end, now);
+            return;
+        }
+        let sender = (end, connection.service, &mut connection.in_flight);
+        let tally = &mut self.tally;
+        send_heads(
+            fabric,
+            arrival.packet,
+            endpoint,
+            sender,
+            &self.rules,
+            tally,
+            now,
+        );
+        if !endpoint.is_quiet() {
+            self.pump_rest(fabric, end, now);
+        } else if connection.armed[side as usize] > now + self.least_timer
+            // No timer that was set just now runs out before the one that is known, if that is near.
+            && let Some(at) = endpoint.poll_timeout()
+        {
+            self.set_timer(end, at, now);
         }
     }
 
@@ -180,11 +198,10 @@ impl Hosts {
                     fabric.send(packet, now);
                     continue;
                 }
-                (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
+                (Ends::Tcp(_), _) => return self.pump_rest(fabric, end, now),
             };
             let Some(next) = next else { break };
-            // Both fit: the set-up was checked for it.
-            packet.len = next.len as u16;
+            // It fits: the set-up was checked for it.
             packet.size = self.rules.accounting.size(next.len) as u16;
             if next.kind != dcqcn::Kind::Data {
                 // Feedback has the first class to itself, which ingress accounting leaves out.
@@ -200,58 +217,7 @@ impl Hosts {
         }
     }
 
-    /// Sends what a TCP end has to send, and sets its timer.
-    #[expect(
-        clippy::inline_always,
-        reason = "`deliver` has looked up most of what it needs"
-    )]
-    #[inline(always)]
-    fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        let connection = &mut self.connections[end.slot()];
-        let (side, rules) = (end.side(), &self.rules);
-        let Ends::Tcp(ends) = &mut connection.ends else {
-            return;
-        };
-        let endpoint = &mut ends[side as usize];
-        while !rules.reads_position
-            && let Some(head) = endpoint.poll_head(now)
-        {
-            // Written in one go, each field from where it is: what is put together first and copied
-            // then makes the processor wait.
-            let packet = Packet {
-                end: end.peer(),
-                route: end.peer().0 * rules.stride,
-                link: LinkId(0),
-                next: LinkId(0),
-                urgency: 0,
-                seq: head.seq.0,
-                ack: head.ack.0,
-                window: head.window,
-                whole: 0,
-                serial: self.tally.sent as u16,
-                // Both fit: the set-up was checked for it.
-                size: rules.accounting.size(head.len) as u16,
-                len: head.len as u16,
-                flags: head.flags.bits(),
-                ecn: head.ecn,
-                class: connection.service,
-                is_retransmission: false,
-            };
-            connection.in_flight += 1;
-            self.tally.sent += 1;
-            fabric.send(packet, now);
-        }
-        if !endpoint.is_quiet() {
-            self.pump_rest(fabric, end, now);
-        } else if connection.armed[side as usize] > now + self.least_timer
-            // No timer that was set just now runs out before the one that is known, if that is near.
-            && let Some(at) = endpoint.poll_timeout()
-        {
-            self.set_timer(end, at, now);
-        }
-    }
-
-    /// The same, one whole segment after the other.
+    /// Sends what a TCP end has to send, one whole segment after the other, and sets its timer.
     #[inline(never)]
     fn pump_rest<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
@@ -282,16 +248,14 @@ impl Hosts {
                 link: LinkId(0),
                 next: LinkId(0),
                 urgency,
-                seq: segment.seq.0,
-                ack: segment.ack.0,
-                window: segment.window,
+                head: Head {
+                    ecn,
+                    ..segment.head()
+                },
                 whole,
                 serial: self.tally.sent as u16,
-                // Both fit: the set-up was checked for it.
+                // It fits: the set-up was checked for it.
                 size: rules.accounting.size(segment.len) as u16,
-                len: segment.len as u16,
-                flags: segment.flags.bits(),
-                ecn,
                 class,
                 is_retransmission: segment.is_retransmission,
             };
@@ -315,6 +279,60 @@ impl Hosts {
             self.arm(at, Wake::transport(end));
         }
     }
+}
+
+/// Sends what a TCP end has to send, as far as that takes a few steps. The first packet takes the
+/// number of the one that it answers, which is free.
+#[expect(
+    clippy::inline_always,
+    reason = "`deliver` has looked up most of what it needs"
+)]
+#[inline(always)]
+fn send_heads<C: Calendar>(
+    fabric: &mut Fabric<C>,
+    free: u32,
+    endpoint: &mut Endpoint,
+    (end, service, in_flight): (EndId, u8, &mut u32),
+    rules: &Rules,
+    tally: &mut Tally,
+    now: Time,
+) {
+    let mut id = free;
+    while !rules.reads_position
+        && let Some(head) = endpoint.poll_head(now)
+    {
+        // Written in one go, each field from where it is: what is put together first and copied
+        // then makes the processor wait.
+        let packet = Packet {
+            end: end.peer(),
+            route: end.peer().0 * rules.stride,
+            link: LinkId(0),
+            next: LinkId(0),
+            urgency: 0,
+            head: Head {
+                seq: head.seq,
+                ack: head.ack,
+                len: head.len,
+                window: head.window,
+                flags: head.flags,
+                ecn: head.ecn,
+            },
+            whole: 0,
+            serial: tally.sent as u16,
+            // It fits: the set-up was checked for it.
+            size: rules.accounting.size(head.len) as u16,
+            class: service,
+            is_retransmission: false,
+        };
+        *in_flight += 1;
+        tally.sent += 1;
+        fabric.send_as(id, packet, now);
+        if endpoint.is_quiet() {
+            return;
+        }
+        id = fabric.packets.claim();
+    }
+    fabric.packets.free(id);
 }
 
 /// The class that a segment's place in the flow asks for, and its codepoint then. The last class of

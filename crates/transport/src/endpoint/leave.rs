@@ -70,7 +70,11 @@ impl Endpoint {
     /// The next segment if it takes a few steps to tell and nothing about it is special; otherwise
     /// [`poll_segment`](Self::poll_segment) has the answer, or [`is_quiet`](Self::is_quiet) knows that
     /// there is none. A host that asks here first makes most segments without a [`Segment`].
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a head that is handed over in memory costs more than making it"
+    )]
+    #[inline(always)]
     pub fn poll_head(&mut self, now: Time) -> Option<Head> {
         let is_usual = !self.quiet && self.reset_due.is_none() && self.is_synchronised();
         if !is_usual || !self.receiver.orderly() {
