@@ -95,7 +95,7 @@ impl<W: Write> LinkCapture<W> {
         } = &ahead.value;
         // Ports name connections; more than there are ports share them.
         let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;
-        let (src_port, dst_port) = match packet.end.side() {
+        let (src_port, dst_port) = match packet.end().side() {
             Side::Sink => (source, FIRST_PORT - 1),
             Side::Source => (FIRST_PORT - 1, source),
         };

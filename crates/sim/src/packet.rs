@@ -3,7 +3,7 @@
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Flags, Head, Segment, Seq};
-use tidegate_units::{FlowId, Time};
+use tidegate_units::{Ecn, FlowId, Time};
 
 use crate::network::LinkId;
 
@@ -34,6 +34,12 @@ impl EndId {
         }
     }
 
+    /// The end as ports know it.
+    #[inline]
+    pub(crate) const fn flow(self) -> FlowId {
+        FlowId(self.0)
+    }
+
     /// The end at the other host.
     #[inline]
     pub(crate) const fn peer(self) -> Self {
@@ -56,24 +62,20 @@ pub(crate) enum Side {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Packet {
-    /// Where it goes.
-    pub(crate) end: EndId,
+    /// What ports read: its flow is the end that it goes to.
+    pub(crate) pkt: Pkt,
     /// Where the rest of its way begins in the table of routes.
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
     /// The link that it takes next.
     pub(crate) next: LinkId,
-    /// What a rank function reads, as [`Pkt::urgency`](tidegate_dataplane::Pkt::urgency).
-    pub(crate) urgency: u32,
     /// What every segment has. Other transports put their own headers there.
     pub(crate) head: Head,
     /// Where the whole segment is, if it does not fit here: its number plus one, else zero.
     pub(crate) whole: u32,
     /// The lower bits of how many packets all hosts had sent before it.
     pub(crate) serial: u16,
-    /// Bytes that count in queues and on wires.
-    pub(crate) size: u16,
     /// The queue it asks for; of a pause frame, what it asks for.
     pub(crate) class: u8,
     pub(crate) is_retransmission: bool,
@@ -82,16 +84,17 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// What a port needs to know; `ingress` is the account of the port that it came in at.
+    /// Where it goes.
     #[inline]
-    pub(crate) fn facts(&self, ingress: u16) -> Pkt {
-        Pkt {
-            len: u32::from(self.size),
-            flow: FlowId(self.end.0),
-            ecn: self.head.ecn,
-            ingress,
-            urgency: u64::from(self.urgency),
-        }
+    pub(crate) const fn end(&self) -> EndId {
+        EndId(self.pkt.flow.0)
+    }
+
+    /// A port has sent it with this codepoint.
+    #[inline]
+    pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
+        self.pkt.ecn = ecn;
+        self.head.ecn = ecn;
     }
 
     /// Whether a segment has parts that a packet has no room for.
@@ -138,7 +141,7 @@ impl Packet {
         self.head.window = u32::from(packet.echo) * Self::ECHO
             + u32::from(packet.last) * Self::LAST
             + ((packet.kind as u32) << Self::KIND);
-        self.head.ecn = packet.ecn;
+        self.set_ecn(packet.ecn);
         self.is_retransmission = packet.again;
     }
 

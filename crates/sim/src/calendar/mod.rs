@@ -55,7 +55,7 @@ impl Rank {
     /// The rank of a packet.
     #[inline]
     pub(crate) fn of(packet: &Packet) -> Self {
-        Self(packet.link.0 << 1 | u32::from(packet.end == EndId::NONE))
+        Self(packet.link.0 << 1 | u32::from(packet.end() == EndId::NONE))
     }
 
     /// The rank of data on a link.

@@ -40,7 +40,7 @@ impl Timed for Offer {
 }
 
 /// Brings arrivals that are nearly in order into order; those that are equal keep their order.
-#[inline]
+#[inline(never)]
 pub(crate) fn insertion<T: Timed>(arrivals: &mut [T], packets: &Slab<Packet>) {
     for end in 1..arrivals.len() {
         let sorted = &mut arrivals[..=end];

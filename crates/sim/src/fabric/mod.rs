@@ -253,7 +253,7 @@ impl<C: Calendar> Fabric<C> {
             unreachable!("a way has at least two words")
         };
         let link = LinkId(link);
-        let size = u32::from(packet.size);
+        let size = packet.pkt.len;
         self.packets[id] = Packet {
             route: packet.route + 2,
             link,
@@ -284,7 +284,7 @@ impl<C: Calendar> Fabric<C> {
         let packet = &mut self.packets[id];
         packet.route -= 1;
         packet.next = link;
-        let size = u32::from(packet.size);
+        let size = packet.pkt.len;
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
             self.offer(id, now);
@@ -390,7 +390,7 @@ impl<C: Calendar> Fabric<C> {
             let packet = &packets[arrival.packet];
             Offer {
                 at: arrival.at,
-                pkt: packet.facts(0),
+                pkt: packet.pkt,
                 id: PktId(arrival.packet),
                 queue: QueueId(packet.class.min(last_queue)),
             }
@@ -424,15 +424,15 @@ impl<C: Calendar> Fabric<C> {
         let mut bytes = 0;
         for &Sent { end, id, ecn } in &served.sent {
             let packet = &mut packets[id.0];
-            packet.head.ecn = ecn;
-            bytes += u64::from(packet.size);
+            packet.set_ecn(ecn);
+            bytes += u64::from(packet.pkt.len);
             launch(calendar, packet, id.0, road, &self.ways, end);
         }
         let wire = &mut wires[link.index()];
         wire.bytes += bytes;
         if wire.is_captured {
             for sent in &served.sent {
-                let size = u32::from(packets[sent.id.0].size);
+                let size = packets[sent.id.0].pkt.len;
                 let start = sent.end - wire.byte_time.span(size);
                 self.seen.push((start, link, sent.id.0));
             }
@@ -447,7 +447,7 @@ impl<C: Calendar> Fabric<C> {
     fn count(&mut self, link: LinkId, id: u32) {
         let wire = &mut self.wires[link.index()];
         wire.packets += 1;
-        wire.bytes += u64::from(self.packets[id].size);
+        wire.bytes += u64::from(self.packets[id].pkt.len);
     }
 
     /// Puts a packet on a link, whose last bit leaves at `end`.
@@ -519,20 +519,21 @@ fn launch<C: Calendar>(
 ) {
     packet.link = road.link;
     let rank = Rank::of(packet);
-    let word = ways[packet.route as usize];
+    let [low, high] = ways[packet.route as usize..][..2] else {
+        unreachable!("two words follow the last link of a way")
+    };
     let mut arrival = Arrival {
         at: end + road.delay,
         place: road.link.0,
         packet: id,
     };
     if road.leads_to_host {
-        let high = ways[packet.route as usize + 1];
-        arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(word));
+        arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(low));
         calendar.push(arrival, Goal::Host, rank);
     } else {
-        packet.next = LinkId(word);
+        packet.next = LinkId(low);
         packet.route += 1;
-        arrival.place = word;
+        arrival.place = low;
         calendar.push(arrival, Goal::Switch, rank);
     }
 }

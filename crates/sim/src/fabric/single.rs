@@ -3,7 +3,7 @@
 
 use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;
-use tidegate_dataplane::{Departure, Fate};
+use tidegate_dataplane::{Departure, Fate, Pkt};
 use tidegate_units::{PktId, QueueId, Span, Time};
 
 use super::Fabric;
@@ -16,7 +16,7 @@ use crate::packet::{EndId, Packet};
 impl<C: Calendar> Fabric<C> {
     /// A packet reaches a switch, when everything before that has been done.
     pub(crate) fn arrive(&mut self, arrival: &Arrival) {
-        if self.packets[arrival.packet].end == EndId::NONE {
+        if self.packets[arrival.packet].end() == EndId::NONE {
             self.on_pause(arrival);
         } else {
             self.offer(arrival.packet, arrival.at);
@@ -35,7 +35,10 @@ impl<C: Calendar> Fabric<C> {
         let packet = &self.packets[id];
         let back = &self.wires[Network::reverse(came_on).index()];
         let class = u16::from(packet.class).min(back.classes - 1);
-        let pkt = packet.facts(back.number * back.classes + class);
+        let pkt = Pkt {
+            ingress: back.number * back.classes + class,
+            ..packet.pkt
+        };
         let wire = &mut self.wires[link.index()];
         let queue = QueueId(packet.class.min(wire.last_queue));
         let node = &mut self.nodes[node_id as usize];
@@ -125,10 +128,8 @@ impl<C: Calendar> Fabric<C> {
             let Departure { at, id, ecn, .. } = self.departures[index];
             if self.departures[index].fate == Fate::Send {
                 let packet = &mut self.packets[id.0];
-                packet.head.ecn = ecn;
-                let span = self.wires[link.index()]
-                    .byte_time
-                    .span(u32::from(packet.size));
+                packet.set_ecn(ecn);
+                let span = self.wires[link.index()].byte_time.span(packet.pkt.len);
                 self.count(link, id.0);
                 self.capture(id.0, link, at);
                 self.launch(id.0, link, at + span);
@@ -153,7 +154,10 @@ impl<C: Calendar> Fabric<C> {
             let link = node.links[usize::from(pause.ingress / node.classes)];
             let wire = &self.wires[link.index()];
             let packet = self.packets.insert(Packet {
-                end: EndId::NONE,
+                pkt: Pkt {
+                    flow: EndId::NONE.flow(),
+                    ..Pkt::default()
+                },
                 link,
                 class: pause.action as u8,
                 ..Packet::default()

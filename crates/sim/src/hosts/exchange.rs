@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use tidegate_dataplane::Pkt;
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Head, Segment};
@@ -24,7 +25,7 @@ impl Hosts {
     #[inline(always)]
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = &fabric.packets[arrival.packet];
-        let (end, now) = (packet.end, arrival.at);
+        let (end, now) = (packet.end(), arrival.at);
         if end == EndId::NONE {
             fabric.on_pause(arrival);
             return;
@@ -75,7 +76,7 @@ impl Hosts {
     #[inline(never)]
     fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = fabric.packets.take(arrival.packet);
-        let (end, now) = (packet.end, arrival.at);
+        let (end, now) = (packet.end(), arrival.at);
         let connection = &mut self.connections[end.slot()];
         match (&mut connection.ends, end.side()) {
             (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
@@ -107,8 +108,8 @@ impl Hosts {
         if packet.whole != 0 {
             self.wholes.take(packet.whole - 1);
         }
-        self.connections[packet.end.slot()].in_flight -= 1;
-        self.release_if_over(packet.end, at);
+        self.connections[packet.end().slot()].in_flight -= 1;
+        self.release_if_over(packet.end(), at);
     }
 
     /// Hears of the packets that the network has dropped.
@@ -178,7 +179,10 @@ impl Hosts {
         let connection = &mut self.connections[end.slot()];
         loop {
             let mut packet = Packet {
-                end: end.peer(),
+                pkt: Pkt {
+                    flow: end.peer().flow(),
+                    ..Pkt::default()
+                },
                 route: end.peer().0 * self.rules.stride,
                 serial: self.tally.sent as u16,
                 class: connection.service,
@@ -191,7 +195,7 @@ impl Hosts {
                     let Some(sent) = prober.poll(side, now) else {
                         break;
                     };
-                    packet.size = prober.size;
+                    packet.pkt.len = u32::from(prober.size);
                     packet.set_probe(sent, prober.bytes);
                     connection.in_flight += 1;
                     self.tally.sent += 1;
@@ -201,8 +205,7 @@ impl Hosts {
                 (Ends::Tcp(_), _) => return self.pump_rest(fabric, end, now),
             };
             let Some(next) = next else { break };
-            // It fits: the set-up was checked for it.
-            packet.size = self.rules.accounting.size(next.len) as u16;
+            packet.pkt.len = self.rules.accounting.size(next.len);
             if next.kind != dcqcn::Kind::Data {
                 // Feedback has the first class to itself, which ingress accounting leaves out.
                 packet.class = 0;
@@ -237,25 +240,28 @@ impl Hosts {
                     (class, ecn) = tag(tagging, segment, position, class, now);
                 }
                 let left = connection.goal - position.unwrap_or(connection.goal);
-                urgency = u32::try_from(left).unwrap_or(u32::MAX);
+                urgency = left.min(u64::from(u32::MAX));
             }
             if Packet::is_too_small_for(segment) {
                 whole = self.wholes.insert(*segment) + 1;
             }
             let packet = Packet {
-                end: end.peer(),
+                pkt: Pkt {
+                    len: rules.accounting.size(segment.len),
+                    flow: end.peer().flow(),
+                    ecn,
+                    ingress: 0,
+                    urgency,
+                },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),
                 next: LinkId(0),
-                urgency,
                 head: Head {
                     ecn,
                     ..segment.head()
                 },
                 whole,
                 serial: self.tally.sent as u16,
-                // It fits: the set-up was checked for it.
-                size: rules.accounting.size(segment.len) as u16,
                 class,
                 is_retransmission: segment.is_retransmission,
             };
@@ -304,11 +310,16 @@ fn send_heads<C: Calendar>(
         // Written in one go, each field from where it is: what is put together first and copied
         // then makes the processor wait.
         let packet = Packet {
-            end: end.peer(),
+            pkt: Pkt {
+                len: rules.accounting.size(head.len),
+                flow: end.peer().flow(),
+                ecn: head.ecn,
+                ingress: 0,
+                urgency: 0,
+            },
             route: end.peer().0 * rules.stride,
             link: LinkId(0),
             next: LinkId(0),
-            urgency: 0,
             head: Head {
                 seq: head.seq,
                 ack: head.ack,
@@ -319,8 +330,6 @@ fn send_heads<C: Calendar>(
             },
             whole: 0,
             serial: tally.sent as u16,
-            // It fits: the set-up was checked for it.
-            size: rules.accounting.size(head.len) as u16,
             class: service,
             is_retransmission: false,
         };

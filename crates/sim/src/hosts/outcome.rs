@@ -29,21 +29,21 @@ impl Hosts {
 
     /// A packet as a capture shows it, which it is only while on its way.
     pub(crate) fn show(&self, packet: &Packet) -> Shown {
-        let connection = &self.connections[packet.end.slot()];
-        let slot = packet.end.slot() as u32;
+        let connection = &self.connections[packet.end().slot()];
+        let slot = packet.end().slot() as u32;
         let flow = &self.flows.get(connection.flow as usize);
         let (source, sink) = match (&connection.ends, flow) {
             (Ends::Prober(prober), _) => prober.hosts,
             (_, Some(flow)) => (flow.src, flow.dst),
             (_, None) => Default::default(),
         };
-        let (src, dst) = match packet.end.side() {
+        let (src, dst) = match packet.end().side() {
             Side::Source => (sink, source),
             Side::Sink => (source, sink),
         };
         let body = match &connection.ends {
             Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
-            Ends::Prober(_) => Content::Echo(packet.end.side()),
+            Ends::Prober(_) => Content::Echo(packet.end().side()),
             Ends::Tcp(_) if packet.whole == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => Content::Tcp(Segment {
                 ecn: packet.head.ecn,
