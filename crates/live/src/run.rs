@@ -200,10 +200,10 @@ impl Interface {
 
 impl Device for Interface {
     #[inline]
-    fn receive(&mut self, now: Time, take: impl FnMut(Received<'_>)) -> usize {
+    fn receive(&mut self, now: Time, most: usize, take: impl FnMut(Received<'_>)) -> usize {
         match self {
-            Self::PacketSocket(device) => device.receive(now, take),
-            Self::Tap(device) => device.receive(now, take),
+            Self::PacketSocket(device) => device.receive(now, most, take),
+            Self::Tap(device) => device.receive(now, most, take),
         }
     }
 

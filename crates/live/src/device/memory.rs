@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use tidegate_units::Time;
 
-use super::{BURST, Device, Received, SendError};
+use super::{Device, Received, SendError};
 
 /// Frames in memory.
 #[derive(Clone, Debug)]
@@ -45,9 +45,9 @@ impl Default for Memory {
 }
 
 impl Device for Memory {
-    fn receive(&mut self, now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+    fn receive(&mut self, now: Time, most: usize, mut take: impl FnMut(Received<'_>)) -> usize {
         let mut count = 0;
-        while count < BURST
+        while count < most
             && self.incoming.front().is_some_and(|(at, _)| *at <= now)
             && let Some((arrival, bytes)) = self.incoming.pop_front()
         {

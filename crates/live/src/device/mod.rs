@@ -13,6 +13,10 @@ use crate::frame::TAG;
 /// default; many enough that a system call is shared.
 pub const BURST: usize = 32;
 
+/// The most frames that are taken from a device at once while others wait for their time to leave,
+/// which may be near: some microseconds of work.
+pub const SHORT_BURST: usize = 8;
+
 /// A frame that came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received<'a> {
@@ -37,9 +41,9 @@ pub enum SendError {
 
 /// An interface.
 pub trait Device {
-    /// Hands over what has come in, at most [`BURST`] frames, in order. Does not wait. Returns how
-    /// many there were.
-    fn receive(&mut self, now: Time, take: impl FnMut(Received<'_>)) -> usize;
+    /// Hands over what has come in, at most `most` frames, in order. Does not wait. Returns how many
+    /// there were.
+    fn receive(&mut self, now: Time, most: usize, take: impl FnMut(Received<'_>)) -> usize;
 
     /// Sends the first frames, as many as there is room for, and returns how many. Does not wait.
     fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError>;

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use tidegate_units::Time;
 
-use super::{BURST, Device, Received, SendError};
+use super::{Device, Received, SendError};
 use crate::clock::{Clock, Since};
 use crate::config::Options;
 use crate::error::Error;
@@ -75,11 +75,11 @@ impl PacketSocket {
 
 impl Device for PacketSocket {
     #[inline]
-    fn receive(&mut self, _now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+    fn receive(&mut self, _now: Time, most: usize, mut take: impl FnMut(Received<'_>)) -> usize {
         let (mut clocks, clock) = (None, self.clock);
         let mut count = 0;
         let mut unfinished = 0;
-        while count < BURST
+        while count < most
             && self.ring.take(|frame| {
                 // One look at the clocks for a burst, and none while nothing comes.
                 let (now, since) = *clocks.get_or_insert_with(|| (clock.now(), Since::now()));

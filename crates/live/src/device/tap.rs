@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use tidegate_units::Time;
 
-use super::{BURST, Device, Received, SendError};
+use super::{Device, Received, SendError};
 use crate::config::Options;
 use crate::error::Error;
 use crate::sys::{interface, tap};
@@ -49,10 +49,10 @@ impl Tap {
 }
 
 impl Device for Tap {
-    fn receive(&mut self, now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
+    fn receive(&mut self, now: Time, most: usize, mut take: impl FnMut(Received<'_>)) -> usize {
         let mut count = 0;
         // Whatever the error, there is no frame now; a link that is down is noticed elsewhere.
-        while count < BURST
+        while count < most
             && let Ok(len) = self.file.read(&mut self.buffer)
         {
             let longest = self.buffer.len() - 1;

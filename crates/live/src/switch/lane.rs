@@ -231,7 +231,13 @@ impl Lane {
     /// When the next packet is due, or `None` if none waits.
     #[inline]
     pub(super) fn next_departure(&self) -> Option<Time> {
-        (self.port.packets() > 0 || self.staged.len > 0).then_some(self.pacer.due())
+        self.holds_packets().then_some(self.pacer.due())
+    }
+
+    /// Whether a packet waits.
+    #[inline]
+    pub(super) fn holds_packets(&self) -> bool {
+        self.port.packets() > 0 || self.staged.len > 0
     }
 
     #[cold]

@@ -19,7 +19,7 @@ use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
 
 use crate::config::{Config, Count};
 use crate::counters::{Counters, Loss};
-use crate::device::{Device, Received};
+use crate::device::{BURST, Device, Received, SHORT_BURST};
 use crate::fdb::Fdb;
 use crate::frame::{self, Facts};
 use crate::store::{FrameId, Refused, Store};
@@ -76,13 +76,15 @@ impl<D: Device> Switch<D> {
         })
     }
 
-    /// Takes at most one burst of frames from each device to the ports they leave by. Returns how
-    /// many there were.
+    /// Takes at most one burst of frames from each device to the ports they leave by, and a short one
+    /// while packets wait there. Returns how many there were.
     pub fn receive(&mut self, now: Time) -> usize {
         let Self { devices, core } = self;
+        let is_waited_for = core.lanes.iter().any(Lane::holds_packets);
+        let most = if is_waited_for { SHORT_BURST } else { BURST };
         let devices = devices.iter_mut().zip(0..);
         let count = |(device, port): (&mut D, u16)| {
-            device.receive(now, |received| core.take(PortId(port), &received))
+            device.receive(now, most, |received| core.take(PortId(port), &received))
         };
         let received: usize = devices.map(count).sum();
         received + core.deliver(now)

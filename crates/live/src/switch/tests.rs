@@ -4,8 +4,8 @@ use tidegate_units::{Rate, Rng, Settings, Span};
 use super::*;
 use crate::config::PortSettings;
 use crate::counters::{Amount, PortCounters};
-use crate::device::BURST;
 use crate::device::memory::Memory;
+use crate::device::{BURST, SHORT_BURST};
 use crate::frame::tests::{checksum, ipv4, ipv6, tagged};
 
 /// A switch of memory devices at 1 Gb/s: 1250 bytes take 10 µs.
@@ -305,6 +305,22 @@ fn frames_wait_for_a_device_without_room_and_die_with_its_link() {
 }
 
 #[test]
+fn bursts_are_short_while_packets_wait() {
+    let mut switch = switch(&config(2));
+    for _ in 0..100 {
+        switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
+    }
+    assert_eq!(switch.receive(Time::ZERO), BURST);
+    assert_eq!(switch.receive(Time::ZERO), SHORT_BURST);
+    drain(&mut switch);
+    assert_eq!(counts(&switch, |port| port.held), [0, 0]);
+    for _ in 0..100 {
+        switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
+    }
+    assert_eq!(switch.receive(Time::ZERO), BURST);
+}
+
+#[test]
 fn a_frame_that_a_device_refuses_does_not_hold_up_the_next() {
     let mut switch = switch(&config(2));
     switch.devices_mut()[1].longest = 1249;
@@ -355,7 +371,7 @@ fn ports_share_a_pool() {
         for _ in 0..20 {
             switch.devices_mut()[0].push(Time::ZERO, frame(1, to, 0));
         }
-        switch.receive(Time::ZERO);
+        while switch.receive(Time::ZERO) > 0 {}
     };
     flow(&mut switch, 2);
     let held = |switch: &Switch<Memory>| counts(switch, |port| port.held);

@@ -2,7 +2,7 @@
 
 use tidegate_harness::allocation::{self, Counting};
 use tidegate_live::Switch;
-use tidegate_live::device::{BURST, Device, Received, SendError};
+use tidegate_live::device::{Device, Received, SendError};
 use tidegate_units::{Span, Time};
 
 use super::{config, frame};
@@ -17,8 +17,8 @@ struct Loop {
 }
 
 impl Device for Loop {
-    fn receive(&mut self, now: Time, mut take: impl FnMut(Received<'_>)) -> usize {
-        for frame in self.frames.iter().cycle().take(BURST) {
+    fn receive(&mut self, now: Time, most: usize, mut take: impl FnMut(Received<'_>)) -> usize {
+        for frame in self.frames.iter().cycle().take(most) {
             take(Received {
                 bytes: frame,
                 tag: None,
@@ -26,7 +26,7 @@ impl Device for Loop {
                 arrival: now,
             });
         }
-        BURST
+        most
     }
 
     fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
