@@ -117,9 +117,7 @@ impl Bed {
             let chosen = host.set("net/ipv4/tcp_congestion_control", &tcp.congestion);
             if chosen.is_err() {
                 let known = host.get("net/ipv4/tcp_available_congestion_control")?;
-                let allowed = format!("what this kernel has: {}", known.trim());
-                let name = tcp.congestion.as_str();
-                return Err(ConfigError::out_of_range("congestion control", name, allowed).into());
+                return Err(refused(&tcp.congestion, known.trim()).into());
             }
             host.set("net/ipv4/tcp_ecn", if tcp.ecn { "1" } else { "0" })?;
             host.set("net/ipv4/tcp_ecn_fallback", "0")?;
@@ -149,6 +147,19 @@ fn check(hosts: usize) -> Result<(), ConfigError> {
     Err(ConfigError::out_of_range("hosts", hosts, allowed))
 }
 
+/// A congestion control that the kernel does not take in a namespace, of those that it has.
+fn refused(name: &str, known: &str) -> ConfigError {
+    let allowed = if known.split_whitespace().any(|has| has == name) {
+        // Namespaces may only use what the machine allows to everybody.
+        format!(
+            "what net.ipv4.tcp_allowed_congestion_control has on this machine, where {name} can be added"
+        )
+    } else {
+        format!("what this kernel has: {known}")
+    };
+    ConfigError::out_of_range("congestion control", name, allowed)
+}
+
 /// Removes the namespaces of testbeds with names, whoever made them. Returns their names.
 pub fn remove_leftovers() -> Result<Vec<String>, Error> {
     let Ok(entries) = fs::read_dir("/run/netns") else {
@@ -175,5 +186,13 @@ mod tests {
         assert_eq!(address(last).to_string(), "10.77.0.250");
         assert_eq!(station(last), "02:74:67:00:00:fa");
         assert!(check(0).is_err() && check(MAX_HOSTS).is_ok() && check(MAX_HOSTS + 1).is_err());
+    }
+
+    #[test]
+    fn a_congestion_control_that_is_not_allowed_is_told_from_one_that_is_not_there() {
+        let text = |name| refused(name, "reno bbr cubic").to_string();
+        assert!(text("dctcp").contains("what this kernel has: reno bbr cubic"));
+        assert!(text("cubic").contains("net.ipv4.tcp_allowed_congestion_control"));
+        assert!(text("cubic").contains("cubic can be added"));
     }
 }
