@@ -1,6 +1,7 @@
 //! Everything that a run is told.
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{ConfigError, Span, Time, choices, settings};
@@ -321,6 +322,17 @@ impl Setup {
             return Err(ConfigError::out_of_range("flows", "out of order", allowed));
         }
         self.observe.check(self)?;
+        let stacks = self
+            .transports
+            .iter()
+            .filter_map(|transport| match transport {
+                Transport::Dcqcn(_) => None,
+                Transport::Tcp(tcp) => Some([&tcp.source.config, &tcp.sink.config]),
+            });
+        if stacks.flatten().any(|stack| stack.reader == Reader::Manual) {
+            let allowed = "immediate: no application here reads";
+            return Err(ConfigError::out_of_range("reader", "manual", allowed));
+        }
         self.transports.iter().try_for_each(|transport| {
             let payload = match transport {
                 Transport::Dcqcn(config) => config.payload,

@@ -10,6 +10,7 @@ use common::{flow, ports, setup, stack, star, tcp};
 use tidegate_sim::setup::{Accounting, Stop, Transport};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, Network, NodeId, Outcome, Setup, run};
+use tidegate_transport::config::Reader;
 use tidegate_transport::pias;
 use tidegate_transport::rate::dcqcn;
 use tidegate_units::{Rate, Size, Span, Time};
@@ -190,6 +191,14 @@ fn probes_paths_and_stops_that_cannot_be_are_refused() {
     assert!(run::run(&setup, &AtomicBool::new(false)).is_ok());
     assert_refused(|setup| setup.paths = vec![0, 0], "paths = 2");
     assert_refused(|setup| setup.stop.stalled = Span::ZERO, "stalled = 0s");
+    assert_refused(
+        |setup| {
+            let mut host = stack("tcn-sim", "dctcp");
+            host.config.reader = Reader::Manual;
+            setup.transports = vec![tcp(host)];
+        },
+        "reader = manual",
+    );
 }
 
 /// The text of a stall, the same from both engines.
@@ -225,6 +234,13 @@ fn a_buffer_smaller_than_a_packet_is_diagnosed() {
     let line = "flow 0 from host 0 to host 1: 0 of 10000 bytes received";
     assert!(text.contains(line), "{text}");
     assert!(!text.contains("flow 1"), "{text}");
+    let mut endless = setup.clone();
+    endless.flows.truncate(1);
+    endless.flows[0].bytes = Flow::ENDLESS;
+    endless.stop.at = Time::from_secs(1_000_000);
+    let text = diagnosis(&endless);
+    let line = "flow 0 from host 0 to host 1: 0 bytes received of a flow without end, ";
+    assert!(text.contains(line), "{text}");
     let results = outcome(&setup).flows;
     assert_ne!(results[1].acked_at, Time::MAX, "what can finish does");
     // A sender that gives up ends the run by itself.

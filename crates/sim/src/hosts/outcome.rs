@@ -3,7 +3,7 @@
 use tidegate_transport::Segment;
 use tidegate_units::{Span, Time};
 
-use super::Hosts;
+use super::{ENDLESS, Hosts, ends};
 use crate::capture::{Content, Shown};
 use crate::connection::{Ends, Phase};
 use crate::packet::{Packet, Side};
@@ -101,13 +101,19 @@ impl Hosts {
         let mut lines = vec![format!("{} flows wait and nothing moves", self.tally.live)];
         for connection in waiting.take(5) {
             let flow = &self.flows[connection.flow as usize];
+            let bytes = flow.bytes.min(ENDLESS);
+            let left = connection.goal - connection.ends.arrived(Side::Sink);
+            let received = bytes - left.min(bytes);
+            let all = if ends(flow) {
+                format!("of {bytes} bytes received")
+            } else {
+                "bytes received of a flow without end".to_owned()
+            };
             lines.push(format!(
-                "flow {} from host {} to host {}: {} of {} bytes received, {} packets in flight, {} timeouts",
+                "flow {} from host {} to host {}: {received} {all}, {} packets in flight, {} timeouts",
                 connection.flow,
                 flow.src,
                 flow.dst,
-                flow.bytes - (connection.goal - connection.ends.arrived(Side::Sink)).min(flow.bytes),
-                flow.bytes,
                 connection.in_flight,
                 connection.ends.counts().since(connection.before).timeouts,
             ));
