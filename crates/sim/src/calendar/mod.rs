@@ -33,6 +33,14 @@ pub(crate) struct Arrival {
     pub(crate) packet: u32,
 }
 
+impl Arrival {
+    /// What it is sorted by: its time, and its packet, which knows the rank.
+    #[inline]
+    pub(crate) const fn key(&self) -> (Time, u32) {
+        (self.at, self.packet)
+    }
+}
+
 /// Which kind of node a packet arrives at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goal {

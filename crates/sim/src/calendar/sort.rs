@@ -1,67 +1,38 @@
 //! Sorting of arrivals that are nearly in order.
 
-use tidegate_dataplane::egress::Offer;
 use tidegate_units::Time;
 
 use super::{Arrival, Rank};
 use crate::packet::Packet;
 use crate::slab::Slab;
 
-/// What has a time and a packet.
-pub(crate) trait Timed: Copy {
-    fn at(&self) -> Time;
-
-    /// The packet's number in the table.
-    fn packet(&self) -> u32;
-}
-
-impl Timed for Arrival {
-    #[inline]
-    fn at(&self) -> Time {
-        self.at
-    }
-
-    #[inline]
-    fn packet(&self) -> u32 {
-        self.packet
-    }
-}
-
-impl Timed for Offer {
-    #[inline]
-    fn at(&self) -> Time {
-        self.at
-    }
-
-    #[inline]
-    fn packet(&self) -> u32 {
-        self.id.0
-    }
-}
-
-/// Brings arrivals that are nearly in order into order; those that are equal keep their order.
+/// Brings a list that is nearly in order into order; what is equal keeps its order. `key` tells the
+/// time of each and the number of its packet.
 #[inline(never)]
-pub(crate) fn insertion<T: Timed>(arrivals: &mut [T], packets: &Slab<Packet>) {
-    for end in 1..arrivals.len() {
-        let sorted = &mut arrivals[..=end];
-        if !is_later(&sorted[end - 1], &sorted[end], packets) {
+pub(crate) fn insertion<T: Copy>(
+    list: &mut [T],
+    packets: &Slab<Packet>,
+    key: impl Fn(&T) -> (Time, u32),
+) {
+    let is_later = |a: &T, b: &T| {
+        let ((a, first), (b, second)) = (key(a), key(b));
+        a > b || (a == b && has_later_rank(first, second, packets))
+    };
+    for end in 1..list.len() {
+        let sorted = &mut list[..=end];
+        if !is_later(&sorted[end - 1], &sorted[end]) {
             continue;
         }
-        let arrival = sorted[end];
+        let item = sorted[end];
         let mut place = end;
         while let Some(before) = place.checked_sub(1)
-            && is_later(&sorted[before], &arrival, packets)
+            && is_later(&sorted[before], &item)
         {
             sorted[place] = sorted[before];
             place = before;
         }
-        sorted[place] = arrival;
+        sorted[place] = item;
     }
-}
-
-#[inline]
-fn is_later<T: Timed>(a: &T, b: &T, packets: &Slab<Packet>) -> bool {
-    a.at() > b.at() || (a.at() == b.at() && has_later_rank(a.packet(), b.packet(), packets))
 }
 
 #[cold]
@@ -89,7 +60,7 @@ impl ByTime {
         self.sorted.clear();
         if count <= 8 {
             self.sorted.extend_from_slice(arrivals);
-            insertion(&mut self.sorted, packets);
+            insertion(&mut self.sorted, packets, Arrival::key);
             return &self.sorted;
         }
         // About one slot of time for each arrival.
@@ -111,7 +82,7 @@ impl ByTime {
             self.sorted[*place as usize] = *arrival;
             *place += 1;
         }
-        insertion(&mut self.sorted, packets);
+        insertion(&mut self.sorted, packets, Arrival::key);
         &self.sorted
     }
 }

@@ -366,7 +366,7 @@ impl<C: Calendar> Fabric<C> {
             let place = by_place.place(index);
             let here = here.room(by_place.count(place));
             if !by_place.write(place, &by_node, here, |&arrival| arrival) {
-                sort::insertion(here, &self.packets);
+                sort::insertion(here, &self.packets, Arrival::key);
             }
             for arrival in here {
                 self.arrive(arrival);
@@ -396,7 +396,7 @@ impl<C: Calendar> Fabric<C> {
             }
         });
         if !in_order {
-            sort::insertion(offers, packets);
+            sort::insertion(offers, packets, |offer| (offer.at, offer.id.0));
         }
     }
 

@@ -63,7 +63,7 @@ impl Hosts {
             now,
         );
         if !endpoint.is_quiet() {
-            self.pump_rest(fabric, end, now);
+            self.pump_tcp(fabric, end, now);
         } else if connection.armed[side as usize] > now + self.least_timer
             // No timer that was set just now runs out before the one that is known, if that is near.
             && let Some(at) = endpoint.poll_timeout()
@@ -202,7 +202,7 @@ impl Hosts {
                     fabric.send(packet, now);
                     continue;
                 }
-                (Ends::Tcp(_), _) => return self.pump_rest(fabric, end, now),
+                (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
             };
             let Some(next) = next else { break };
             packet.pkt.len = self.rules.accounting.size(next.len);
@@ -222,7 +222,7 @@ impl Hosts {
 
     /// Sends what a TCP end has to send, one whole segment after the other, and sets its timer.
     #[inline(never)]
-    fn pump_rest<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+    fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
         let (side, rules) = (end.side(), &self.rules);
         let Ends::Tcp(ends) = &mut connection.ends else {
