@@ -61,9 +61,9 @@ impl Rate {
 /// division only where a byte does not take whole picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteTime {
-    /// Whole picoseconds per byte in all bits but the lowest, which is set if their product with a
-    /// number of bytes may not be all that there is to it.
-    whole: u64,
+    /// Picoseconds per byte, or zero if their product with a number of bytes may not be all that
+    /// there is to it.
+    exact: u64,
     bps: NonZeroU64,
 }
 
@@ -75,8 +75,7 @@ impl ByteTime {
         let is_exact = PS_PER_BYTE_AT_1_BPS.is_multiple_of(bps);
         let may_overflow = whole.checked_mul(u32::MAX as u64).is_none();
         Self {
-            // Below 2^43.
-            whole: (whole << 1) | (!is_exact || may_overflow) as u64,
+            exact: if is_exact && !may_overflow { whole } else { 0 },
             bps: rate.0,
         }
     }
@@ -89,16 +88,16 @@ impl ByteTime {
     /// Time to put `bytes` on the wire, rounded up; saturates.
     #[inline]
     pub const fn span(self, bytes: u32) -> Span {
-        if self.whole & 1 == 0 {
+        if self.exact != 0 {
             // No overflow, checked when it was made.
-            return Span::from_ps((self.whole >> 1) * bytes as u64);
+            return Span::from_ps(self.exact * bytes as u64);
         }
         self.inexact_span(bytes)
     }
 
     #[cold]
     const fn inexact_span(self, bytes: u32) -> Span {
-        let whole = self.whole >> 1;
+        let whole = PS_PER_BYTE_AT_1_BPS / self.bps.get();
         // What is left over per byte, in 1/`bps` ps.
         let rest = PS_PER_BYTE_AT_1_BPS - whole * self.bps.get();
         let rest = match rest.checked_mul(bytes as u64) {
