@@ -151,19 +151,25 @@ fn under<S: Scheduler + Send + 'static>(
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {
-    /// Offers a packet, after all departures up to then.
+    /// Takes all departures up to a packet's arrival, then offers the packet.
     #[inline]
     fn take(&mut self, offer: &Offer, buffer: &mut impl Buffer, served: &mut Served) {
-        if self.passes(offer.at) {
-            match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
-                Ok((ecn, Fate::Send)) => served.sent.push(Sent {
-                    end: self.busy_until,
-                    id: offer.id,
-                    ecn,
-                }),
-                Ok((_, Fate::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
+        while self.ready <= offer.at {
+            if self.packets() > 0 {
+                self.send(buffer, served);
+            } else if self.scheduler.is_merged() {
+                match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
+                    Ok((ecn, Fate::Send)) => served.sent.push(Sent {
+                        end: self.busy_until,
+                        id: offer.id,
+                        ecn,
+                    }),
+                    Ok((_, Fate::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
+                }
+                return;
+            } else {
+                break;
             }
-            return;
         }
         let taken = self.enqueue(offer.id, offer.pkt, offer.queue, offer.at, buffer);
         if taken.is_err() {
@@ -171,28 +177,31 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         }
     }
 
-    /// As [`send_until`](Self::send_until), called where that would be one copy too many.
+    /// Takes all departures that start no later than `until`.
     #[inline(never)]
-    fn send_rest(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
-        self.send_until(until, buffer, served);
+    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
+        while self.packets() > 0 && self.ready <= until {
+            self.send(buffer, served);
+        }
     }
 
+    /// Takes the next departure of a port that is not empty.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
-    fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
-        while let Some(start) = self.next_start()
-            && start <= until
-            && let Some(departure) = self.depart_at(start, buffer)
-        {
-            let Departure { id, ecn, at, .. } = departure;
-            match departure.fate {
-                Fate::Drop(_) => served.dropped.push((id, at)),
-                Fate::Send => served.sent.push(Sent {
-                    end: self.busy_until,
-                    id,
-                    ecn,
-                }),
-            }
+    fn send(&mut self, buffer: &mut impl Buffer, served: &mut Served) {
+        let Some(Departure {
+            id, ecn, at, fate, ..
+        }) = self.depart_at(self.ready, buffer)
+        else {
+            return;
+        };
+        match fate {
+            Fate::Drop(_) => served.dropped.push((id, at)),
+            Fate::Send => served.sent.push(Sent {
+                end: self.busy_until,
+                id,
+                ecn,
+            }),
         }
     }
 
@@ -217,18 +226,16 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
             && let Some(mut own) = all.account(self.id.index())
         {
             for offer in offers {
-                self.send_until(offer.at, &mut own, served);
                 self.take(offer, &mut own, served);
             }
             if self.is_due(until) {
-                self.send_rest(until, &mut own, served);
+                self.send_until(until, &mut own, served);
             }
         } else {
             for offer in offers {
-                self.send_rest(offer.at, buffer, served);
                 self.take(offer, buffer, served);
             }
-            self.send_rest(until, buffer, served);
+            self.send_until(until, buffer, served);
         }
         self.packets()
     }

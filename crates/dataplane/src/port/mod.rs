@@ -369,15 +369,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         })
     }
 
-    /// Whether a packet that comes now leaves at once and the scheduler has no say in it. Only for a
-    /// port that is driven with [`depart`](Self::depart), and has no departure before `now` left.
-    #[inline]
-    fn passes(&self, now: Time) -> bool {
-        self.scheduler.is_merged() && self.store.packets() == 0 && self.ready <= now
-    }
-
-    /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that
-    /// [`passes`](Self::passes). Nobody can see it wait, so it is not stored.
+    /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that leaves at
+    /// once, because the port is ready and empty, and its scheduler, which merges all queues, has no
+    /// say in it. Nobody can see it wait, so it is not stored.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
