@@ -35,21 +35,10 @@ impl Sender {
         self.end_reduction();
         self.peak = self.peak.max(flight);
         self.note_peak();
-        let acked = Acked {
-            ack: head.ack,
-            sent: self.max,
-            bytes: fresh,
-            delivered: fresh,
-            flight,
-            echo: false,
-            kind: AckKind::Advance,
-            phase: Phase::Open,
-            may_grow: self.is_window_in_use(),
-        };
         if self.ecn && head.flags.has(Flags::ECE) {
-            self.tell_rule_of_echo(acked, stats);
+            self.tell_rule_of_echo(fresh, flight, stats);
         } else {
-            self.tell_rule(&acked, stats);
+            self.tell_rule(&self.plainly_acked(fresh, flight, false), stats);
         }
         if self.prr.is_some() {
             self.pace(fresh);
@@ -61,10 +50,25 @@ impl Sender {
     /// The acknowledgement is plain but for the echo of a mark. Kept apart, so that what rules do
     /// with an echo is left out of the common way.
     #[inline(never)]
-    fn tell_rule_of_echo(&mut self, mut acked: Acked, stats: &mut Stats) {
-        acked.echo = true;
+    fn tell_rule_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
         stats.echoes_received += 1;
-        self.tell_rule(&acked, stats);
+        self.tell_rule(&self.plainly_acked(fresh, flight, true), stats);
+    }
+
+    /// What a plain acknowledgement of `fresh` bytes, which has been taken in, tells the rule.
+    #[inline]
+    fn plainly_acked(&self, fresh: u32, flight: u32, echo: bool) -> Acked {
+        Acked {
+            ack: self.una,
+            sent: self.max,
+            bytes: fresh,
+            delivered: fresh,
+            flight,
+            echo,
+            kind: AckKind::Advance,
+            phase: Phase::Open,
+            may_grow: self.is_window_in_use(),
+        }
     }
 
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
