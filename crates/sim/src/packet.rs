@@ -64,12 +64,10 @@ pub(crate) enum Side {
 pub(crate) struct Packet {
     /// What ports read: its flow is the end that it goes to.
     pub(crate) pkt: Pkt,
-    /// Where the rest of its way begins in the table of routes.
+    /// Where the rest of its way begins in the table of ways, behind the link that it takes next.
     pub(crate) route: u32,
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
-    /// The link that it takes next.
-    pub(crate) next: LinkId,
     /// What every segment has. Other transports put their own headers there.
     pub(crate) head: Head,
     /// Where the whole segment is, if it does not fit here: its number plus one, else zero.

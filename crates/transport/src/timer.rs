@@ -23,24 +23,32 @@ const COUNT: usize = 4;
 
 /// All timers of a connection. A deadline of [`Time::MAX`] means that the timer is off.
 #[derive(Clone, Debug)]
-pub(crate) struct Timers([Time; COUNT]);
+pub(crate) struct Timers {
+    deadlines: [Time; COUNT],
+    /// Whether one was set since the host has asked.
+    is_new: bool,
+}
 
 impl Timers {
     /// All timers off.
     pub(crate) const fn new() -> Self {
-        Self([Time::MAX; COUNT])
+        Self {
+            deadlines: [Time::MAX; COUNT],
+            is_new: false,
+        }
     }
 
     /// Sets a timer to run out `span` after `now`.
     #[inline]
     pub(crate) fn set(&mut self, timer: Timer, now: Time, span: Span) {
-        self.0[timer as usize] = now + span;
+        self.deadlines[timer as usize] = now + span;
+        self.is_new = true;
     }
 
     /// Turns a timer off.
     #[inline]
     pub(crate) fn stop(&mut self, timer: Timer) {
-        self.0[timer as usize] = Time::MAX;
+        self.deadlines[timer as usize] = Time::MAX;
     }
 
     /// Turns all timers off.
@@ -51,13 +59,13 @@ impl Timers {
     /// Whether a timer is on.
     #[inline]
     pub(crate) fn is_set(&self, timer: Timer) -> bool {
-        self.0[timer as usize] != Time::MAX
+        self.deadlines[timer as usize] != Time::MAX
     }
 
     /// Turns a timer off if it has run out by `now`, and answers whether it had.
     #[inline]
     pub(crate) fn take_expired(&mut self, timer: Timer, now: Time) -> bool {
-        let expired = self.is_set(timer) && self.0[timer as usize] <= now;
+        let expired = self.is_set(timer) && self.deadlines[timer as usize] <= now;
         if expired {
             self.stop(timer);
         }
@@ -67,15 +75,45 @@ impl Timers {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        let [a, b, c, d] = self.0;
+        let [a, b, c, d] = self.deadlines;
         let next = a.min(b).min(c.min(d));
         (next != Time::MAX).then_some(next)
+    }
+
+    /// Whether a timer was set since [`take_next`](Self::take_next) was asked.
+    #[inline]
+    pub(crate) const fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// The earliest deadline, for a host that remembers it until a timer is set again.
+    #[inline]
+    pub(crate) fn take_next(&mut self) -> Option<Time> {
+        self.is_new = false;
+        self.next()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadline_is_new_until_it_was_taken() {
+        let mut timers = Timers::new();
+        assert!(!timers.is_new());
+        timers.set(Timer::DelayedAck, Time::from_us(1), Span::from_us(4));
+        assert_eq!(
+            (timers.next(), timers.is_new()),
+            (Some(Time::from_us(5)), true)
+        );
+        assert_eq!(timers.take_next(), Some(Time::from_us(5)));
+        assert!(!timers.is_new(), "a host remembers it");
+        timers.stop(Timer::DelayedAck);
+        assert!(!timers.is_new(), "none is sooner than before");
+        timers.set(Timer::Retransmit, Time::from_us(9), Span::from_us(4));
+        assert!(timers.is_new());
+    }
 
     #[test]
     fn the_next_deadline_is_the_earliest() {

@@ -171,12 +171,12 @@ impl ByPlace {
     ) -> bool {
         let next = &self.next[..arrivals.len()];
         let mut index = self.places[place as usize].first as usize;
-        let (mut latest, mut in_order) = (None, true);
+        let (mut latest, mut in_order) = (Time::ZERO, true);
         for out in out {
             let arrival = &arrivals[index];
             index = next[index] as usize;
-            in_order &= latest < Some(arrival.at);
-            latest = Some(arrival.at);
+            in_order &= latest < arrival.at;
+            latest = arrival.at;
             *out = make(arrival);
         }
         in_order

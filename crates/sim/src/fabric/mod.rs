@@ -29,7 +29,8 @@ pub(crate) struct Fabric<C> {
     pub(crate) calendar: C,
     /// All packets, from their first host to their last.
     pub(crate) packets: Slab<Packet>,
-    /// The ways of all connections: for each end the links to it, then the time that its host adds.
+    /// The ways of all connections: for each end the links to it, then how long its packets
+    /// take from the last of them on, in its host too.
     pub(crate) ways: Vec<u32>,
     wires: Vec<Wire>,
     /// The port of each link, or `None` if the link's sender is an ideal host.
@@ -249,15 +250,12 @@ impl<C: Calendar> Fabric<C> {
     )]
     #[inline(always)]
     pub(crate) fn send_as(&mut self, id: u32, packet: Packet, now: Time) {
-        let [link, next] = self.ways[packet.route as usize..][..2] else {
-            unreachable!("a way has at least two words")
-        };
+        let [link, next] = two_words(&self.ways, packet.route);
         let link = LinkId(link);
         let size = packet.pkt.len;
         self.packets[id] = Packet {
             route: packet.route + 2,
             link,
-            next: LinkId(next),
             ..packet
         };
         let wire = &mut self.wires[link.index()];
@@ -283,7 +281,6 @@ impl<C: Calendar> Fabric<C> {
     fn send_rarely(&mut self, id: u32, link: LinkId, now: Time) {
         let packet = &mut self.packets[id];
         packet.route -= 1;
-        packet.next = link;
         let size = packet.pkt.len;
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
@@ -471,6 +468,11 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
+    /// How long the last bit of a packet takes over a link.
+    pub(crate) fn delay(&self, link: LinkId) -> Span {
+        self.wires[link.index()].delay
+    }
+
     /// Whether no port holds a packet.
     pub(crate) fn is_quiet(&self) -> bool {
         self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
@@ -519,23 +521,32 @@ fn launch<C: Calendar>(
 ) {
     packet.link = road.link;
     let rank = Rank::of(packet);
-    let [low, high] = ways[packet.route as usize..][..2] else {
-        unreachable!("two words follow the last link of a way")
-    };
-    let mut arrival = Arrival {
-        at: end + road.delay,
-        place: road.link.0,
-        packet: id,
-    };
+    let [low, high] = two_words(ways, packet.route);
     if road.leads_to_host {
-        arrival.at += Span::from_ps(u64::from(high) << 32 | u64::from(low));
+        let last = Span::from_ps(u64::from(high) << 32 | u64::from(low));
+        let arrival = Arrival {
+            at: end + last,
+            place: road.link.0,
+            packet: id,
+        };
         calendar.push(arrival, Goal::Host, rank);
     } else {
-        packet.next = LinkId(low);
         packet.route += 1;
-        arrival.place = low;
+        let arrival = Arrival {
+            at: end + road.delay,
+            place: low,
+            packet: id,
+        };
         calendar.push(arrival, Goal::Switch, rank);
     }
+}
+
+/// Two words of the table of ways. One comparison with its length does for both.
+#[inline]
+fn two_words(ways: &[u32], begin: u32) -> [u32; 2] {
+    let begin = begin as usize;
+    let second = ways[begin + 1];
+    [ways[begin], second]
 }
 
 /// Classes that a buffer's ingress accounting tells apart.

@@ -64,9 +64,10 @@ impl Hosts {
         );
         if !endpoint.is_quiet() {
             self.pump_tcp(fabric, end, now);
-        } else if connection.armed[side as usize] > now + self.least_timer
+        } else if endpoint.has_new_timeout()
             // No timer that was set just now runs out before the one that is known, if that is near.
-            && let Some(at) = endpoint.poll_timeout()
+            && connection.armed[side as usize] > now + self.least_timer
+            && let Some(at) = endpoint.take_timeout()
         {
             self.set_timer(end, at, now);
         }
@@ -255,7 +256,6 @@ impl Hosts {
                 },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),
-                next: LinkId(0),
                 head: Head {
                     ecn,
                     ..segment.head()
@@ -269,7 +269,7 @@ impl Hosts {
             self.tally.sent += 1;
             fabric.send(packet, now);
         }
-        if let Some(at) = endpoint.poll_timeout() {
+        if let Some(at) = endpoint.take_timeout() {
             self.set_timer(end, at, now);
         }
     }
@@ -319,7 +319,6 @@ fn send_heads<C: Calendar>(
             },
             route: end.peer().0 * rules.stride,
             link: LinkId(0),
-            next: LinkId(0),
             head: Head {
                 seq: head.seq,
                 ack: head.ack,

@@ -165,7 +165,7 @@ impl Hosts {
     }
 
     /// Writes the ways of a connection into the table, there and back.
-    fn lay<C>(
+    fn lay<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
         slot: u32,
@@ -190,7 +190,9 @@ impl Hosts {
                 }
             }
             let begin = EndId::new(slot, side).0 as usize * stride;
-            let delay = [delay.as_ps() as u32, (delay.as_ps() >> 32) as u32];
+            let last = self.path.last().expect("a way has a link");
+            let delay = (fabric.delay(*last) + delay).as_ps();
+            let delay = [delay as u32, (delay >> 32) as u32];
             let words = self.path.iter().map(|link| link.0).chain(delay);
             for (place, word) in fabric.ways[begin..].iter_mut().zip(words) {
                 *place = word;

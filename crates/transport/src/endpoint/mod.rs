@@ -251,6 +251,21 @@ impl Endpoint {
         self.timers.next()
     }
 
+    /// Whether a timer was set since [`take_timeout`](Self::take_timeout) was called: only then can
+    /// there be a sooner one than it returned.
+    #[must_use]
+    #[inline]
+    pub const fn has_new_timeout(&self) -> bool {
+        self.timers.is_new()
+    }
+
+    /// As [`poll_timeout`](Self::poll_timeout), for a host that remembers the answer until there is a
+    /// new one.
+    #[inline]
+    pub fn take_timeout(&mut self) -> Option<Time> {
+        self.timers.take_next()
+    }
+
     /// Adds a message of `bytes` bytes to what is to be sent. Ignored after `close`, and once the
     /// connection is over.
     pub fn write(&mut self, bytes: u64, _now: Time) {
