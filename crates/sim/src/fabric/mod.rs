@@ -239,25 +239,23 @@ impl<C: Calendar> Fabric<C> {
     /// Sends a packet from its host.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let id = self.packets.claim();
-        self.send_as(id, packet, now);
-    }
-
-    /// Sends a packet from its host, under a number that is not in use.
-    #[expect(
-        clippy::inline_always,
-        reason = "a packet that is passed on in memory costs more than all else here"
-    )]
-    #[inline(always)]
-    pub(crate) fn send_as(&mut self, id: u32, packet: Packet, now: Time) {
         let [link, next] = two_words(&self.ways, packet.route);
         let link = LinkId(link);
-        let size = packet.pkt.len;
-        self.packets[id] = Packet {
+        let id = self.packets.insert(Packet {
             route: packet.route + 2,
             link,
             ..packet
-        };
+        });
+        self.start(id, packet.pkt.len, [link, LinkId(next)], now);
+    }
+
+    /// Puts a packet of its host on the first link of its way. The packet knows that it is there.
+    #[expect(
+        clippy::inline_always,
+        reason = "what it is told is in registers where it is used"
+    )]
+    #[inline(always)]
+    pub(crate) fn start(&mut self, id: u32, size: u32, [link, next]: [LinkId; 2], now: Time) {
         let wire = &mut self.wires[link.index()];
         if !wire.is_plain {
             self.send_rarely(id, link, now);
@@ -269,7 +267,7 @@ impl<C: Calendar> Fabric<C> {
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
         let arrival = Arrival {
             at: wire.free_at + wire.delay,
-            place: next,
+            place: next.0,
             packet: id,
         };
         self.calendar
@@ -543,7 +541,7 @@ fn launch<C: Calendar>(
 
 /// Two words of the table of ways. One comparison with its length does for both.
 #[inline]
-fn two_words(ways: &[u32], begin: u32) -> [u32; 2] {
+pub(crate) fn two_words(ways: &[u32], begin: u32) -> [u32; 2] {
     let begin = begin as usize;
     let second = ways[begin + 1];
     [ways[begin], second]

@@ -5,13 +5,13 @@ use std::cmp::Reverse;
 use tidegate_dataplane::Pkt;
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Endpoint, Head, Segment};
+use tidegate_transport::{Head, Segment};
 use tidegate_units::{Ecn, Time};
 
-use super::{Hosts, Rules, Tally, Wake, ends};
+use super::{Hosts, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Phase, arrived};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, two_words};
 use crate::network::LinkId;
 use crate::packet::{EndId, Packet, Side};
 use crate::setup::Opening;
@@ -24,7 +24,7 @@ impl Hosts {
     )]
     #[inline(always)]
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
-        let packet = &fabric.packets[arrival.packet];
+        let mut packet = &mut fabric.packets[arrival.packet];
         let (end, now) = (packet.end(), arrival.at);
         if end == EndId::NONE {
             fabric.on_pause(arrival);
@@ -51,17 +51,51 @@ impl Hosts {
             self.turn_page(fabric, end, now);
             return;
         }
-        let sender = (end, connection.service, &mut connection.in_flight);
-        let tally = &mut self.tally;
-        send_heads(
-            fabric,
-            arrival.packet,
-            endpoint,
-            sender,
-            &self.rules,
-            tally,
-            now,
-        );
+        // The first packet of the answer takes the number of the one that it answers.
+        let (rules, tally, mut id) = (&self.rules, &mut self.tally, arrival.packet);
+        let route = end.peer().0 * rules.stride;
+        'answer: {
+            while !rules.reads_position
+                && let Some(head) = endpoint.poll_head(now)
+            {
+                let [link, next] = two_words(&fabric.ways, route);
+                let size = rules.accounting.size(head.len);
+                // Written in one go, each field from where it is: what is put together first and copied
+                // then makes the processor wait.
+                *packet = Packet {
+                    pkt: Pkt {
+                        len: size,
+                        flow: end.peer().flow(),
+                        ecn: head.ecn,
+                        ingress: 0,
+                        urgency: 0,
+                    },
+                    route: route + 2,
+                    link: LinkId(link),
+                    head: Head {
+                        seq: head.seq,
+                        ack: head.ack,
+                        len: head.len,
+                        window: head.window,
+                        flags: head.flags,
+                        ecn: head.ecn,
+                    },
+                    whole: 0,
+                    serial: tally.sent as u16,
+                    class: connection.service,
+                    is_retransmission: false,
+                };
+                connection.in_flight += 1;
+                tally.sent += 1;
+                fabric.start(id, size, [LinkId(link), LinkId(next)], now);
+                if endpoint.is_quiet() {
+                    break 'answer;
+                }
+                id = fabric.packets.claim();
+                packet = &mut fabric.packets[id];
+            }
+            fabric.packets.free(id);
+        }
         if !endpoint.is_quiet() {
             self.pump_tcp(fabric, end, now);
         } else if endpoint.has_new_timeout()
@@ -285,62 +319,6 @@ impl Hosts {
             self.arm(at, Wake::transport(end));
         }
     }
-}
-
-/// Sends what a TCP end has to send, as far as that takes a few steps. The first packet takes the
-/// number of the one that it answers, which is free.
-#[expect(
-    clippy::inline_always,
-    reason = "`deliver` has looked up most of what it needs"
-)]
-#[inline(always)]
-fn send_heads<C: Calendar>(
-    fabric: &mut Fabric<C>,
-    free: u32,
-    endpoint: &mut Endpoint,
-    (end, service, in_flight): (EndId, u8, &mut u32),
-    rules: &Rules,
-    tally: &mut Tally,
-    now: Time,
-) {
-    let mut id = free;
-    while !rules.reads_position
-        && let Some(head) = endpoint.poll_head(now)
-    {
-        // Written in one go, each field from where it is: what is put together first and copied
-        // then makes the processor wait.
-        let packet = Packet {
-            pkt: Pkt {
-                len: rules.accounting.size(head.len),
-                flow: end.peer().flow(),
-                ecn: head.ecn,
-                ingress: 0,
-                urgency: 0,
-            },
-            route: end.peer().0 * rules.stride,
-            link: LinkId(0),
-            head: Head {
-                seq: head.seq,
-                ack: head.ack,
-                len: head.len,
-                window: head.window,
-                flags: head.flags,
-                ecn: head.ecn,
-            },
-            whole: 0,
-            serial: tally.sent as u16,
-            class: service,
-            is_retransmission: false,
-        };
-        *in_flight += 1;
-        tally.sent += 1;
-        fabric.send_as(id, packet, now);
-        if endpoint.is_quiet() {
-            return;
-        }
-        id = fabric.packets.claim();
-    }
-    fabric.packets.free(id);
 }
 
 /// The class that a segment's place in the flow asks for, and its codepoint then. The last class of
