@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::net::UdpSocket;
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -25,6 +26,10 @@ use crate::machine::ProcessorTime;
 use crate::namespace::Namespace;
 use crate::run::Live;
 use crate::sys::process;
+
+mod steady;
+
+pub use steady::{Second, Steady, steady};
 
 /// What was measured.
 #[derive(Clone, Debug, Serialize)]
@@ -101,6 +106,12 @@ pub fn measure(span: Span) -> Result<Report, Error> {
 /// A rate that no veth reaches.
 const UNLIMITED: Rate = Rate::from_gbps(400);
 
+/// The rate of the wire that is shaped.
+const SHAPED: Rate = Rate::from_gbps(1);
+
+/// What a frame of 1514 bytes takes of a wire: checksum, preamble and gap too.
+const WIRE_BITS: u64 = 1538 * 8;
+
 /// Three namespaces in a row.
 struct Row {
     left: Namespace,
@@ -160,12 +171,11 @@ impl Row {
     }
 
     fn shaped(&self, span: Span) -> Result<Shaped, Error> {
-        let rate = Rate::from_gbps(1);
-        let (forwarded, counters) = self.forward_at(rate, 1514, span)?;
+        let (forwarded, counters) = self.forward_at(SHAPED, 1514, span)?;
         let port = counters.ports.get(1).cloned().unwrap_or_default();
         Ok(Shaped {
-            bits_per_second: forwarded.received_per_second * 1538 * 8,
-            configured_bits_per_second: rate.as_bps(),
+            bits_per_second: forwarded.received_per_second * WIRE_BITS,
+            configured_bits_per_second: SHAPED.as_bps(),
             lateness: port.lateness,
             lost_ns: port.lost_ns,
             marked: port.marked,
@@ -185,6 +195,17 @@ impl Row {
         wait: Wait,
         load: impl FnOnce() -> Result<T, Error>,
     ) -> Result<(T, Counters, Span), Error> {
+        self.watched(rate, wait, load, |_| {})
+    }
+
+    /// As [`switched`](Self::switched), with a look at the switch every 100 ms.
+    fn watched<T>(
+        &self,
+        rate: Rate,
+        wait: Wait,
+        load: impl FnOnce() -> Result<T, Error>,
+        mut look: impl FnMut(&mut Live) + Send,
+    ) -> Result<(T, Counters, Span), Error> {
         let mut config = Config::new();
         config.options.wait = wait;
         config.ports = ["left", "right"].map(|name| port(name, rate)).into();
@@ -197,7 +218,13 @@ impl Row {
                     let _ = process::raise_priority();
                     let began = process::thread_time();
                     is_ready.store(true, Ordering::Release);
-                    live.run_until(&stop)?;
+                    live.run(|live| {
+                        if stop.load(Ordering::Relaxed) {
+                            return ControlFlow::Break(());
+                        }
+                        look(live);
+                        ControlFlow::Continue(())
+                    })?;
                     Ok::<_, Error>((live.counters(), process::thread_time() - began))
                 });
                 // A switch that did not open must not be waited for.
@@ -216,6 +243,11 @@ impl Row {
 
     /// Sends frames of this length from left to right as fast as they go.
     fn flood(&self, len: usize, span: Span) -> Result<Forwarded, Error> {
+        self.flood_until(len, span, &AtomicBool::new(false))
+    }
+
+    /// The same, and ends once `stop` is set.
+    fn flood_until(&self, len: usize, span: Span, stop: &AtomicBool) -> Result<Forwarded, Error> {
         let before = self.received()?;
         let (sent, took) = self.left.run(|| {
             let _ = process::raise_priority();
@@ -224,7 +256,7 @@ impl Row {
             let frame = frame(len);
             let burst = [frame.as_slice(); BURST];
             let mut sent = 0;
-            while clock.now() - Time::ZERO < span {
+            while clock.now() - Time::ZERO < span && !stop.load(Ordering::Relaxed) {
                 sent += sender.send(&burst).unwrap_or_default() as u64;
             }
             Ok::<_, Error>((sent, clock.now() - Time::ZERO))

@@ -160,6 +160,17 @@ impl Loss {
     }
 }
 
+/// How a port has kept its pace since it was asked last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// Frames that went out, since the switch was made.
+    pub(crate) sent: u64,
+    /// Wire time lost, since the switch was made.
+    pub(crate) lost: Span,
+    /// How late packets left.
+    pub(crate) lateness: Quantiles,
+}
+
 /// Times as they come, without allocation.
 #[derive(Clone, Debug)]
 pub(crate) struct Times(Histogram<u64>);
@@ -173,6 +184,13 @@ impl Times {
     #[inline]
     pub(crate) fn add(&mut self, time: Span) {
         self.0.saturating_record(time.as_ns());
+    }
+
+    /// The quantiles so far; what comes later is counted from here on.
+    pub(crate) fn take(&mut self) -> Quantiles {
+        let quantiles = self.quantiles();
+        self.0.reset();
+        quantiles
     }
 
     pub(crate) fn quantiles(&self) -> Quantiles {
@@ -235,6 +253,9 @@ mod tests {
         }
         assert_eq!(found.count, 1_001);
         assert!(found.max_ns >= LONGEST.as_ns());
+        assert_eq!(times.take(), found);
+        times.add(Span::from_us(7));
+        assert_eq!(times.take().count, 1, "the others were taken");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tidegate_units::{Span, Time};
 
 use crate::clock::Clock;
 use crate::config::{Config, DeviceKind, Options, PortSettings, Wait};
-use crate::counters::Counters;
+use crate::counters::{Counters, Pace};
 use crate::device::packet_socket::PacketSocket;
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
@@ -129,6 +129,11 @@ impl Live {
     /// How long ago the switch was opened.
     pub fn uptime(&self) -> Span {
         self.clock.now() - Time::ZERO
+    }
+
+    /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
+    pub(crate) fn take_paces(&mut self) -> impl Iterator<Item = Pace> {
+        self.switch.take_paces()
     }
 
     /// What the switch has done.

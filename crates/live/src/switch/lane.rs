@@ -10,7 +10,7 @@ use tidegate_dataplane::{
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Rate, Time};
 
 use crate::config::{Config, PortSettings};
-use crate::counters::{Amount, Loss, PortCounters, QueueCounters, Times};
+use crate::counters::{Amount, Loss, Pace, PortCounters, QueueCounters, Times};
 use crate::device::{BURST, Device, SendError};
 use crate::frame;
 use crate::pacer::Pacer;
@@ -259,6 +259,14 @@ impl Lane {
 
     pub(super) fn set_marker(&mut self, marker: AnyMarker) {
         *self.port.marker_mut() = marker;
+    }
+
+    pub(super) fn take_pace(&mut self) -> Pace {
+        Pace {
+            sent: self.tally.sent.packets,
+            lost: self.pacer.lost(),
+            lateness: self.lateness.take(),
+        }
     }
 
     pub(super) fn counters(&self, device: &impl Device) -> PortCounters {

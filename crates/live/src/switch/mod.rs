@@ -18,7 +18,7 @@ use tidegate_dataplane::{Pkt, mark};
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
 
 use crate::config::{Config, Count};
-use crate::counters::{Counters, Loss};
+use crate::counters::{Counters, Loss, Pace};
 use crate::device::{BURST, Device, Received, SHORT_BURST};
 use crate::fdb::Fdb;
 use crate::frame::{self, Facts};
@@ -150,6 +150,11 @@ impl<D: Device> Switch<D> {
             lane.set_marker(marker);
         }
         Ok(())
+    }
+
+    /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
+    pub(crate) fn take_paces(&mut self) -> impl Iterator<Item = Pace> {
+        self.core.lanes.iter_mut().map(Lane::take_pace)
     }
 
     /// What the switch has done.

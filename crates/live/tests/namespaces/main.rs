@@ -10,6 +10,7 @@
 )]
 
 mod bed;
+mod bench;
 mod exactness;
 mod links;
 mod privilege;
@@ -24,6 +25,7 @@ use tidegate_live::Error;
 use tidegate_live::namespace::Namespace;
 
 const TESTS: &[suite::Test] = tests![
+    bench::a_shaped_wire_never_exceeds_its_rate_in_any_second,
     exactness::every_frame_that_goes_out_arrives_in_order_or_has_a_reason,
     exactness::marks_are_the_ce_packets_that_the_receivers_kernel_counts,
     exactness::marks_on_ipv6_are_counted_too,

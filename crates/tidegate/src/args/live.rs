@@ -72,6 +72,9 @@ pub(crate) struct Bench {
     /// How long each of the six measurements takes
     #[arg(long = "for", value_name = "TIME", default_value = "3s", value_parser = span)]
     pub(crate) span: Span,
+    /// Only shape the wire, for so long, and look at every second of it
+    #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "span")]
+    pub(crate) steady: Option<Span>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

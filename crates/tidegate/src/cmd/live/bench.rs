@@ -2,14 +2,19 @@
 
 use std::fmt::Write;
 
-use tidegate_live::bench::{self, Forwarded, Report};
+use tidegate_live::bench::{self, Forwarded, Report, Second, Steady};
 use tidegate_live::counters::Quantiles;
+use tidegate_live::stop_on_signals;
+use tidegate_units::Span;
 
 use crate::args::live::Bench;
 use crate::output::{Error, Output, Verdict};
 
 /// `tidegate live bench`.
 pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error> {
+    if let Some(span) = arguments.steady {
+        return steady(span, output);
+    }
     let seconds = arguments.span.as_ns().saturating_mul(6) / 1_000_000_000;
     output.say(&format!(
         "about {} s; nothing else should run meanwhile",
@@ -22,6 +27,96 @@ pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error>
         output.print(&table(&report))?;
     }
     Ok(Verdict::Good)
+}
+
+/// `tidegate live bench --steady`. An interrupt ends it early.
+fn steady(span: Span, output: Output) -> Result<Verdict, Error> {
+    let seconds = span.as_ns() / 1_000_000_000;
+    output.say(&format!(
+        "{seconds} s; nothing else should run meanwhile, and Ctrl-C shows what there is"
+    ));
+    let measured = bench::steady(span, stop_on_signals()).map_err(Error::new)?;
+    if output.json {
+        output.print_json(&measured)?;
+    } else {
+        output.print(&steady_table(&measured))?;
+    }
+    Ok(Verdict::Good)
+}
+
+fn steady_table(measured: &Steady) -> String {
+    let configured = measured.configured_bits_per_second;
+    let mut text = format!(
+        "a wire of {} Mb/s with TCN, second by second\n\n\
+         {:<24}{:>8}  {:>15}  {:>21}\n{:<24}{:>8}  {:>7} {:>7}  {:>10} {:>10}\n",
+        configured / 1_000_000,
+        "",
+        "",
+        "% of the rate",
+        "lateness p99, us",
+        "",
+        "seconds",
+        "median",
+        "least",
+        "median",
+        "most",
+    );
+    let seconds = &measured.seconds;
+    let mut row = |name: &str, seconds: &[Second]| {
+        let mut rates: Vec<u64> = seconds.iter().map(|it| it.bits_per_second).collect();
+        let mut late: Vec<u64> = seconds.iter().map(|it| it.lateness_p99_ns).collect();
+        rates.sort_unstable();
+        late.sort_unstable();
+        let rate = |bits: Option<&u64>| {
+            bits.map_or_else(|| "-".into(), |&bits| per_cent(bits, configured))
+        };
+        let time = |ns: Option<&u64>| ns.map_or_else(|| "-".into(), |&ns| microseconds(ns));
+        let middle = seconds.len() / 2;
+        _ = writeln!(
+            text,
+            "{name:<24}{:>8}  {:>7} {:>7}  {:>10} {:>10}",
+            seconds.len(),
+            rate(rates.get(middle)),
+            rate(rates.first()),
+            time(late.get(middle)),
+            time(late.last()),
+        );
+    };
+    let calm = |seconds: &[Second]| -> Vec<Second> {
+        let calm = seconds.iter().filter(|second| second.stolen == 0);
+        calm.copied().collect()
+    };
+    row("all", seconds);
+    row("nothing stolen", &calm(seconds));
+    for (minute, seconds) in (1..).zip(seconds.chunks(60)) {
+        row(&format!("  of minute {minute}"), &calm(seconds));
+    }
+    let stolen: u64 = seconds.iter().map(|it| u64::from(it.stolen)).sum();
+    let stolen = stolen / (seconds.len() as u64).max(1);
+    let port = &measured.port;
+    _ = writeln!(
+        text,
+        "\nframes in a second: {} offered, {} received; {} marked, {} us of wire lost\n\
+         processor time stolen by a hypervisor: {}.{} %",
+        measured.forwarded.offered_per_second,
+        measured.forwarded.received_per_second,
+        port.marked,
+        port.lost_ns / 1_000,
+        stolen / 10,
+        stolen % 10,
+    );
+    text
+}
+
+/// With two digits.
+fn per_cent(part: u64, whole: u64) -> String {
+    let parts = u128::from(part) * 10_000 / u128::from(whole.max(1));
+    format!("{}.{:02}", parts / 100, parts % 100)
+}
+
+/// With one digit.
+fn microseconds(ns: u64) -> String {
+    format!("{}.{}", ns / 1_000, ns % 1_000 / 100)
 }
 
 fn table(report: &Report) -> String {
@@ -46,20 +141,17 @@ fn table(report: &Report) -> String {
         );
     }
     let shaped = &report.shaped;
-    let parts = u128::from(shaped.bits_per_second) * 10_000
-        / u128::from(shaped.configured_bits_per_second.max(1));
     _ = writeln!(
         text,
-        "\nshaped, TCN          {}.{:02} % of {} Mb/s, {} marked, {} us lost",
-        parts / 100,
-        parts % 100,
+        "\nshaped, TCN          {} % of {} Mb/s, {} marked, {} us lost",
+        per_cent(shaped.bits_per_second, shaped.configured_bits_per_second),
         shaped.configured_bits_per_second / 1_000_000,
         shaped.marked,
         shaped.lost_ns / 1_000,
     );
     let times = |times: &Quantiles| {
         let parts = [times.p50_ns, times.p99_ns, times.p999_ns, times.max_ns];
-        parts.map(|ns| format!("{}.{}", ns / 1_000, ns % 1_000 / 100))
+        parts.map(microseconds)
     };
     _ = writeln!(
         text,

@@ -1,0 +1,127 @@
+//! Whether a shaped wire keeps its rate for long: second by second, with what a hypervisor took of each.
+
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+use tidegate_units::Span;
+
+use super::{Forwarded, Row, SHAPED, WIRE_BITS};
+use crate::config::Wait;
+use crate::counters::{Pace, PortCounters};
+use crate::error::Error;
+use crate::machine::ProcessorTime;
+use crate::run::Live;
+
+/// A wire of 1 Gb/s with TCN, offered more, for long.
+#[derive(Clone, Debug, Serialize)]
+pub struct Steady {
+    /// Bits of wire in a second as configured.
+    pub configured_bits_per_second: u64,
+    /// One after the other, from the second on: the load begins in the first.
+    pub seconds: Vec<Second>,
+    /// The wire's port in the end. Its lateness is that of the last moments.
+    pub port: PortCounters,
+    /// What was offered and what got through, over all the time.
+    pub forwarded: Forwarded,
+}
+
+/// A second or a little more.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Second {
+    /// Bits of wire in a second, framing included.
+    pub bits_per_second: u64,
+    /// How late all but 1 % of the packets left at most.
+    pub lateness_p99_ns: u64,
+    /// Wire time lost to lateness that was not caught up.
+    pub lost_ns: u64,
+    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    pub stolen: u32,
+}
+
+/// The least length of what is called a second.
+const SECOND: Span = Span::from_secs(1);
+
+/// Shapes a wire for so long, or until `stop` is set. Needs `CAP_SYS_ADMIN` and `CAP_NET_ADMIN`.
+pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
+    let row = Row::new()?;
+    let mut book = Book::default();
+    let load = || row.flood_until(1514, span, stop);
+    let watched = row.watched(SHAPED, Wait::Spin, load, |live| book.look(live))?;
+    let (forwarded, mut counters, _) = watched;
+    Ok(Steady {
+        configured_bits_per_second: SHAPED.as_bps(),
+        seconds: book.seconds.split_off(1.min(book.seconds.len())),
+        port: counters.ports.swap_remove(1),
+        forwarded,
+    })
+}
+
+/// Looks at a switch every second.
+#[derive(Default)]
+struct Book {
+    last: Option<Look>,
+    seconds: Vec<Second>,
+}
+
+/// The wire and the machine at a moment.
+#[derive(Clone, Copy)]
+struct Look {
+    /// Since the switch was opened.
+    at: Span,
+    pace: Pace,
+    time: ProcessorTime,
+}
+
+impl Book {
+    fn look(&mut self, live: &mut Live) {
+        let at = live.uptime();
+        if self.last.is_some_and(|last| at - last.at < SECOND) {
+            return;
+        }
+        let pace = live.take_paces().nth(1).unwrap_or_default();
+        let time = ProcessorTime::now();
+        let now = Look { at, pace, time };
+        if let Some(last) = self.last.replace(now) {
+            self.seconds.push(between(&last, &now));
+        }
+    }
+}
+
+fn between(last: &Look, now: &Look) -> Second {
+    let frames = u128::from(now.pace.sent - last.pace.sent);
+    let ns = u128::from((now.at - last.at).as_ns().max(1));
+    let bits = frames * u128::from(WIRE_BITS) * 1_000_000_000 / ns;
+    Second {
+        // No wire has 2^64 bits in a second.
+        bits_per_second: bits as u64,
+        lateness_p99_ns: now.pace.lateness.p99_ns,
+        lost_ns: (now.pace.lost - last.pace.lost).as_ns(),
+        stolen: now.time.stolen_since(last.time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Quantiles;
+
+    #[test]
+    fn a_second_is_what_came_between_two_looks() {
+        let look = |ms, sent, lost, p99_ns| Look {
+            at: Span::from_ms(ms),
+            pace: Pace {
+                sent,
+                lost: Span::from_us(lost),
+                lateness: Quantiles {
+                    p99_ns,
+                    ..Quantiles::default()
+                },
+            },
+            time: ProcessorTime::default(),
+        };
+        let second = between(&look(2_000, 100, 5, 1), &look(3_250, 101_125, 35, 2_000));
+        // 101 025 frames of 12 304 bits in 1.25 s.
+        assert_eq!(second.bits_per_second, 994_409_280);
+        assert_eq!((second.lateness_p99_ns, second.lost_ns), (2_000, 30_000));
+    }
+}

@@ -1,0 +1,21 @@
+//! The bench, on whatever machine this is: what must hold however slow that is.
+
+use std::sync::atomic::AtomicBool;
+
+use tidegate_live::bench;
+use tidegate_units::Span;
+
+pub(crate) fn a_shaped_wire_never_exceeds_its_rate_in_any_second() {
+    let measured = bench::steady(Span::from_secs(4), &AtomicBool::new(false)).unwrap();
+    assert!(!measured.seconds.is_empty());
+    let configured = measured.configured_bits_per_second;
+    for second in &measured.seconds {
+        // A second may make good what the one before it lost, which is a few milliseconds.
+        assert!(
+            second.bits_per_second <= configured + configured / 50,
+            "{second:?}"
+        );
+    }
+    let port = &measured.port;
+    assert!(port.sent.packets > 0 && port.marked > 0, "{port:?}");
+}
