@@ -59,12 +59,12 @@ impl Hosts {
                 && let Some(head) = endpoint.poll_head(now)
             {
                 let [link, next] = two_words(&fabric.ways, route);
-                let size = rules.accounting.size(head.len);
+                let len = rules.accounting.size(head.len);
                 // Written in one go, each field from where it is: what is put together first and copied
                 // then makes the processor wait.
                 *packet = Packet {
                     pkt: Pkt {
-                        len: size,
+                        len,
                         flow: end.peer().flow(),
                         ecn: head.ecn,
                         ingress: 0,
@@ -87,7 +87,7 @@ impl Hosts {
                 };
                 connection.in_flight += 1;
                 tally.sent += 1;
-                fabric.start(id, size, [LinkId(link), LinkId(next)], now);
+                fabric.start(id, len, [LinkId(link), LinkId(next)], now);
                 if endpoint.is_quiet() {
                     break 'answer;
                 }
