@@ -70,7 +70,8 @@ pub(crate) struct Packet {
     pub(crate) link: LinkId,
     /// What every segment has. Other transports put their own headers there.
     pub(crate) head: Head,
-    /// Where the whole segment is, if it does not fit here: its number plus one, else zero.
+    /// Zero if all of it is here, as it is of most. Otherwise where the whole segment is, its number
+    /// plus one; or [`PAUSE`](Self::PAUSE).
     pub(crate) whole: u32,
     /// The lower bits of how many packets all hosts had sent before it.
     pub(crate) serial: u16,
@@ -82,6 +83,9 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
+    /// In place of a whole segment: it is a pause frame.
+    pub(crate) const PAUSE: u32 = u32::MAX;
+
     /// Where it goes.
     #[inline]
     pub(crate) const fn end(&self) -> EndId {

@@ -187,18 +187,14 @@ impl BucketEngine {
         hosts.take_dropped(fabric);
         let answers_only =
             self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());
-        let arrivals = if answers_only {
+        if answers_only {
             // What arrives at a host comes from one link, in order already.
-            &self.bucket.hosts
-        } else {
-            self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets)
-        };
-        for arrival in arrivals {
-            // Not a turn of this loop if they only answer.
-            while hosts.next_at() <= arrival.at {
-                hosts.wake(fabric);
+            for arrival in &self.bucket.hosts {
+                hosts.deliver(fabric, arrival);
             }
-            hosts.deliver(fabric, arrival);
+        } else {
+            let arrivals = self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets);
+            hosts.act_and_deliver(fabric, arrivals);
         }
         if !self.bucket.hosts.is_empty() {
             hosts.progress_at = stop;

@@ -161,6 +161,7 @@ impl<C: Calendar> Fabric<C> {
                     ..Pkt::default()
                 },
                 link,
+                whole: Packet::PAUSE,
                 class: pause.action as u8,
                 ..Packet::default()
             });

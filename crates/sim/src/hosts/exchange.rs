@@ -17,6 +17,21 @@ use crate::packet::{EndId, Packet, Side};
 use crate::setup::Opening;
 
 impl Hosts {
+    /// Packets arrive at their hosts, which act of themselves in between.
+    #[inline(never)]
+    pub(crate) fn act_and_deliver<C: Calendar>(
+        &mut self,
+        fabric: &mut Fabric<C>,
+        arrivals: &[Arrival],
+    ) {
+        for arrival in arrivals {
+            while self.next_at() <= arrival.at {
+                self.wake(fabric);
+            }
+            self.deliver(fabric, arrival);
+        }
+    }
+
     /// A packet arrives at its host.
     #[expect(
         clippy::inline_always,
@@ -26,8 +41,8 @@ impl Hosts {
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let mut packet = &mut fabric.packets[arrival.packet];
         let (end, now) = (packet.end(), arrival.at);
-        if end == EndId::NONE {
-            fabric.on_pause(arrival);
+        if packet.whole != 0 {
+            self.deliver_rarely(fabric, arrival);
             return;
         }
         self.tally.delivered += 1;
@@ -39,13 +54,7 @@ impl Hosts {
         };
         let side = end.side();
         let endpoint = &mut ends[side as usize];
-        if packet.whole == 0 {
-            endpoint.on_head(&packet.head, now);
-        } else {
-            let whole = self.wholes.take(packet.whole - 1);
-            let ecn = packet.head.ecn;
-            endpoint.on_segment(&Segment { ecn, ..whole }, now);
-        }
+        endpoint.on_head(&packet.head, now);
         if arrived(endpoint, side) >= connection.marks[side as usize] {
             fabric.packets.free(arrival.packet);
             self.turn_page(fabric, end, now);
@@ -107,6 +116,37 @@ impl Hosts {
         }
     }
 
+    /// A pause frame arrives, or a segment that needs more room than a packet has.
+    #[inline(never)]
+    fn deliver_rarely<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+        let packet = fabric.packets[arrival.packet];
+        if packet.whole == Packet::PAUSE {
+            fabric.on_pause(arrival);
+            return;
+        }
+        let (end, now) = (packet.end(), arrival.at);
+        fabric.packets.free(arrival.packet);
+        self.tally.delivered += 1;
+        let connection = &mut self.connections[end.slot()];
+        connection.in_flight -= 1;
+        let whole = self.wholes.take(packet.whole - 1);
+        if let Ends::Tcp(ends) = &mut connection.ends {
+            let ecn = packet.head.ecn;
+            ends[end.side() as usize].on_segment(&Segment { ecn, ..whole }, now);
+        }
+        self.go_on(fabric, end, now);
+    }
+
+    /// What an end does after a packet arrived at it.
+    fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+        let connection = &self.connections[end.slot()];
+        if connection.ends.arrived(end.side()) < connection.marks[end.side() as usize] {
+            self.pump(fabric, end, now);
+        } else {
+            self.turn_page(fabric, end, now);
+        }
+    }
+
     /// A packet arrives that is not TCP.
     #[inline(never)]
     fn deliver_other<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
@@ -119,11 +159,7 @@ impl Hosts {
             (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
             (Ends::Tcp(_), _) => {}
         }
-        if connection.ends.arrived(end.side()) < connection.marks[end.side() as usize] {
-            self.pump(fabric, end, now);
-        } else {
-            self.turn_page(fabric, end, now);
-        }
+        self.go_on(fabric, end, now);
     }
 
     /// A packet arrives after which the flow is further than before, or over.
@@ -309,7 +345,7 @@ impl Hosts {
     }
 
     /// Has an end woken at `at`, if that is sooner than it would be anyway.
-    #[inline]
+    #[inline(never)]
     fn set_timer(&mut self, end: EndId, at: Time, now: Time) {
         let armed = &mut self.connections[end.slot()].armed[end.side() as usize];
         if at < *armed {
