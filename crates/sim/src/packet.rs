@@ -12,9 +12,6 @@ use crate::network::LinkId;
 pub(crate) struct EndId(pub(crate) u32);
 
 impl EndId {
-    /// No end: the packet is a pause frame, for the node at the end of its link.
-    pub(crate) const NONE: Self = Self(u32::MAX);
-
     pub(crate) const fn new(slot: u32, side: Side) -> Self {
         Self(slot << 1 | side as u32)
     }
@@ -83,8 +80,14 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// In place of a whole segment: it is a pause frame.
+    /// In place of a whole segment: it is a pause frame, for the node at the end of its link, and of
+    /// no connection.
     pub(crate) const PAUSE: u32 = u32::MAX;
+
+    #[inline]
+    pub(crate) const fn is_pause(&self) -> bool {
+        self.whole == Self::PAUSE
+    }
 
     /// Where it goes.
     #[inline]

@@ -180,7 +180,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     /// Takes all departures that start no later than `until`.
     #[inline(never)]
     fn send_until(&mut self, until: Time, buffer: &mut impl Buffer, served: &mut Served) {
-        while self.packets() > 0 && self.ready <= until {
+        while self.is_due(until) {
             self.send(buffer, served);
         }
     }

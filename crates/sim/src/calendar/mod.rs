@@ -20,7 +20,7 @@ pub(crate) use heap::Heap;
 use tidegate_units::Time;
 
 use crate::network::LinkId;
-use crate::packet::{EndId, Packet};
+use crate::packet::Packet;
 
 /// A packet that will arrive.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,7 +63,7 @@ impl Rank {
     /// The rank of a packet.
     #[inline]
     pub(crate) fn of(packet: &Packet) -> Self {
-        Self(packet.link.0 << 1 | u32::from(packet.end() == EndId::NONE))
+        Self(packet.link.0 << 1 | u32::from(packet.is_pause()))
     }
 
     /// The rank of data on a link.

@@ -11,12 +11,12 @@ use super::agenda::Start;
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
-use crate::packet::{EndId, Packet};
+use crate::packet::Packet;
 
 impl<C: Calendar> Fabric<C> {
     /// A packet reaches a switch, when everything before that has been done.
     pub(crate) fn arrive(&mut self, arrival: &Arrival) {
-        if self.packets[arrival.packet].end() == EndId::NONE {
+        if self.packets[arrival.packet].is_pause() {
             self.on_pause(arrival);
         } else {
             self.offer(arrival.packet, arrival.at);
@@ -156,10 +156,6 @@ impl<C: Calendar> Fabric<C> {
             let link = node.links[usize::from(pause.ingress / node.classes)];
             let wire = &self.wires[link.index()];
             let packet = self.packets.insert(Packet {
-                pkt: Pkt {
-                    flow: EndId::NONE.flow(),
-                    ..Pkt::default()
-                },
                 link,
                 whole: Packet::PAUSE,
                 class: pause.action as u8,

@@ -120,7 +120,7 @@ impl Hosts {
     #[inline(never)]
     fn deliver_rarely<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = fabric.packets[arrival.packet];
-        if packet.whole == Packet::PAUSE {
+        if packet.is_pause() {
             fabric.on_pause(arrival);
             return;
         }

@@ -96,16 +96,23 @@ fn steady_table(measured: &Steady) -> String {
     let port = &measured.port;
     _ = writeln!(
         text,
-        "\nframes in a second: {} offered, {} received; {} marked, {} us of wire lost\n\
-         processor time stolen by a hypervisor: {}.{} %",
+        "\nframes in a second: {} offered, {} received; {} marked, {} us of wire lost",
         measured.forwarded.offered_per_second,
         measured.forwarded.received_per_second,
         port.marked,
         port.lost_ns / 1_000,
-        stolen / 10,
-        stolen % 10,
     );
+    tell_stolen(&mut text, stolen);
     text
+}
+
+/// In parts of a thousand.
+fn tell_stolen(text: &mut String, stolen: u64) {
+    let (whole, tenth) = (stolen / 10, stolen % 10);
+    _ = writeln!(
+        text,
+        "processor time stolen by a hypervisor: {whole}.{tenth} %"
+    );
 }
 
 /// With two digits.
@@ -166,10 +173,7 @@ fn table(report: &Report) -> String {
         let [p50, p99, p999, max] = times(row);
         _ = writeln!(text, "{name:<19}{p50:>9} {p99:>9} {p999:>9} {max:>9}");
     }
-    let (whole, tenth) = (report.stolen / 10, report.stolen % 10);
-    _ = writeln!(
-        text,
-        "\nprocessor time stolen by a hypervisor: {whole}.{tenth} %"
-    );
+    text.push('\n');
+    tell_stolen(&mut text, report.stolen.into());
     text
 }
