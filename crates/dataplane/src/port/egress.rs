@@ -57,14 +57,14 @@ pub trait Egress: Any + Send {
     /// Does all that happens at the port up to `until`: offers the packets, which come in order of
     /// time, and in between and after them takes every departure that starts no later. One call does
     /// for many packets what [`arrive`](Self::arrive) and [`drain`](Self::drain) do for each. Returns
-    /// how many packets wait then.
+    /// when the next departure would start, as [`next_start`](Self::next_start).
     fn serve(
         &mut self,
         offers: &[Offer],
         until: Time,
         buffer: &mut AnyBuffer,
         served: &mut Served,
-    ) -> u32;
+    ) -> Option<Time>;
 
     /// Takes all departures that start no later than `now` into `out`, then offers the packet for
     /// `queue`. On `Err` the host still owns `id` and frees it.
@@ -157,7 +157,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         while self.ready <= offer.at {
             if self.packets() > 0 {
                 self.send(buffer, served);
-            } else if self.scheduler.is_merged() {
+            } else if !self.scheduler.ranks_packets() {
                 match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
                     Ok((ecn, Fate::Send)) => served.sent.push(Sent {
                         end: self.busy_until,
@@ -219,7 +219,7 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         until: Time,
         buffer: &mut AnyBuffer,
         served: &mut Served,
-    ) -> u32 {
+    ) -> Option<Time> {
         // The commonest buffer gets code of its own: choosing it again for every packet would cost
         // as much as all else that it does.
         if let AnyBuffer::PerPort(all) = buffer
@@ -237,7 +237,7 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
             }
             self.send_until(until, buffer, served);
         }
-        self.packets()
+        self.next_start()
     }
 
     fn arrive(

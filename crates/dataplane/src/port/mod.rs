@@ -370,8 +370,8 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     }
 
     /// What [`enqueue`](Self::enqueue) and [`depart`](Self::depart) do with a packet that leaves at
-    /// once, because the port is ready and empty, and its scheduler, which merges all queues, has no
-    /// say in it. Nobody can see it wait, so it is not stored.
+    /// once, because the port is ready and empty. Nobody can see it wait, so it is not stored; its
+    /// queue is not ranked.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -407,6 +407,10 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         let (charge, ecn) = admit(marker, port, &cx, ledger, buffer)?;
         queue.enqueued_bytes += u64::from(pkt.len);
         queue.enqueued_packets += 1;
+        if !self.scheduler.is_merged() {
+            self.scheduler
+                .on_passed(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
+        }
         buffer.release(charge);
         cx.pkt = Pkt {
             len: pkt.len,

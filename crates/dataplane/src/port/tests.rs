@@ -595,6 +595,10 @@ impl Scheduler for LastInFirstOut {
         true
     }
 
+    fn ranks_packets(&self) -> bool {
+        true
+    }
+
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, _: &Pkt, _: Time) {
         self.0.push((queue, slot));
     }

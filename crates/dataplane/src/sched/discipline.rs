@@ -74,6 +74,13 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
+    /// Whether a packet that comes to a queue while its group is empty, and leaves at once, does so in
+    /// one turn and leaves no trace.
+    #[inline]
+    fn is_one_turn(_queue: &Self::Queue, _len: u32) -> bool {
+        false
+    }
+
     /// Bytes that a queue may send per round, if there are rounds.
     fn quantum(_queue: &Self::Queue) -> Option<u32> {
         None

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
 use super::discipline::{Discipline, Members, Part};
-use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
+use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, come_and_leave, one_turn};
 
 settings! {
     /// Parameters of DWRR.
@@ -234,6 +234,15 @@ impl Scheduler for Dwrr {
             .on_departed(&mut self.queues, queue, len, next, now, turn);
     }
 
+    #[inline]
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        if Turns::is_one_turn(&self.queues[queue.index()], len) {
+            one_turn(queue, len, now, turn);
+        } else {
+            come_and_leave(self, queue, len, now, turn);
+        }
+    }
+
     fn round(&self, queue: QueueId) -> Option<Round> {
         self.queues.get(queue.index()).map(|state| Round {
             group: 0,
@@ -293,6 +302,11 @@ impl Discipline for Turns {
         turn: impl FnMut(&Turn),
     ) {
         group.on_departed(queues, queue, len, next, now, turn);
+    }
+
+    #[inline]
+    fn is_one_turn(queue: &State, len: u32) -> bool {
+        len <= queue.quantum
     }
 
     fn quantum(queue: &State) -> Option<u32> {

@@ -20,7 +20,7 @@ use tidegate_units::{ConfigError, Field, Form, QueueId, Settings, Time, settings
 
 use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
-use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn};
+use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave, one_turn};
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {
@@ -208,6 +208,11 @@ impl<D: Discipline> Scheduler for Layered<D> {
     }
 
     #[inline]
+    fn ranks_packets(&self) -> bool {
+        D::RANKED
+    }
+
+    #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
         if let Some(members) = self.members(queue) {
             self.work(members, |inside, part, busy| {
@@ -257,6 +262,19 @@ impl<D: Discipline> Scheduler for Layered<D> {
                     busy.remove(queue);
                 }
             }),
+        }
+    }
+
+    #[inline]
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        let is_strict = self.rules.starts.within(0, queue.0 + 1).is_empty();
+        if is_strict {
+            return;
+        }
+        if D::is_one_turn(&self.queues[queue.index()], len) {
+            one_turn(queue, len, now, turn);
+        } else {
+            come_and_leave(self, queue, len, now, turn);
         }
     }
 

@@ -106,6 +106,12 @@ pub trait Scheduler {
         false
     }
 
+    /// Whether packets of any queue at all wait [by rank](Self::is_ranked).
+    #[inline]
+    fn ranks_packets(&self) -> bool {
+        false
+    }
+
     /// A packet for a ranked queue was stored in `slot`.
     #[inline]
     fn on_ranked(&mut self, _queue: QueueId, _slot: Slot, _pkt: &Pkt, _now: Time) {}
@@ -127,9 +133,38 @@ pub trait Scheduler {
         turn: impl FnMut(&Turn),
     );
 
+    /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited anywhere,
+    /// and leaves at once: all three of the hooks above.
+    #[inline]
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        come_and_leave(self, queue, len, now, turn);
+    }
+
     /// The part of `queue` in the rounds, or `None` if it is not served in rounds.
     fn round(&self, _queue: QueueId) -> Option<Round> {
         None
+    }
+}
+
+/// Tells a scheduler without packets of one that comes, is picked and leaves.
+#[inline]
+fn come_and_leave(
+    scheduler: &mut (impl Scheduler + ?Sized),
+    queue: QueueId,
+    len: u32,
+    now: Time,
+    mut turn: impl FnMut(&Turn),
+) {
+    scheduler.on_active(queue, len, now, &mut turn);
+    scheduler.pick(now, &mut turn);
+    scheduler.on_departed(queue, len, None, now, turn);
+}
+
+/// A queue alone gets a packet and sends it in the same turn.
+#[inline]
+fn one_turn(queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+    for event in [TurnEvent::Joined, TurnEvent::Emptied { len }] {
+        turn(&Turn { queue, now, event });
     }
 }
 
@@ -228,6 +263,11 @@ impl Scheduler for AnyScheduler {
     }
 
     #[inline]
+    fn ranks_packets(&self) -> bool {
+        with_scheduler!(self, scheduler => scheduler.ranks_packets())
+    }
+
+    #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
         with_scheduler!(self, scheduler => scheduler.on_ranked(queue, slot, pkt, now));
     }
@@ -252,6 +292,11 @@ impl Scheduler for AnyScheduler {
         turn: impl FnMut(&Turn),
     ) {
         with_scheduler!(self, scheduler => scheduler.on_departed(queue, len, next, now, turn));
+    }
+
+    #[inline]
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        with_scheduler!(self, scheduler => scheduler.on_passed(queue, len, now, turn));
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {

@@ -274,6 +274,11 @@ impl Scheduler for Pifo {
     }
 
     #[inline]
+    fn ranks_packets(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn is_ranked(&self, _: QueueId) -> bool {
         true
     }

@@ -89,6 +89,54 @@ fn every_packet_leaves_once_in_order_and_the_link_never_waits() {
 }
 
 #[test]
+fn a_packet_that_passes_is_one_that_came_was_picked_and_left() {
+    for (name, fields) in SETUPS {
+        let mut passed = configured(name, fields).build().unwrap();
+        if passed.ranks_packets() {
+            continue;
+        }
+        let mut stored = passed.clone();
+        let mut rng = Rng::new(7, 0);
+        let mut turns = [const { Vec::new() }; 2];
+        let [first, second] = &mut turns;
+        for round in 0..300 {
+            let now = Time::from_us(round);
+            // Up to three quanta: what is above one takes several turns.
+            let mut packet = || {
+                (
+                    QueueId((rng.next_u32() % 5) as u8),
+                    1 + rng.next_u32() % 4_500,
+                )
+            };
+            for _ in 0..3 {
+                let (queue, len) = packet();
+                passed.on_passed(queue, len, now, |turn| first.push(*turn));
+                come_and_leave(&mut stored, queue, len, now, |turn| second.push(*turn));
+            }
+            // What comes then is served alike: a packet in each queue, and a second one in some.
+            let heads = [(); 5].map(|()| packet().1);
+            let mut behind = [(); 5].map(|()| (packet().0.0 < 2).then(|| packet().1));
+            for (queue, len) in (0..).map(QueueId).zip(heads) {
+                passed.on_active(queue, len, now, |turn| first.push(*turn));
+                stored.on_active(queue, len, now, |turn| second.push(*turn));
+            }
+            let mut waiting = 5;
+            while waiting > 0 && *name != "fifo" {
+                let pick = passed.pick(now, |turn| first.push(*turn));
+                let other = stored.pick(now, |turn| second.push(*turn));
+                assert_eq!(pick, other, "{name} {fields:?}");
+                let (queue, len) = (pick.queue, heads[pick.queue.index()]);
+                let next = behind[queue.index()].take();
+                waiting -= usize::from(next.is_none());
+                passed.on_departed(queue, len, next, now, |turn| first.push(*turn));
+                stored.on_departed(queue, len, next, now, |turn| second.push(*turn));
+            }
+        }
+        assert_eq!(turns[0], turns[1], "{name} {fields:?}");
+    }
+}
+
+#[test]
 fn no_queue_waits_longer_than_one_turn_of_every_other() {
     const QUANTA: [u64; 5] = [1500, 3000, 1500, 6000, 1500];
     for (name, fields) in SETUPS {

@@ -14,7 +14,7 @@ use tidegate_dataplane::egress::{self, Egress, Offer, Sent, Served};
 use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
-use self::agenda::Agenda;
+use self::agenda::{Agenda, Start};
 use crate::calendar::sort::{self, Batch, ByPlace};
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::LinkId;
@@ -40,11 +40,13 @@ pub(crate) struct Fabric<C> {
     /// How often each was.
     pauses_heard: Vec<u32>,
     nodes: Vec<Node>,
-    /// Links of switches whose ports hold packets and are served bucket by bucket.
-    busy: Vec<LinkId>,
-    was_busy: Vec<LinkId>,
-    /// Links whose ports hold packets and are served one packet at a time.
-    busy_alone: Vec<LinkId>,
+    /// Links of switches whose ports hold packets and are served bucket by bucket, and when each sends
+    /// the next.
+    busy: Vec<Start>,
+    was_busy: Vec<Start>,
+    /// Links whose ports hold packets and are served one packet at a time. None sends before the time
+    /// that is noted with it.
+    busy_alone: Vec<Start>,
     /// Coupled nodes whose ports hold packets.
     busy_nodes: Vec<u32>,
     by_place: ByPlace,
@@ -338,9 +340,15 @@ impl<C: Calendar> Fabric<C> {
         }
         self.offers.room(0);
         for index in 0..self.was_busy.len() {
-            let link = self.was_busy[index];
-            if !by_place.has(link.0) {
-                self.serve_port(link, until);
+            let start = self.was_busy[index];
+            if by_place.has(start.link.0) {
+                continue;
+            }
+            // A packet may be on the wire for many buckets.
+            if start.at > until {
+                self.busy.push(start);
+            } else {
+                self.serve_port(start.link, until);
             }
         }
         self.by_place = by_place;
@@ -411,8 +419,8 @@ impl<C: Calendar> Fabric<C> {
             .as_mut()
             .expect("the links of switches have ports");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
-        if port.serve(offers.as_slice(), until, buffer, served) > 0 {
-            self.busy.push(link);
+        if let Some(at) = port.serve(offers.as_slice(), until, buffer, served) {
+            self.busy.push(Start { at, link });
         }
         wire.packets += served.sent.len() as u64;
         let road = Road::of(wire, link);

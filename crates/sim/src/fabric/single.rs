@@ -53,15 +53,15 @@ impl<C: Calendar> Fabric<C> {
             self.dropped.push((PktId(id), now));
         } else if !wire.is_busy {
             wire.is_busy = true;
+            let at = port.next_start().expect("it took a packet");
             if is_coupled {
-                let start = port.next_start().expect("it took a packet");
-                node.busy.add(start, link);
+                node.busy.add(at, link);
                 if !node.is_busy {
                     node.is_busy = true;
                     self.busy_nodes.push(node_id);
                 }
             } else {
-                self.busy_alone.push(link);
+                self.busy_alone.push(Start { at, link });
             }
         }
         self.launch_departures(link);
@@ -75,17 +75,27 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn drain(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
-        while let Some(&link) = self.busy_alone.get(index) {
+        while let Some(start) = self.busy_alone.get_mut(index) {
+            // A packet may be on the wire for many buckets.
+            if start.at > until {
+                index += 1;
+                continue;
+            }
+            let link = start.link;
             let node = &mut self.nodes[self.wires[link.index()].node as usize];
             let port = self.ports[link.index()]
                 .as_mut()
                 .expect("only ports are busy");
             port.drain(until, &mut node.buffer, &mut self.departures);
-            if port.packets() == 0 {
-                self.wires[link.index()].is_busy = false;
-                self.busy_alone.swap_remove(index);
-            } else {
-                index += 1;
+            match port.next_start() {
+                Some(at) => {
+                    start.at = at;
+                    index += 1;
+                }
+                None => {
+                    self.wires[link.index()].is_busy = false;
+                    self.busy_alone.swap_remove(index);
+                }
             }
             self.launch_departures(link);
         }
@@ -204,8 +214,12 @@ impl<C: Calendar> Fabric<C> {
             let buffer = &mut self.nodes[node_id as usize].buffer;
             port.drain(now, buffer, &mut self.departures);
             port.hold(if is_paused { Time::MAX } else { now });
-            if let Some(start) = port.next_start() {
-                self.nodes[node_id as usize].busy.change(link, start);
+            if let Some(at) = port.next_start() {
+                self.nodes[node_id as usize].busy.change(link, at);
+                let mut alone = self.busy_alone.iter_mut();
+                if let Some(start) = alone.find(|start| start.link == link) {
+                    start.at = at;
+                }
             }
             self.launch_departures(link);
         }
@@ -215,7 +229,7 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn next_start(&self) -> Option<Time> {
         let nodes = self.busy_nodes.iter();
         let coupled = nodes.filter_map(|&node| self.nodes[node as usize].busy.first());
-        let links = self.busy_alone.iter();
+        let links = self.busy_alone.iter().map(|start| start.link);
         let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
         let alone = ports.filter_map(Egress::next_start);
         alone.chain(coupled.map(|start| start.at)).min()

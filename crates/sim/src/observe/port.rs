@@ -201,7 +201,7 @@ impl Egress for Watched {
         until: Time,
         buffer: &mut AnyBuffer,
         served: &mut Served,
-    ) -> u32 {
+    ) -> Option<Time> {
         let mut out = std::mem::take(&mut self.departures);
         for offer in offers {
             let taken = self.arrive(offer.id, offer.pkt, offer.queue, offer.at, buffer, &mut out);
@@ -212,7 +212,7 @@ impl Egress for Watched {
         self.settle(until, buffer, &mut out);
         self.departures = out;
         self.hand_over(served);
-        self.inner.packets()
+        self.inner.next_start()
     }
 
     fn arrive(

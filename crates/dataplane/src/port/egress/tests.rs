@@ -254,7 +254,7 @@ fn serving_many_at_once_does_what_one_after_the_other_does() {
                     });
                     id += 1;
                 }
-                let held = many.serve(&offers, now, &mut buffers[0], &mut served);
+                let next = many.serve(&offers, now, &mut buffers[0], &mut served);
                 for Offer { at, pkt, id, queue } in offers {
                     let taken = one.arrive(id, pkt, queue, at, &mut buffers[1], &mut out);
                     if taken.is_err() {
@@ -262,8 +262,8 @@ fn serving_many_at_once_does_what_one_after_the_other_does() {
                     }
                 }
                 one.drain(now, &mut buffers[1], &mut out);
-                assert_eq!(held, one.packets(), "{scheme_name} / {scheduler_name}");
-                assert_eq!(many.next_start(), one.next_start());
+                assert_eq!(next, one.next_start(), "{scheme_name} / {scheduler_name}");
+                assert_eq!(many.packets(), one.packets());
             }
             let mut sent = Vec::new();
             for Departure {

@@ -56,8 +56,8 @@ fn four_packets(window: Window) -> QueueSeen {
         queue: Q0,
     });
     let mut served = Served::default();
-    let left = port.serve(&offers, Time::from_us(3), &mut buffer, &mut served);
-    assert_eq!((left, served.dropped.len()), (0, 1));
+    let next = port.serve(&offers, Time::from_us(3), &mut buffer, &mut served);
+    assert_eq!((next, served.dropped.len()), (None, 1));
     let ends = served.sent.iter().map(|sent| sent.end.as_ns());
     assert_eq!(ends.collect::<Vec<_>>(), [1_200, 2_400, 3_600]);
     port.seen(Time::from_us(4)).next().unwrap()
@@ -169,11 +169,11 @@ fn a_watched_port_does_what_it_does_alone() {
                 })
                 .collect::<Vec<_>>();
             let ports: [&mut dyn Egress; 2] = [&mut *alone, &mut watched];
-            let mut left = Vec::new();
+            let mut next = Vec::new();
             for ((port, buffer), served) in ports.into_iter().zip(&mut buffers).zip(&mut served) {
-                left.push(port.serve(&offers, now, buffer, served));
+                next.push(port.serve(&offers, now, buffer, served));
             }
-            assert_eq!(left[0], left[1], "{name}");
+            assert_eq!(next[0], next[1], "{name}");
             assert_eq!(served[0].sent, served[1].sent, "{name} after {begin:?}");
             assert_eq!(
                 served[0].dropped, served[1].dropped,
