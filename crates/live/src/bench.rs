@@ -2,8 +2,8 @@
 //! the kernel's own bridge in the same run.
 //!
 //! Three namespaces in a row: a sender, the switch or the bridge, a receiver, joined by veth pairs.
-//! The sender sends as fast as it can on a thread of its own, so that two cores are needed; what the
-//! receiver's kernel counts within the time is the result.
+//! The sender sends as fast as it can, or twice what a shaped wire takes, on a thread of its own, so
+//! that two cores are needed; what the receiver's kernel counts within the time is the result.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde::Serialize;
-use tidegate_units::{Rate, Span, Time};
+use tidegate_units::{ByteTime, Rate, Span, Time};
 
 use crate::clock::Clock;
 use crate::config::{Config, Options, PortSettings, Wait};
@@ -38,7 +38,7 @@ pub struct Report {
     pub small: Comparison,
     /// Frames of 1514 bytes, as fast as they go.
     pub large: Comparison,
-    /// A wire of 1 Gb/s with TCN, offered more.
+    /// A wire of 1 Gb/s with TCN, offered twice as much.
     pub shaped: Shaped,
     /// Round trips of a small packet through the switch.
     pub round_trip: Quantiles,
@@ -109,8 +109,28 @@ const UNLIMITED: Rate = Rate::from_gbps(400);
 /// The rate of the wire that is shaped.
 const SHAPED: Rate = Rate::from_gbps(1);
 
-/// What a frame of 1514 bytes takes of a wire: checksum, preamble and gap too.
+/// What a frame takes of a wire besides itself: checksum, preamble and gap.
+const FRAMING: usize = 24;
+
+/// What a frame of 1514 bytes takes of a wire.
 const WIRE_BITS: u64 = 1538 * 8;
+
+/// What is offered to the shaped wire: twice what it takes, so that it is never idle. The sender
+/// sleeps in between, for whatever else runs on a quiet machine of two cores would otherwise run on
+/// the switch's.
+const OVERLOAD: Load = Load {
+    len: 1514,
+    rate: Some(Rate::from_gbps(2)),
+};
+
+/// Frames that a sender sends in bursts.
+#[derive(Clone, Copy)]
+struct Load {
+    /// Bytes of a frame.
+    len: usize,
+    /// Bits of wire in a second, as many as there may be if there is none.
+    rate: Option<Rate>,
+}
 
 /// Three namespaces in a row.
 struct Row {
@@ -153,16 +173,7 @@ impl Row {
 
     /// The switch under a flood of frames of this length.
     fn forward(&self, len: usize, span: Span) -> Result<(Forwarded, Counters), Error> {
-        self.forward_at(UNLIMITED, len, span)
-    }
-
-    fn forward_at(
-        &self,
-        rate: Rate,
-        len: usize,
-        span: Span,
-    ) -> Result<(Forwarded, Counters), Error> {
-        self.switched(rate, Wait::Spin, || self.flood(len, span))
+        self.switched(UNLIMITED, Wait::Spin, || self.flood(len, span))
             .map(|(mut forwarded, counters, used)| {
                 let sent = counters.ports.get(1).map_or(0, |port| port.sent.packets);
                 forwarded.processor_ns_per_frame = used.as_ns().checked_div(sent);
@@ -171,7 +182,8 @@ impl Row {
     }
 
     fn shaped(&self, span: Span) -> Result<Shaped, Error> {
-        let (forwarded, counters) = self.forward_at(SHAPED, 1514, span)?;
+        let load = || self.send(OVERLOAD, span, &AtomicBool::new(false));
+        let (forwarded, counters, _) = self.switched(SHAPED, Wait::Spin, load)?;
         let port = counters.ports.get(1).cloned().unwrap_or_default();
         Ok(Shaped {
             bits_per_second: forwarded.received_per_second * WIRE_BITS,
@@ -243,21 +255,30 @@ impl Row {
 
     /// Sends frames of this length from left to right as fast as they go.
     fn flood(&self, len: usize, span: Span) -> Result<Forwarded, Error> {
-        self.flood_until(len, span, &AtomicBool::new(false))
+        self.send(Load { len, rate: None }, span, &AtomicBool::new(false))
     }
 
-    /// The same, and ends once `stop` is set.
-    fn flood_until(&self, len: usize, span: Span, stop: &AtomicBool) -> Result<Forwarded, Error> {
+    /// Sends frames from left to right for so long, or until `stop` is set.
+    fn send(&self, load: Load, span: Span, stop: &AtomicBool) -> Result<Forwarded, Error> {
         let before = self.received()?;
         let (sent, took) = self.left.run(|| {
             let _ = process::raise_priority();
+            process::sleep_exactly();
             let clock = Clock::start();
             let mut sender = PacketSocket::open("host", &Options::default(), clock)?;
-            let frame = frame(len);
+            let frame = frame(load.len);
             let burst = [frame.as_slice(); BURST];
-            let mut sent = 0;
+            let pause = load.rate.map(|rate| {
+                let bytes = BURST * (load.len + FRAMING);
+                ByteTime::new(rate).span(bytes as u32)
+            });
+            let (mut sent, mut due) = (0, Time::ZERO);
             while clock.now() - Time::ZERO < span && !stop.load(Ordering::Relaxed) {
                 sent += sender.send(&burst).unwrap_or_default() as u64;
+                if let Some(pause) = pause {
+                    due += pause;
+                    clock.sleep_until(due);
+                }
             }
             Ok::<_, Error>((sent, clock.now() - Time::ZERO))
         })??;

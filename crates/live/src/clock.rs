@@ -1,11 +1,12 @@
-//! The one place that reads clocks.
+//! The one place that reads clocks and waits for them.
 
 #![expect(
     clippy::disallowed_methods,
     reason = "a switch on real packets runs in real time"
 )]
 
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tidegate_units::{Span, Time};
 
@@ -24,6 +25,11 @@ impl Clock {
         let elapsed = self.0.elapsed();
         // 584 years of nanoseconds.
         Time::from_ns(elapsed.as_nanos() as u64)
+    }
+
+    /// Sleeps until then; not at all if that is past.
+    pub(crate) fn sleep_until(&self, at: Time) {
+        thread::sleep(Duration::from_nanos((at - self.now()).as_ns()));
     }
 }
 

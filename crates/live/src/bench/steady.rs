@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use tidegate_units::Span;
 
-use super::{Forwarded, Row, SHAPED, WIRE_BITS};
+use super::{Forwarded, OVERLOAD, Row, SHAPED, WIRE_BITS};
 use crate::config::Wait;
 use crate::counters::{Pace, PortCounters};
 use crate::error::Error;
 use crate::machine::ProcessorTime;
 use crate::run::Live;
 
-/// A wire of 1 Gb/s with TCN, offered more, for long.
+/// A wire of 1 Gb/s with TCN, offered twice as much, for long.
 #[derive(Clone, Debug, Serialize)]
 pub struct Steady {
     /// Bits of wire in a second as configured.
@@ -45,7 +45,7 @@ const SECOND: Span = Span::from_secs(1);
 pub fn steady(span: Span, stop: &AtomicBool) -> Result<Steady, Error> {
     let row = Row::new()?;
     let mut book = Book::default();
-    let load = || row.flood_until(1514, span, stop);
+    let load = || row.send(OVERLOAD, span, stop);
     let watched = row.watched(SHAPED, Wait::Spin, load, |live| book.look(live))?;
     let (forwarded, mut counters, _) = watched;
     Ok(Steady {
