@@ -17,7 +17,7 @@ use serde::Serialize;
 use tidegate_units::{ByteTime, Rate, Span, Time};
 
 use crate::clock::Clock;
-use crate::config::{Config, Options, PortSettings, Wait};
+use crate::config::{Config, Count, Options, PortSettings, Wait};
 use crate::counters::{Counters, Quantiles, Times};
 use crate::device::packet_socket::PacketSocket;
 use crate::device::{BURST, Device};
@@ -109,11 +109,8 @@ const UNLIMITED: Rate = Rate::from_gbps(400);
 /// The rate of the wire that is shaped.
 const SHAPED: Rate = Rate::from_gbps(1);
 
-/// What a frame takes of a wire besides itself: checksum, preamble and gap.
-const FRAMING: usize = 24;
-
 /// What a frame of 1514 bytes takes of a wire.
-const WIRE_BITS: u64 = 1538 * 8;
+const WIRE_BITS: u64 = Count::Wire.bytes(1514) as u64 * 8;
 
 /// What is offered to the shaped wire: twice what it takes, so that it is never idle. The sender
 /// sleeps in between, for whatever else runs on a quiet machine of two cores would otherwise run on
@@ -268,10 +265,8 @@ impl Row {
             let mut sender = PacketSocket::open("host", &Options::default(), clock)?;
             let frame = frame(load.len);
             let burst = [frame.as_slice(); BURST];
-            let pause = load.rate.map(|rate| {
-                let bytes = BURST * (load.len + FRAMING);
-                ByteTime::new(rate).span(bytes as u32)
-            });
+            let bytes = BURST as u32 * Count::Wire.bytes(load.len);
+            let pause = load.rate.map(|rate| ByteTime::new(rate).span(bytes));
             let (mut sent, mut due) = (0, Time::ZERO);
             while clock.now() - Time::ZERO < span && !stop.load(Ordering::Relaxed) {
                 sent += sender.send(&burst).unwrap_or_default() as u64;
