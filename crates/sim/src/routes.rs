@@ -27,6 +27,9 @@ choices! {
 /// The most pairs of switches whose distance is kept: 1 GiB.
 const MAX_PAIRS: u64 = 1 << 29;
 
+/// The most levels of links between switches: more would be served with little to do in each.
+const MAX_LEVELS: u8 = 16;
+
 /// The distance of what cannot be reached.
 const UNREACHABLE: u16 = u16::MAX;
 
@@ -182,6 +185,39 @@ impl Routes {
     /// The most links of any path.
     pub const fn longest(&self) -> u32 {
         self.longest
+    }
+
+    /// The levels of the links that leave switches: on every path each link has a higher one than the
+    /// link before it. `None` if there are more than a few, or none because paths of different hosts
+    /// lead round in a circle.
+    pub(crate) fn levels(&self) -> Option<Vec<u8>> {
+        let mut levels = vec![0_u8; self.ways.len() + 2 * self.uplinks.len()];
+        let rows = || self.distances.chunks_exact(self.rows.len().max(1));
+        let mut is_done = false;
+        while !is_done {
+            is_done = true;
+            for (row, switch) in rows().flat_map(|row| (0..).zip(row).map(move |(at, _)| (row, at)))
+            {
+                for way in self.shortest(row, switch) {
+                    let higher = levels[way.link.index()] + 1;
+                    for next in self.shortest(row, way.to) {
+                        let level = &mut levels[next.link.index()];
+                        is_done &= *level >= higher;
+                        *level = higher.max(*level);
+                    }
+                    if higher > MAX_LEVELS {
+                        return None;
+                    }
+                }
+            }
+        }
+        // The links to hosts come last of all.
+        let highest = self.ways.iter().map(|way| levels[way.link.index()] + 1);
+        let highest = highest.max().unwrap_or(0);
+        for uplink in &self.uplinks {
+            levels[Network::reverse(uplink.link).index()] = highest;
+        }
+        Some(levels)
     }
 
     /// The switch that a host hangs on, or the host at the other end if there is no switch. Hosts

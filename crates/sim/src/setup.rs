@@ -1,13 +1,13 @@
 //! Everything that a run is told.
 
-use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_dataplane::{NonEct, PortConfig, buffer, egress, mark, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
-use crate::network::Network;
+use crate::network::{Link, Network};
 use crate::observe::Observe;
 use crate::observe::link::PAUSE_FRAME;
 use crate::routes::Ecmp;
@@ -60,6 +60,17 @@ pub struct Ports {
     pub buffer: buffer::Config,
     /// What happens to packets that cannot be marked.
     pub non_ect: NonEct,
+}
+
+impl Ports {
+    /// Whether a decision at one port of a node depends on what happened at its others, because they
+    /// share a pool that limits them or that the scheme reads.
+    pub(crate) fn are_coupled(&self) -> Result<bool, ConfigError> {
+        use buffer::Config::{PerPort, PerQueue, Unlimited};
+        let port = egress::build(&PortConfig::default(), &self.marking, &self.scheduling)?;
+        let is_shared = !matches!(self.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
+        Ok(is_shared || port.reads_pool())
+    }
 }
 
 /// What two hosts speak.
@@ -254,7 +265,7 @@ impl Setup {
         if self.stop.stalled == Span::ZERO {
             return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
         }
-        if self.lookahead() == Span::ZERO {
+        if self.shortest(|_| true) == Span::ZERO {
             let allowed = "links on which a packet without payload takes some time";
             return Err(ConfigError::out_of_range("accounting", "0s", allowed));
         }
@@ -346,9 +357,9 @@ impl Setup {
         })
     }
 
-    /// The shortest time from the start of a packet on a link to its arrival. What a node does has
-    /// no effect on another one sooner.
-    pub fn lookahead(&self) -> Span {
+    /// The shortest time from the start of a packet on one of these links to its arrival. What the
+    /// nodes before them do has no effect on those behind them sooner.
+    pub(crate) fn shortest(&self, is_meant: impl Fn(&Link) -> bool) -> Span {
         let probes = self.probes.iter();
         let sizes = probes.map(|probe| self.accounting.size_of_ip(probe.bytes));
         let mut least = sizes.fold(self.accounting.size(0), u32::min);
@@ -356,14 +367,9 @@ impl Setup {
             least = least.min(PAUSE_FRAME);
         }
         let links = self.network.links().iter();
-        let spans = links.map(|link| link.delay + link.rate.time_for(least));
+        let meant = links.filter(|link| is_meant(link));
+        let spans = meant.map(|link| link.delay + link.rate.time_for(least));
         spans.min().unwrap_or(Span::ZERO)
-    }
-
-    /// The end of the bucket of time that holds `time`.
-    pub(crate) fn bucket_end(&self, time: Time) -> Time {
-        let width = bucket_width(self.lookahead());
-        Time::from_ps((time.as_ps() >> width).saturating_add(1) << width)
     }
 
     /// The longest time that a packet usually spends on a link and in the host behind it.
@@ -372,6 +378,16 @@ impl Setup {
         let spans = links.map(|link| link.delay + link.rate.time_for(u32::from(u16::MAX)));
         let host = self.host_delay.values.iter().max();
         spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
+    }
+
+    /// Whether there are nodes whose ports depend on each other.
+    pub(crate) fn has_coupled_ports(&self) -> Result<bool, ConfigError> {
+        Ok(self.switch.are_coupled()? || self.has_coupled_nics()?)
+    }
+
+    /// Whether hosts have ports that depend on each other, or on what they have in common.
+    pub(crate) fn has_coupled_nics(&self) -> Result<bool, ConfigError> {
+        self.nic.as_ref().map_or(Ok(false), Ports::are_coupled)
     }
 
     /// Whether switches pause their neighbours.
@@ -388,9 +404,4 @@ impl Setup {
 
 fn is_lossless(config: &buffer::Config) -> bool {
     matches!(config, buffer::Config::Pfc(_) | buffer::Config::PfcOver(_))
-}
-
-/// The width of a bucket of time as a power of two, in picoseconds: no longer than the lookahead.
-pub(crate) fn bucket_width(lookahead: Span) -> u32 {
-    lookahead.as_ps().max(1).ilog2()
 }

@@ -2,35 +2,51 @@
 
 use tidegate_units::{ConfigError, Span, Time};
 
-use crate::calendar::buckets::Bucket;
 use crate::calendar::sort::ByTime;
-use crate::calendar::{Buckets, Calendar, Goal, Heap};
-use crate::capture::Recorder;
+use crate::calendar::{Arrival, Buckets, Calendar, Goal, Heap, Plan};
+use crate::capture::{Recorder, Shown};
 use crate::fabric::{Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::routes::Routes;
-use crate::setup::{Setup, bucket_width};
+use crate::setup::Setup;
 
 /// Network and hosts, and the time up to which everything has happened.
 pub(crate) struct World<C> {
+    plan: Plan,
     fabric: Fabric<C>,
     hosts: Hosts,
     now: Time,
+    /// What left on links that are captured, and no capture has heard of.
+    shown: Vec<(Time, LinkId, Shown)>,
 }
 
 impl<C: Calendar> World<C> {
     /// A world at time zero.
-    fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
+    fn new(setup: &Setup, calendar: impl FnOnce(&Plan) -> C) -> Result<Self, ConfigError> {
         let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
-        let mut fabric = Fabric::new(setup, calendar)?;
-        let mut hosts = Hosts::new(setup, routes)?;
+        let plan = Plan::new(setup, &routes)?;
+        let mut fabric = Fabric::new(setup, calendar(&plan), plan.count())?;
+        let mut hosts = Hosts::new(setup, routes, plan.lookahead())?;
         hosts.start_probes(&mut fabric);
         Ok(Self {
+            plan,
             fabric,
             hosts,
             now: Time::ZERO,
+            shown: Vec::new(),
         })
+    }
+
+    /// Looks at what left on links that are captured, before it goes on.
+    #[inline]
+    fn show(&mut self) {
+        if !self.fabric.seen.is_empty() {
+            let Self { fabric, hosts, .. } = self;
+            let seen = fabric.seen.drain(..);
+            let shown = seen.map(|(at, link, id)| (at, link, hosts.show(&fabric.packets[id])));
+            self.shown.extend(shown);
+        }
     }
 }
 
@@ -76,13 +92,19 @@ pub(crate) trait Engine: Sized {
         self.world_mut().fabric.capture_links(links);
     }
 
-    /// Tells a capture what has left since it last heard, while all of it is still on its way.
+    /// Tells a capture what has left since it last heard.
     fn record(&mut self, recorder: &mut dyn Recorder) {
-        let World { fabric, hosts, now } = self.world_mut();
-        for (at, link, packet) in fabric.seen.drain(..) {
-            recorder.note(at, link, hosts.show(&fabric.packets[packet]));
+        let world = self.world_mut();
+        world.show();
+        for (at, link, shown) in world.shown.drain(..) {
+            recorder.note(at, link, shown);
         }
-        recorder.write(*now);
+        recorder.write(world.now);
+    }
+
+    /// How the time of the run is cut.
+    fn plan(&self) -> &Plan {
+        &self.world().plan
     }
 
     /// Reads a link's port and counters.
@@ -106,7 +128,7 @@ pub(crate) enum Progress {
 pub(crate) struct BucketEngine {
     world: World<Buckets>,
     /// What arrives now.
-    bucket: Bucket,
+    arrivals: Vec<Arrival>,
     by_time: ByTime,
     /// Whether packets arrive at a host in the order in which they left for it.
     arrive_in_order: bool,
@@ -116,10 +138,9 @@ impl Engine for BucketEngine {
     type Calendar = Buckets;
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
-        let calendar = Buckets::new(setup.lookahead(), setup.horizon());
         Ok(Self {
-            world: World::new(setup, calendar)?,
-            bucket: Bucket::default(),
+            world: World::new(setup, |plan| Buckets::new(plan, setup.horizon()))?,
+            arrivals: Vec::new(),
             by_time: ByTime::default(),
             // A pause frame overtakes the packet that is being sent.
             arrive_in_order: setup.host_delay.values.is_empty() && !setup.sends_pauses(),
@@ -144,7 +165,7 @@ impl Engine for BucketEngine {
         }
         self.world.fabric.calendar.turn();
         // A paused port may hold packets for a long time, with nothing on any link.
-        let is_still = self.world.fabric.may_be_paused() && self.world.fabric.calendar.is_empty();
+        let is_still = !self.world.fabric.is_sending() && self.world.fabric.calendar.is_empty();
         if is_still || self.world.fabric.is_quiet() {
             let arrival = self.world.fabric.calendar.earliest().unwrap_or(Time::MAX);
             let departure = self.world.fabric.next_start().unwrap_or(Time::MAX);
@@ -180,29 +201,35 @@ impl Engine for BucketEngine {
 impl BucketEngine {
     /// Does what happens in the open bucket before `stop`.
     fn work(&mut self, stop: Time) {
+        let levels = self.world.plan.count();
+        for level in 0..levels {
+            let fabric = &mut self.world.fabric;
+            fabric.calendar.take(level, stop, &mut self.arrivals);
+            fabric.serve_switches(level, &self.arrivals, stop);
+            self.world.show();
+        }
         let World { fabric, hosts, .. } = &mut self.world;
-        let slot = (fabric.calendar.begin(), fabric.calendar.width());
-        fabric.calendar.take(stop, &mut self.bucket);
-        fabric.serve(&self.bucket.switches, stop);
         hosts.take_dropped(fabric);
+        fabric.calendar.take(levels, stop, &mut self.arrivals);
+        let slot = (fabric.calendar.begin(), fabric.calendar.width());
         let answers_only =
             self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());
         if answers_only {
             // What arrives at a host comes from one link, in order already.
-            for arrival in &self.bucket.hosts {
+            for arrival in &self.arrivals {
                 hosts.deliver(fabric, arrival);
             }
         } else {
-            let arrivals = self.by_time.sort(&self.bucket.hosts, slot, &fabric.packets);
+            let arrivals = self.by_time.sort(&self.arrivals, slot, &fabric.packets);
             hosts.act_and_deliver(fabric, arrivals);
         }
-        if !self.bucket.hosts.is_empty() {
+        if !self.arrivals.is_empty() {
             hosts.progress_at = stop;
         }
         while hosts.next_at() < stop {
             hosts.wake(fabric);
         }
-        fabric.drain(stop);
+        fabric.serve_hosts(stop);
         hosts.take_dropped(fabric);
     }
 }
@@ -211,9 +238,6 @@ impl BucketEngine {
 /// a transmission happens when it is due, found by asking all ports.
 pub(crate) struct HeapEngine {
     world: World<Heap>,
-    /// The width of a bucket as a power of two: the fast engine looks at the world between buckets,
-    /// and so does this one.
-    width: u32,
 }
 
 impl Engine for HeapEngine {
@@ -221,8 +245,7 @@ impl Engine for HeapEngine {
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         Ok(Self {
-            world: World::new(setup, Heap::default())?,
-            width: bucket_width(setup.lookahead()),
+            world: World::new(setup, |_| Heap::default())?,
         })
     }
 
@@ -240,7 +263,9 @@ impl Engine for HeapEngine {
         if next == Time::MAX {
             return Progress::Silent;
         }
-        let begin = |time: Time| Time::from_ps(time.as_ps() >> self.width << self.width);
+        // The fast engine looks at the world between buckets, and so does this one.
+        let width = self.plan().width();
+        let begin = |time: Time| Time::from_ps(time.as_ps() >> width << width);
         let bucket = begin(next.min(until));
         if bucket > self.world.now {
             self.world.now = bucket;
@@ -250,7 +275,7 @@ impl Engine for HeapEngine {
             self.world.now = until;
             return Progress::Reached;
         }
-        let end = Time::from_ps(bucket.as_ps().saturating_add(1 << self.width)).min(until);
+        let end = self.plan().end_of_bucket(bucket).min(until);
         self.world.now = next;
         if departure <= next {
             self.world.fabric.drain(next + Span::from_ps(1));

@@ -1,14 +1,13 @@
-//! Time cut into buckets that are shorter than any link: everything that arrives within a bucket is
-//! known when the bucket begins, so that it is sorted once instead of going through a heap.
+//! Time cut into buckets: everything that arrives at a port within a bucket is known before the port is
+//! served, so that it is sorted once instead of going through a heap. See [`Plan`].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use tidegate_units::{Span, Time};
 
-use super::{Arrival, Calendar, Goal, Rank};
+use super::{Arrival, Calendar, Goal, Plan, Rank};
 use crate::by_key::ByKey;
-use crate::setup::bucket_width;
 
 /// The calendar of the fast engine.
 #[derive(Debug)]
@@ -17,8 +16,17 @@ pub(crate) struct Buckets {
     width: u32,
     /// The number of the bucket that is open now.
     current: u64,
-    /// The buckets from `current` on, by the lower bits of their number.
-    ring: Box<[Bucket]>,
+    /// The first level of the open bucket that was not taken yet.
+    untaken: usize,
+    /// What arrives in the buckets from `current` on, by level, which hosts are the last of, and by the
+    /// lower bits of the bucket's number.
+    ring: Box<[Vec<Arrival>]>,
+    /// The number of buckets in the ring less one.
+    mask: u64,
+    /// By link: where the lists of its port's level begin in the ring.
+    ports: Box<[u32]>,
+    /// Where those of hosts do.
+    hosts: u32,
     /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve the
     /// whole ring.
     spare: Vec<Vec<Arrival>>,
@@ -27,14 +35,6 @@ pub(crate) struct Buckets {
     /// Arrivals after the buckets of the ring.
     far: BinaryHeap<Reverse<Far>>,
     far_pushed: u64,
-}
-
-/// What arrives within one bucket at hosts and at switches. Nodes do not hear of each other within a
-/// bucket, so the two kinds can be served one after the other.
-#[derive(Debug, Default)]
-pub(crate) struct Bucket {
-    pub(crate) hosts: Vec<Arrival>,
-    pub(crate) switches: Vec<Arrival>,
 }
 
 /// An arrival by its bucket, and then by when it was pushed.
@@ -47,17 +47,21 @@ const MIN_RING: u64 = 1 << 10;
 const MAX_RING: u64 = 1 << 14;
 
 impl Buckets {
-    /// A calendar for links on which nothing arrives sooner than `lookahead` after it left, and
-    /// hardly anything later than `horizon`.
-    pub(crate) fn new(lookahead: Span, horizon: Span) -> Self {
-        let width = bucket_width(lookahead);
+    /// A calendar for links on which hardly anything arrives later than `horizon` after it left.
+    pub(crate) fn new(plan: &Plan, horizon: Span) -> Self {
+        let width = plan.width();
         let count = (horizon.as_ps() >> width).saturating_add(2);
         let count = count.clamp(MIN_RING, MAX_RING).next_power_of_two();
-        let ring = (0..count).map(|_| Bucket::default());
+        let begin = |level: usize| level as u32 * count as u32; // few levels of at most MAX_RING
+        let hosts = begin(plan.count());
         Self {
+            ports: plan.levels().map(begin).collect(),
+            hosts,
             width,
             current: 0,
-            ring: ring.collect(),
+            untaken: 0,
+            ring: (0..u64::from(hosts) + count).map(|_| Vec::new()).collect(),
+            mask: count - 1,
             spare: Vec::new(),
             held: 0,
             far: BinaryHeap::new(),
@@ -114,7 +118,8 @@ impl Buckets {
 
     fn go_to(&mut self, bucket: u64) {
         self.current = bucket;
-        let beyond = bucket + self.ring.len() as u64;
+        self.untaken = 0;
+        let beyond = bucket + self.mask + 1;
         while let Some(Reverse(far)) = self.far.peek()
             && far.key.0 < beyond
         {
@@ -126,14 +131,18 @@ impl Buckets {
         }
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn put(&mut self, bucket: u64, arrival: Arrival, goal: Goal) {
-        let index = bucket as usize & (self.ring.len() - 1);
-        let slot = &mut self.ring[index];
-        let list = match goal {
-            Goal::Host => &mut slot.hosts,
-            Goal::Switch => &mut slot.switches,
+        let begin = match goal {
+            Goal::Host => self.hosts,
+            Goal::Switch => self.ports[arrival.place as usize],
         };
+        debug_assert!(
+            bucket > self.current || u64::from(begin) >= self.untaken as u64 * (self.mask + 1),
+            "what arrives is known before it is asked for"
+        );
+        let list = &mut self.ring[begin as usize + (bucket & self.mask) as usize];
         if list.len() == list.capacity() {
             make_room(list, &mut self.spare);
         }
@@ -152,29 +161,22 @@ impl Buckets {
         self.far_pushed += 1;
     }
 
-    /// Takes what arrives in the open bucket before `stop`. What `out` held is dropped; its memory
-    /// is used again.
-    pub(crate) fn take(&mut self, stop: Time, out: &mut Bucket) {
-        let end = self.end();
-        let index = self.current as usize & (self.ring.len() - 1);
-        let bucket = &mut self.ring[index];
-        if stop >= end {
-            let before = std::mem::replace(out, std::mem::take(bucket));
-            for mut list in [before.hosts, before.switches] {
-                if list.capacity() > 0 {
-                    list.clear();
-                    self.spare.push(list);
-                }
+    /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts, which
+    /// are the level after the last. What `out` held is dropped; its memory is used again.
+    pub(crate) fn take(&mut self, level: usize, stop: Time, out: &mut Vec<Arrival>) {
+        let index = level as u64 * (self.mask + 1) + (self.current & self.mask);
+        self.untaken = level + 1;
+        out.clear();
+        let list = &mut self.ring[index as usize];
+        if stop >= Time::from_ps((self.current + 1) << self.width) {
+            let before = std::mem::replace(out, std::mem::take(list));
+            if before.capacity() > 0 {
+                self.spare.push(before);
             }
         } else {
-            out.hosts.clear();
-            out.switches.clear();
-            let hosts = bucket.hosts.extract_if(.., |arrival| arrival.at < stop);
-            out.hosts.extend(hosts);
-            let switches = bucket.switches.extract_if(.., |arrival| arrival.at < stop);
-            out.switches.extend(switches);
+            out.extend(list.extract_if(.., |arrival| arrival.at < stop));
         }
-        self.held -= out.hosts.len() + out.switches.len();
+        self.held -= out.len();
     }
 }
 
@@ -192,11 +194,13 @@ fn make_room(list: &mut Vec<Arrival>, spare: &mut Vec<Vec<Arrival>>) {
 }
 
 impl Calendar for Buckets {
-    #[inline]
+    const IN_BUCKETS: bool = true;
+
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn push(&mut self, arrival: Arrival, goal: Goal, _rank: Rank) {
         let bucket = arrival.at.as_ps() >> self.width;
-        debug_assert!(bucket > self.current, "a link is longer than a bucket");
-        if bucket - self.current < self.ring.len() as u64 {
+        if bucket - self.current <= self.mask {
             self.put(bucket, arrival, goal);
         } else {
             let Arrival { at, place, packet } = arrival;

@@ -33,6 +33,8 @@ impl Heap {
 }
 
 impl Calendar for Heap {
+    const IN_BUCKETS: bool = false;
+
     fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank) {
         self.noted.push(Reverse(ByKey {
             key: (arrival.at, rank, self.pushed),

@@ -12,10 +12,12 @@
 
 pub(crate) mod buckets;
 pub(crate) mod heap;
+pub(crate) mod plan;
 pub(crate) mod sort;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use heap::Heap;
+pub(crate) use plan::Plan;
 
 use tidegate_units::Time;
 
@@ -50,6 +52,9 @@ pub(crate) enum Goal {
 
 /// Where packets are noted while they travel.
 pub(crate) trait Calendar {
+    /// Whether everything that arrives within a bucket of time is known when the bucket begins.
+    const IN_BUCKETS: bool;
+
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.
     fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank);
 }

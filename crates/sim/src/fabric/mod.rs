@@ -1,10 +1,10 @@
 //! The network at work: links, ports and switches. Packets come from hosts or off a link, pass
 //! ports and go onto links.
 //!
-//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine the port of a
-//! switch does all of a bucket at once: its arrivals in order, and the departures between them.
-//! Where the ports of a node depend on each other, because they share a pool or pause each other's
-//! neighbours, the node does one arrival at a time, with all of its ports up to date.
+//! Ports are driven lazily: nothing happens when a packet leaves. In the fast engine a port does all
+//! of a bucket at once: its arrivals in order, and the departures between them. Where the ports of a
+//! node depend on each other, because they share a pool or pause each other's neighbours, the node does
+//! one arrival at a time, with all of its ports up to date.
 
 mod agenda;
 mod single;
@@ -40,10 +40,15 @@ pub(crate) struct Fabric<C> {
     /// How often each was.
     pauses_heard: Vec<u32>,
     nodes: Vec<Node>,
-    /// Links of switches whose ports hold packets and are served bucket by bucket, and when each sends
-    /// the next.
-    busy: Vec<Start>,
-    was_busy: Vec<Start>,
+    /// By level: links of switches whose ports hold packets and are served bucket by bucket, and when
+    /// each sends the next.
+    busy_switches: Vec<Vec<Start>>,
+    /// The same of hosts.
+    busy_hosts: Vec<Start>,
+    /// What hosts with such ports have sent in the open bucket.
+    sends: Vec<Arrival>,
+    /// Whether the ports of hosts, if they have any, are such ports.
+    gathers_sends: bool,
     /// Links whose ports hold packets and are served one packet at a time. None sends before the time
     /// that is noted with it.
     busy_alone: Vec<Start>,
@@ -92,7 +97,7 @@ struct Wire {
     /// Whether it leaves a host without a port, leads to a switch and is not captured.
     is_plain: bool,
     last_queue: u8,
-    /// Whether it is listed in `busy_alone` or by its node.
+    /// Whether it is listed as busy, here or by its node.
     is_busy: bool,
     /// How many classes hold it up at present.
     pauses: u8,
@@ -142,7 +147,7 @@ struct Node {
 }
 
 impl<C: Calendar> Fabric<C> {
-    pub(crate) fn new(setup: &Setup, calendar: C) -> Result<Self, ConfigError> {
+    pub(crate) fn new(setup: &Setup, calendar: C, levels: usize) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut nodes = (0..network.nodes()).map(|_| Vec::new()).collect::<Vec<_>>();
         let mut numbers = Vec::with_capacity(network.links().len());
@@ -181,11 +186,15 @@ impl<C: Calendar> Fabric<C> {
             };
             ports.push(made);
         }
+        let are_coupled = [setup.switch.are_coupled()?, setup.has_coupled_nics()?];
         let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
             let is_host = node < network.hosts() as usize;
-            Node::new(Self::ports_of(setup, is_host), links, &ports)
+            let is_coupled = are_coupled[usize::from(is_host)];
+            Node::new(Self::ports_of(setup, is_host), links, &ports, is_coupled)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        // A pause frame stops a port in the middle of a bucket.
+        let gathers_sends = C::IN_BUCKETS && !setup.sends_pauses() && !are_coupled[1];
         let all = network.links().iter().zip(&ports).zip(&numbers);
         let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
@@ -215,8 +224,10 @@ impl<C: Calendar> Fabric<C> {
             is_coupled: nodes.iter().any(|node| node.is_coupled),
             ports,
             nodes,
-            busy: Vec::new(),
-            was_busy: Vec::new(),
+            busy_switches: vec![Vec::new(); levels],
+            busy_hosts: Vec::new(),
+            sends: Vec::new(),
+            gathers_sends,
             busy_alone: Vec::new(),
             busy_nodes: Vec::new(),
             by_node: Vec::new(),
@@ -284,7 +295,15 @@ impl<C: Calendar> Fabric<C> {
         let size = packet.pkt.len;
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
-            self.offer(id, now);
+            if self.gathers_sends {
+                self.sends.push(Arrival {
+                    at: now,
+                    place: link.0,
+                    packet: id,
+                });
+            } else {
+                self.offer(id, now);
+            }
             return;
         }
         let start = now.max(wire.free_at);
@@ -312,17 +331,54 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at the switches before `stop`, given what arrives there until then.
-    pub(crate) fn serve(&mut self, arrivals: &[Arrival], stop: Time) {
+    /// Does what happens at the switches' ports of a level before `stop`, given what arrives there until
+    /// then.
+    pub(crate) fn serve_switches(&mut self, level: usize, arrivals: &[Arrival], stop: Time) {
         if self.is_coupled {
             self.serve_nodes(arrivals);
-            return;
+        } else {
+            let mut busy = std::mem::take(&mut self.busy_switches[level]);
+            self.serve(arrivals, &mut busy, stop);
+            self.busy_switches[level] = busy;
         }
+    }
+
+    /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they send
+    /// until then.
+    pub(crate) fn serve_hosts(&mut self, stop: Time) {
+        if !self.sends.is_empty() || !self.busy_hosts.is_empty() {
+            let mut sends = std::mem::take(&mut self.sends);
+            let mut busy = std::mem::take(&mut self.busy_hosts);
+            self.serve(&sends, &mut busy, stop);
+            sends.clear();
+            (self.sends, self.busy_hosts) = (sends, busy);
+        }
+        self.drain(stop);
+    }
+
+    /// Does what happens at ports before `stop`: at those that are busy, and at those with arrivals.
+    fn serve(&mut self, arrivals: &[Arrival], busy: &mut Vec<Start>, stop: Time) {
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
         by_place.chain(arrivals);
-        std::mem::swap(&mut self.busy, &mut self.was_busy);
-        self.busy.clear();
+        self.offers.room(0);
+        let mut index = 0;
+        while let Some(start) = busy.get_mut(index) {
+            // A packet may be on the wire for many buckets, and whatever arrives meanwhile waits.
+            if start.at > until {
+                index += 1;
+                continue;
+            }
+            let link = start.link;
+            let is_served_below = by_place.has(link.0);
+            if !is_served_below && let Some(at) = self.serve_port(link, until) {
+                start.at = at;
+                index += 1;
+            } else {
+                self.wires[link.index()].is_busy = false;
+                busy.swap_remove(index);
+            }
+        }
         // The offers of a port are made before the port ahead of it is served: its packets, spread
         // over the memory, then come while there is other work to do.
         let mut index = 0;
@@ -330,25 +386,18 @@ impl<C: Calendar> Fabric<C> {
             self.prepare(by_place.place(0), &by_place, arrivals);
         }
         while index < by_place.places() {
-            let link = by_place.place(index);
+            let link = LinkId(by_place.place(index));
             index += 1;
             std::mem::swap(&mut self.offers, &mut self.next_offers);
             if index < by_place.places() {
                 self.prepare(by_place.place(index), &by_place, arrivals);
             }
-            self.serve_port(LinkId(link), until);
-        }
-        self.offers.room(0);
-        for index in 0..self.was_busy.len() {
-            let start = self.was_busy[index];
-            if by_place.has(start.link.0) {
-                continue;
-            }
-            // A packet may be on the wire for many buckets.
-            if start.at > until {
-                self.busy.push(start);
-            } else {
-                self.serve_port(start.link, until);
+            if let Some(at) = self.serve_port(link, until) {
+                let wire = &mut self.wires[link.index()];
+                if !wire.is_busy {
+                    wire.is_busy = true;
+                    busy.push(Start { at, link });
+                }
             }
         }
         self.by_place = by_place;
@@ -403,9 +452,9 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
-    /// Does what happens at the port of a switch until then, with what is offered to it.
+    /// Does what happens at a port until then, with what is offered to it. Returns when it sends next.
     #[inline]
-    fn serve_port(&mut self, link: LinkId, until: Time) {
+    fn serve_port(&mut self, link: LinkId, until: Time) -> Option<Time> {
         let Self {
             calendar,
             packets,
@@ -417,11 +466,9 @@ impl<C: Calendar> Fabric<C> {
         let wire = &mut wires[link.index()];
         let port = self.ports[link.index()]
             .as_mut()
-            .expect("the links of switches have ports");
+            .expect("only ports are served");
         let buffer = &mut self.nodes[wire.node as usize].buffer;
-        if let Some(at) = port.serve(offers.as_slice(), until, buffer, served) {
-            self.busy.push(Start { at, link });
-        }
+        let next_start = port.serve(offers.as_slice(), until, buffer, served);
         wire.packets += served.sent.len() as u64;
         let road = Road::of(wire, link);
         let mut bytes = 0;
@@ -444,6 +491,7 @@ impl<C: Calendar> Fabric<C> {
         if !served.dropped.is_empty() {
             self.dropped.append(&mut served.dropped);
         }
+        next_start
     }
 
     #[inline]
@@ -481,14 +529,14 @@ impl<C: Calendar> Fabric<C> {
 
     /// Whether no port holds a packet.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.busy.is_empty() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
+        !self.is_sending() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
     }
 
-    /// Whether the ports that hold packets, if there are any, may be paused: the others send all the
-    /// time.
+    /// Whether there are ports that hold packets and cannot be paused.
     #[inline]
-    pub(crate) fn may_be_paused(&self) -> bool {
-        self.busy.is_empty()
+    pub(crate) fn is_sending(&self) -> bool {
+        let mut switches = self.busy_switches.iter();
+        !self.busy_hosts.is_empty() || switches.any(|level| !level.is_empty())
     }
 }
 
@@ -569,26 +617,19 @@ impl Node {
         ports: Option<&Ports>,
         links: Vec<LinkId>,
         made: &[Option<Box<dyn Egress>>],
+        is_coupled: bool,
     ) -> Result<Self, ConfigError> {
-        let made = links
+        let mut made = links
             .iter()
             .filter_map(|link| made[link.index()].as_deref());
-        let (mut queues, mut reads_pool) = (1, false);
-        for port in made {
-            queues = port.queues();
-            reads_pool |= port.reads_pool();
-        }
+        let queues = made.next().map_or(1, Egress::queues);
         let unlimited = buffer::Config::named("unlimited").expect("there is such a buffer");
         let config = ports.map_or(&unlimited, |ports| &ports.buffer);
         let count = u16::try_from(links.len()).unwrap_or(u16::MAX).max(1);
         let buffer = config.build(count, queues)?;
-        let is_shared = !matches!(
-            buffer,
-            AnyBuffer::PerPort(_) | AnyBuffer::PerQueue(_) | AnyBuffer::Unlimited(_)
-        );
         let is_lossless = matches!(buffer, AnyBuffer::Pfc(_) | AnyBuffer::PfcOver(_));
         Ok(Self {
-            is_coupled: is_shared || reads_pool,
+            is_coupled,
             classes: classes(config),
             buffer,
             is_lossless,

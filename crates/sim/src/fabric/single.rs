@@ -1,5 +1,5 @@
-//! One packet at a time: the ports of hosts, switches whose ports depend on each other, and everything
-//! on the reference engine.
+//! One packet at a time: nodes whose ports depend on each other or can be paused, and everything on the
+//! reference engine.
 
 use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;

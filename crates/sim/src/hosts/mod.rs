@@ -127,7 +127,7 @@ const PLACE_OF_DELAYS: u64 = 2 << 40;
 pub(crate) const ENDLESS: u64 = 1 << 62;
 
 impl Hosts {
-    pub(crate) fn new(setup: &Setup, routes: Routes) -> Result<Self, ConfigError> {
+    pub(crate) fn new(setup: &Setup, routes: Routes, lookahead: Span) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut lines = vec![Rate::from_gbps(1); network.hosts() as usize];
         for link in network.links() {
@@ -171,7 +171,7 @@ impl Hosts {
                 // The links of a way, and two words for the host's delay.
                 stride: routes.longest() + 2,
                 reads_position: setup.ranks() || setup.tagging.is_some(),
-                lookahead: setup.lookahead(),
+                lookahead,
             },
             routes,
             tally: Tally::default(),

@@ -432,3 +432,86 @@ fn the_choices_have_names() {
     assert_eq!(Ecmp::NAMES, ["flow-only", "per-node", "shift-by-ttl"]);
     assert_eq!(Ecmp::read("per-node"), Ok(Ecmp::PerNode));
 }
+
+/// The levels of the links of a path that leave switches.
+fn levels_on(levels: &[u8], path: &[LinkId]) -> Vec<u8> {
+    path.iter()
+        .skip(1)
+        .map(|link| levels[link.index()])
+        .collect()
+}
+
+#[test]
+fn packets_climb_the_levels_of_a_tree() {
+    let levels = |network: &Network, dst| {
+        let routes = Routes::new(network).unwrap();
+        levels_on(&routes.levels().unwrap(), &path(&routes, 0, dst, 7))
+    };
+    // Up to a spine, down to a leaf, down to a host; in the rack only the last.
+    assert_eq!(levels(&leaf_spine(3, 2, 2), 5), [0, 1, 2]);
+    assert_eq!(levels(&leaf_spine(3, 2, 2), 1), [2]);
+    assert_eq!(levels(&fat_tree(4), 15), [0, 1, 2, 3, 4]);
+    // Two levels of a fat-tree are skipped by what stays in a pod.
+    assert_eq!(levels(&fat_tree(4), 2), [0, 3, 4]);
+    assert_eq!(levels(&leaf_spine(1, 1, 4), 3), [1]);
+}
+
+#[test]
+fn a_circle_has_no_levels() {
+    // Five switches with a host each: a path of two links ends wherever another one begins.
+    let mut network = Network::new(5, 5);
+    for number in 0..5 {
+        let [here, next] = [number, (number + 1) % 5].map(|at| network.switch(at));
+        network.connect(NodeId(number), here, RATE, DELAY);
+        network.connect(here, next, RATE, DELAY);
+    }
+    assert_eq!(Routes::new(&network).unwrap().levels(), None);
+}
+
+#[test]
+fn a_long_chain_has_too_many_levels() {
+    for (switches, has_levels) in [(2, true), (17, true), (18, false)] {
+        let mut network = Network::new(2, switches);
+        network.connect(NodeId(0), network.switch(0), RATE, DELAY);
+        for number in 1..switches {
+            network.connect(
+                network.switch(number - 1),
+                network.switch(number),
+                RATE,
+                DELAY,
+            );
+        }
+        network.connect(NodeId(1), network.switch(switches - 1), RATE, DELAY);
+        let levels = Routes::new(&network).unwrap().levels();
+        assert_eq!(levels.is_some(), has_levels, "{switches}");
+    }
+}
+
+#[test]
+fn on_every_path_of_any_network_levels_rise() {
+    let mut rng = Rng::new(5, 0);
+    let (mut with, mut without) = (0, 0);
+    for _ in 0..400 {
+        let network = random_network(&mut rng);
+        let Ok(routes) = Routes::new(&network) else {
+            continue;
+        };
+        let Some(levels) = routes.levels() else {
+            without += 1;
+            continue;
+        };
+        with += 1;
+        for (src, dst) in
+            (0..network.hosts()).flat_map(|a| (0..network.hosts()).map(move |b| (a, b)))
+        {
+            for hash in 0..4 {
+                let passed = levels_on(&levels, &path(&routes, src, dst, hash << 61 | hash));
+                assert!(passed.is_sorted_by(|a, b| a < b), "{passed:?}");
+            }
+        }
+    }
+    assert!(
+        with > 50 && without > 5,
+        "{with} with levels, {without} without"
+    );
+}

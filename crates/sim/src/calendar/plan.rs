@@ -1,0 +1,153 @@
+//! The buckets that the time of a run is cut into, and the order in which ports are served in a bucket.
+
+use tidegate_units::{ConfigError, Span, Time};
+
+use crate::routes::Routes;
+use crate::setup::Setup;
+
+/// How time is cut.
+///
+/// Everything that arrives in a bucket of time has to be known before it is served. If buckets are no
+/// longer than the shortest link, it is known when the bucket begins. But where ports do not depend on
+/// each other, and packets never come back to a port without having been at a host, ports can be served
+/// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
+/// higher level, or at a host, in the same bucket. Then only the links that leave hosts limit its length.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    lookahead: Span,
+    /// By link: the level of its port. Lower ones are served first.
+    levels: Box<[u8]>,
+    count: u8,
+}
+
+/// The most bytes that a link carries in a bucket, if there is more than one level. With more, ports have
+/// to put more arrivals in order, and packets are out of the cache before they come to the next level.
+const MOST_BYTES: u32 = 1 << 15;
+
+impl Plan {
+    /// The plan for a set-up whose packets go on these routes.
+    pub(crate) fn new(setup: &Setup, routes: &Routes) -> Result<Self, ConfigError> {
+        let network = &setup.network;
+        let links = network.links();
+        let flat = Self {
+            lookahead: setup.shortest(|_| true),
+            levels: vec![0; links.len()].into(),
+            count: 1,
+        };
+        let full = links
+            .iter()
+            .map(|link| link.rate.time_for(MOST_BYTES))
+            .min();
+        let from_hosts = setup.shortest(|link| network.is_host(link.from));
+        let lookahead = full.unwrap_or_default().min(from_hosts);
+        if width(lookahead) <= flat.width() || setup.has_coupled_ports()? {
+            return Ok(flat);
+        }
+        Ok(match routes.levels() {
+            None => flat,
+            Some(levels) => Self {
+                lookahead,
+                count: levels.iter().max().map_or(1, |last| last + 1),
+                levels: levels.into(),
+            },
+        })
+    }
+
+    /// What a host does has no effect on any node sooner than this. With one level, what any node does.
+    pub(crate) const fn lookahead(&self) -> Span {
+        self.lookahead
+    }
+
+    /// How long a bucket is, as a power of two in picoseconds.
+    pub(crate) const fn width(&self) -> u32 {
+        width(self.lookahead)
+    }
+
+    /// The end of the bucket that holds `time`.
+    pub(crate) const fn end_of_bucket(&self, time: Time) -> Time {
+        let width = self.width();
+        Time::from_ps((time.as_ps() >> width).saturating_add(1) << width)
+    }
+
+    /// How many levels there are.
+    pub(crate) const fn count(&self) -> usize {
+        self.count as usize
+    }
+
+    /// The levels of the ports of all links.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = usize> {
+        self.levels.iter().map(|&level| usize::from(level))
+    }
+}
+
+/// The length of a bucket that is no longer than this, as a power of two in picoseconds.
+const fn width(lookahead: Span) -> u32 {
+    let ps = lookahead.as_ps();
+    if ps == 0 { 0 } else { ps.ilog2() }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_dataplane::buffer;
+    use tidegate_units::Rate;
+
+    use super::*;
+    use crate::topology::leaf_spine;
+
+    /// A fabric with these delays in ns and this rate in Gb/s.
+    fn fabric(host_delay: u64, fabric_delay: u64, rate: u32) -> Setup {
+        let config = leaf_spine::Config {
+            host_delay: Span::from_ns(host_delay),
+            fabric_delay: Span::from_ns(fabric_delay),
+            host_rate: Rate::from_gbps(rate),
+            fabric_rate: Rate::from_gbps(rate),
+            ..leaf_spine::Config::default()
+        };
+        Setup::new(config.build().unwrap(), Vec::new())
+    }
+
+    /// How many levels, and how long a bucket is.
+    fn plan(setup: &Setup) -> (usize, u32) {
+        let plan = Plan::new(setup, &Routes::new(&setup.network).unwrap()).unwrap();
+        (plan.count(), plan.width())
+    }
+
+    #[test]
+    fn a_bucket_is_as_long_as_the_links_of_hosts() {
+        // An ACK of 40 bytes takes 32 ns more at 10 Gb/s. 2^24 ps are 16.8 us, 2^17 131 ns.
+        assert_eq!(plan(&fabric(20_200, 200, 10)), (3, 24));
+        // Shorter links of hosts than of switches, and equal ones, leave no room.
+        assert_eq!(plan(&fabric(200, 20_200, 10)), (1, 17));
+        assert_eq!(plan(&fabric(200, 200, 10)), (1, 17));
+        // 2^20 ps are 1.05 us: what is gained has to be a power of two.
+        assert_eq!(plan(&fabric(2_000, 1_100, 10)), (1, 20));
+        assert_eq!(plan(&fabric(2_100, 1_100, 10)), (3, 21));
+    }
+
+    #[test]
+    fn a_bucket_carries_few_packets() {
+        // 32 KiB are 26 us at 10 Gb/s, 2.6 us at 100.
+        assert_eq!(plan(&fabric(100_000, 200, 10)), (3, 24));
+        assert_eq!(plan(&fabric(100_000, 200, 100)), (3, 21));
+        // With levels or without, a bucket is never shorter than without.
+        assert_eq!(plan(&fabric(100_000, 50_000, 100)), (1, 25));
+    }
+
+    #[test]
+    fn ports_that_share_a_pool_are_served_together() {
+        let mut setup = fabric(20_200, 200, 10);
+        setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
+        assert_eq!(plan(&setup), (1, 17));
+    }
+
+    #[test]
+    fn a_bucket_ends_where_the_next_begins() {
+        let setup = fabric(20_200, 200, 10);
+        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap()).unwrap();
+        let end = |ps| plan.end_of_bucket(Time::from_ps(ps)).as_ps();
+        assert_eq!(
+            [end(0), end((1 << 24) - 1), end(1 << 24)],
+            [1 << 24, 1 << 24, 2 << 24]
+        );
+    }
+}
