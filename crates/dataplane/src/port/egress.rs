@@ -135,6 +135,7 @@ pub fn build(
         AnyScheduler::Dwrr(dwrr) => under(config, marker, dwrr),
         AnyScheduler::Fifo(fifo) => under(config, marker, fifo),
         AnyScheduler::SpDwrr(sp_dwrr) => under(config, marker, sp_dwrr),
+        AnyScheduler::SpWfq(sp_wfq) => under(config, marker, sp_wfq),
         AnyScheduler::Wfq(wfq) => under(config, marker, wfq),
         other => under(config, marker, other),
     })

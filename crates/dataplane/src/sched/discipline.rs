@@ -74,10 +74,19 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
-    /// Whether a packet that comes to a queue while its group is empty, and leaves at once, does so in
-    /// one turn and leaves no trace.
+    /// A packet came to a queue while its group, which begins with queue `first`, was empty, and leaves
+    /// at once. Does what the hooks would have done and returns `true`, or nothing if there is no shorter
+    /// way.
     #[inline]
-    fn is_one_turn(_queue: &Self::Queue, _len: u32) -> bool {
+    fn on_passed(
+        &mut self,
+        _queues: &mut [Self::Queue],
+        _first: QueueId,
+        _queue: QueueId,
+        _len: u32,
+        _now: Time,
+        _turn: impl FnMut(&Turn),
+    ) -> bool {
         false
     }
 

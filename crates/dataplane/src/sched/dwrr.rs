@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
 use super::discipline::{Discipline, Members, Part};
-use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, come_and_leave, one_turn};
+use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, come_and_leave};
 
 settings! {
     /// Parameters of DWRR.
@@ -235,10 +235,8 @@ impl Scheduler for Dwrr {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        if Turns::is_one_turn(&self.queues[queue.index()], len) {
-            one_turn(queue, len, now, turn);
-        } else {
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+        if !Turns.on_passed(&mut self.queues, QueueId(0), queue, len, now, &mut turn) {
             come_and_leave(self, queue, len, now, turn);
         }
     }
@@ -305,8 +303,23 @@ impl Discipline for Turns {
     }
 
     #[inline]
-    fn is_one_turn(queue: &State, len: u32) -> bool {
-        len <= queue.quantum
+    fn on_passed(
+        &mut self,
+        queues: &mut [State],
+        _: QueueId,
+        queue: QueueId,
+        len: u32,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) -> bool {
+        // What fits the quantum is sent in the turn that begins with it, and the deficit is lost.
+        let is_one_turn = len <= queues[queue.index()].quantum;
+        if is_one_turn {
+            for event in [TurnEvent::Joined, TurnEvent::Emptied { len }] {
+                turn(&Turn { queue, now, event });
+            }
+        }
+        is_one_turn
     }
 
     fn quantum(queue: &State) -> Option<u32> {

@@ -20,7 +20,7 @@ use tidegate_units::{ConfigError, Field, Form, QueueId, Settings, Time, settings
 
 use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
-use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave, one_turn};
+use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave};
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {
@@ -266,14 +266,13 @@ impl<D: Discipline> Scheduler for Layered<D> {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        let is_strict = self.rules.starts.within(0, queue.0 + 1).is_empty();
-        if is_strict {
+    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+        // A strict queue leaves no trace.
+        let Some(first) = self.rules.starts.within(0, queue.0 + 1).last() else {
             return;
-        }
-        if D::is_one_turn(&self.queues[queue.index()], len) {
-            one_turn(queue, len, now, turn);
-        } else {
+        };
+        let inside = &mut self.rules.inside;
+        if !inside.on_passed(&mut self.queues, first, queue, len, now, &mut turn) {
             come_and_leave(self, queue, len, now, turn);
         }
     }

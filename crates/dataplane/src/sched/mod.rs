@@ -160,14 +160,6 @@ fn come_and_leave(
     scheduler.on_departed(queue, len, None, now, turn);
 }
 
-/// A queue alone gets a packet and sends it in the same turn.
-#[inline]
-fn one_turn(queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-    for event in [TurnEvent::Joined, TurnEvent::Emptied { len }] {
-        turn(&Turn { queue, now, event });
-    }
-}
-
 /// Parameters from which a scheduler is made.
 pub trait Build: Settings {
     /// The scheduler.

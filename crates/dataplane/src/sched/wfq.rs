@@ -164,6 +164,13 @@ impl Stamps {
         }
     }
 
+    /// Notes a packet that came to the only queue and left at once: its stamp, the largest of all, has
+    /// been in service.
+    #[inline]
+    const fn pass(self, inverse: Inverse, len: u32, virtual_time: &mut u64) {
+        *virtual_time = virtual_time.wrapping_add(self.worth(inverse, len));
+    }
+
     /// The queue with the smallest stamp.
     #[inline]
     fn smallest(self, queues: &[State], mut active: QueueSet, virtual_time: &mut u64) -> Pick {
@@ -228,6 +235,12 @@ impl Scheduler for Wfq {
         let state = &mut self.queues[queue.index()];
         self.stamps.next(state, next, &mut self.virtual_time);
     }
+
+    #[inline]
+    fn on_passed(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
+        let inverse = self.queues[queue.index()].inverse;
+        self.stamps.pass(inverse, len, &mut self.virtual_time);
+    }
 }
 
 impl Discipline for Stamps {
@@ -291,6 +304,21 @@ impl Discipline for Stamps {
         if let Some(next) = next {
             self.next(&mut part.queues[queue.index()], next, &mut part.group);
         }
+    }
+
+    #[inline]
+    fn on_passed(
+        &mut self,
+        queues: &mut [State],
+        first: QueueId,
+        queue: QueueId,
+        len: u32,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) -> bool {
+        let inverse = queues[queue.index()].inverse;
+        self.pass(inverse, len, &mut queues[first.index()].stamp);
+        true
     }
 }
 
