@@ -111,7 +111,7 @@ impl Entry {
             cut.only.is_empty() || cut.only.iter().any(|only| pattern::fits(only, label))
         });
         let mut words = cut.set.clone();
-        if let Some(runs) = cut.runs {
+        if let Some(runs) = cut.runs.filter(|&runs| runs < whole.runs()) {
             words.push(format!("{runs} of {} repetitions", whole.runs()));
         }
         if scenario.points() < whole.points() {
