@@ -25,8 +25,6 @@ pub(crate) struct Connection {
     /// Where the flow ends in the stream.
     pub(crate) goal: u64,
     pub(crate) ends: Ends,
-    /// When the last packet of a flow that is over arrived or was dropped, as far as is known.
-    pub(crate) over_at: Time,
     /// The flow's number.
     pub(crate) flow: u32,
     /// What was counted before the flow began.
@@ -43,7 +41,6 @@ impl Connection {
             ends,
             goal: 0,
             armed: [Time::MAX; 2],
-            over_at: Time::ZERO,
             in_flight: 0,
             flow: 0,
             before: Counts::default(),

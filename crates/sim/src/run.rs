@@ -61,7 +61,7 @@ pub struct Status {
 }
 
 /// A run tells its status each time it has made this many steps, which are buckets of time: from a
-/// millisecond of work, with links of 200 ns, to half a second in a busy network of long ones.
+/// millisecond of work, with buckets of 200 ns, to half a second in a busy network with long ones.
 const STEPS_PER_STATUS: u32 = 1 << 8;
 
 /// Runs a set-up. It ends early, with what is finished, once `interrupt` is set.
@@ -133,7 +133,8 @@ fn run_on<E: Engine>(
         if progress == Progress::Reached {
             break End::TimeUp;
         }
-        let still = engine.now() - hosts.progress_at;
+        // Every engine asks this as of the beginning of a bucket.
+        let still = engine.plan().begin_of_bucket(engine.now()) - hosts.progress_at;
         if progress == Progress::Silent || (hosts.tally.live > 0 && still > setup.stop.stalled) {
             break End::Stalled(hosts.diagnosis());
         }
@@ -153,20 +154,25 @@ fn run_on<E: Engine>(
     {
         watch.look(&engine, now);
     }
-    let ended_at = match end {
+    let (ended_at, closed) = match end {
         End::Finished => {
             // The run ends with this flow. What else happens in the same bucket of time is counted
             // on every engine, or the links would have carried more on one than on another.
             let last = engine.hosts().last_finish(setup.stop.finished);
             let stop = engine.plan().end_of_bucket(last).min(setup.stop.at);
             while engine.now() < stop && engine.advance(stop) == Progress::Going {}
-            last
+            if let Some(recorder) = &mut recorder {
+                engine.record(*recorder);
+            }
+            (last, stop)
         }
-        End::TimeUp => setup.stop.at,
-        End::Interrupted | End::Stalled(_) => engine.now(),
+        End::TimeUp => (setup.stop.at, setup.stop.at),
+        End::Interrupted => (engine.now(), engine.now()),
+        // How long a run waits for something to happen depends on the engine.
+        End::Stalled(_) => (engine.now(), engine.hosts().progress_at),
     };
     engine.hosts_mut().end_run(ended_at);
-    let observed = watch.finish(&engine, &end, ended_at);
+    let observed = watch.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))

@@ -62,17 +62,6 @@ pub struct Ports {
     pub non_ect: NonEct,
 }
 
-impl Ports {
-    /// Whether a decision at one port of a node depends on what happened at its others, because they
-    /// share a pool that limits them or that the scheme reads.
-    pub(crate) fn are_coupled(&self) -> Result<bool, ConfigError> {
-        use buffer::Config::{PerPort, PerQueue, Unlimited};
-        let port = egress::build(&PortConfig::default(), &self.marking, &self.scheduling)?;
-        let is_shared = !matches!(self.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
-        Ok(is_shared || port.reads_pool())
-    }
-}
-
 /// What two hosts speak.
 #[derive(Clone, Debug)]
 pub enum Transport {
@@ -262,9 +251,7 @@ impl Setup {
         if self.transports.is_empty() {
             return Err(ConfigError::out_of_range("transports", 0, "at least one"));
         }
-        if self.stop.stalled == Span::ZERO {
-            return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
-        }
+        self.check_stop()?;
         if self.shortest(|_| true) == Span::ZERO {
             let allowed = "links on which a packet without payload takes some time";
             return Err(ConfigError::out_of_range("accounting", "0s", allowed));
@@ -297,15 +284,6 @@ impl Setup {
                 let found = format!("{found} (flow {index})");
                 return Err(ConfigError::out_of_range(field, found, allowed));
             }
-        }
-        if self.flows.is_empty() && self.stop.at == Time::MAX {
-            let allowed = "at least one, or a time at which to stop";
-            return Err(ConfigError::out_of_range("flows", 0, allowed));
-        }
-        let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
-        if endless && self.stop.at == Time::MAX {
-            let allowed = "a time, as no flow ends by itself";
-            return Err(ConfigError::out_of_range("stop", "none", allowed));
         }
         if !self.paths.is_empty() && self.paths.len() != self.flows.len() {
             let allowed = format!("{}: one for each flow", self.flows.len());
@@ -357,6 +335,27 @@ impl Setup {
         })
     }
 
+    /// Checks that the run comes to an end.
+    fn check_stop(&self) -> Result<(), ConfigError> {
+        if self.stop.stalled == Span::ZERO {
+            return Err(ConfigError::out_of_range("stalled", "0s", "more than zero"));
+        }
+        if self.stop.finished == Some(0) {
+            let allowed = "at least one flow";
+            return Err(ConfigError::out_of_range("finished", 0, allowed));
+        }
+        if self.flows.is_empty() && self.stop.at == Time::MAX {
+            let allowed = "at least one, or a time at which to stop";
+            return Err(ConfigError::out_of_range("flows", 0, allowed));
+        }
+        let endless = self.flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
+        if endless && self.stop.at == Time::MAX {
+            let allowed = "a time, as no flow ends by itself";
+            return Err(ConfigError::out_of_range("stop", "none", allowed));
+        }
+        Ok(())
+    }
+
     /// The shortest time from the start of a packet on one of these links to its arrival. What the
     /// nodes before them do has no effect on those behind them sooner.
     pub(crate) fn shortest(&self, is_meant: impl Fn(&Link) -> bool) -> Span {
@@ -380,14 +379,21 @@ impl Setup {
         spans.max().unwrap_or(Span::ZERO) + host.copied().unwrap_or_default()
     }
 
-    /// Whether there are nodes whose ports depend on each other.
+    /// Whether a decision at one port of a switch depends on what happened at its others, because they
+    /// share a pool that limits them or that the scheme reads. A host has only one port.
     pub(crate) fn has_coupled_ports(&self) -> Result<bool, ConfigError> {
-        Ok(self.switch.are_coupled()? || self.has_coupled_nics()?)
-    }
-
-    /// Whether hosts have ports that depend on each other, or on what they have in common.
-    pub(crate) fn has_coupled_nics(&self) -> Result<bool, ConfigError> {
-        self.nic.as_ref().map_or(Ok(false), Ports::are_coupled)
+        use buffer::Config::{PerPort, PerQueue, Unlimited};
+        let mut links = self.network.links().iter();
+        let Some(link) = links.find(|link| !self.network.is_host(link.from)) else {
+            return Ok(false);
+        };
+        let config = PortConfig {
+            rate: link.rate,
+            ..PortConfig::default()
+        };
+        let port = egress::build(&config, &self.switch.marking, &self.switch.scheduling)?;
+        let is_shared = !matches!(self.switch.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
+        Ok(is_shared || port.reads_pool())
     }
 
     /// Whether switches pause their neighbours.

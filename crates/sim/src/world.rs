@@ -27,7 +27,7 @@ impl<C: Calendar> World<C> {
         let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
         let plan = Plan::new(setup, &routes)?;
         let mut fabric = Fabric::new(setup, calendar(&plan), plan.count())?;
-        let mut hosts = Hosts::new(setup, routes, plan.lookahead())?;
+        let mut hosts = Hosts::new(setup, routes, plan.width())?;
         hosts.start_probes(&mut fabric);
         Ok(Self {
             plan,
@@ -36,6 +36,12 @@ impl<C: Calendar> World<C> {
             now: Time::ZERO,
             shown: Vec::new(),
         })
+    }
+
+    /// Has the hosts hear of what was dropped: at the end of a bucket, or of the run, on every engine.
+    #[inline]
+    fn end_bucket(&mut self) {
+        self.hosts.take_dropped(&mut self.fabric);
     }
 
     /// Looks at what left on links that are captured, before it goes on.
@@ -159,6 +165,7 @@ impl Engine for BucketEngine {
         let end = self.world.fabric.calendar.end();
         let stop = end.min(until);
         self.work(stop);
+        self.world.end_bucket();
         self.world.now = stop;
         if stop < end {
             return Progress::Reached;
@@ -209,7 +216,6 @@ impl BucketEngine {
             self.world.show();
         }
         let World { fabric, hosts, .. } = &mut self.world;
-        hosts.take_dropped(fabric);
         fabric.calendar.take(levels, stop, &mut self.arrivals);
         let slot = (fabric.calendar.begin(), fabric.calendar.width());
         let answers_only =
@@ -224,13 +230,12 @@ impl BucketEngine {
             hosts.act_and_deliver(fabric, arrivals);
         }
         if !self.arrivals.is_empty() {
-            hosts.progress_at = stop;
+            hosts.progress_at = fabric.calendar.end();
         }
         while hosts.next_at() < stop {
             hosts.wake(fabric);
         }
         fabric.serve_hosts(stop);
-        hosts.take_dropped(fabric);
     }
 }
 
@@ -261,21 +266,22 @@ impl Engine for HeapEngine {
         let [departure, own, arrival] = self.dates();
         let next = departure.min(own).min(arrival);
         if next == Time::MAX {
+            self.world.end_bucket();
             return Progress::Silent;
         }
         // The fast engine looks at the world between buckets, and so does this one.
-        let width = self.plan().width();
-        let begin = |time: Time| Time::from_ps(time.as_ps() >> width << width);
-        let bucket = begin(next.min(until));
+        let bucket = self.plan().begin_of_bucket(next.min(until));
         if bucket > self.world.now {
+            self.world.end_bucket();
             self.world.now = bucket;
             return Progress::Going;
         }
         if next >= until {
+            self.world.end_bucket();
             self.world.now = until;
             return Progress::Reached;
         }
-        let end = self.plan().end_of_bucket(bucket).min(until);
+        let end = self.plan().end_of_bucket(bucket);
         self.world.now = next;
         if departure <= next {
             self.world.fabric.drain(next + Span::from_ps(1));
@@ -290,7 +296,6 @@ impl Engine for HeapEngine {
                 Goal::Switch => self.world.fabric.arrive(&arrival),
             }
         }
-        self.world.hosts.take_dropped(&mut self.world.fabric);
         Progress::Going
     }
 
@@ -298,7 +303,11 @@ impl Engine for HeapEngine {
         let next = self.dates().into_iter().min();
         match next.filter(|&next| next != Time::MAX) {
             None => self.world.now,
-            Some(next) => next + Span::from_ps(1),
+            // A step into another bucket does nothing there.
+            Some(next) => match self.plan().begin_of_bucket(next) {
+                bucket if bucket > self.world.now => bucket,
+                _ => next + Span::from_ps(1),
+            },
         }
     }
 

@@ -174,6 +174,9 @@ impl Buckets {
                 self.spare.push(before);
             }
         } else {
+            if out.capacity() == 0 {
+                *out = self.spare.pop().unwrap_or_default();
+            }
             out.extend(list.extract_if(.., |arrival| arrival.at < stop));
         }
         self.held -= out.len();

@@ -52,7 +52,7 @@ pub(crate) enum Goal {
 
 /// Where packets are noted while they travel.
 pub(crate) trait Calendar {
-    /// Whether everything that arrives within a bucket of time is known when the bucket begins.
+    /// Whether everything that arrives at a port within a bucket of time is known before it is served.
     const IN_BUCKETS: bool;
 
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.

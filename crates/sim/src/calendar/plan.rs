@@ -11,10 +11,11 @@ use crate::setup::Setup;
 /// longer than the shortest link, it is known when the bucket begins. But where ports do not depend on
 /// each other, and packets never come back to a port without having been at a host, ports can be served
 /// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
-/// higher level, or at a host, in the same bucket. Then only the links that leave hosts limit its length.
+/// higher level, or at a host, in the same bucket. Then only the links that leave hosts have to be longer.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    lookahead: Span,
+    /// How long a bucket is, as a power of two in picoseconds.
+    width: u32,
     /// By link: the level of its port. Lower ones are served first.
     levels: Box<[u8]>,
     count: u8,
@@ -30,7 +31,7 @@ impl Plan {
         let network = &setup.network;
         let links = network.links();
         let flat = Self {
-            lookahead: setup.shortest(|_| true),
+            width: width(setup.shortest(|_| true)),
             levels: vec![0; links.len()].into(),
             count: 1,
         };
@@ -39,34 +40,34 @@ impl Plan {
             .map(|link| link.rate.time_for(MOST_BYTES))
             .min();
         let from_hosts = setup.shortest(|link| network.is_host(link.from));
-        let lookahead = full.unwrap_or_default().min(from_hosts);
-        if width(lookahead) <= flat.width() || setup.has_coupled_ports()? {
+        let width = width(full.unwrap_or_default().min(from_hosts));
+        if width <= flat.width || setup.has_coupled_ports()? {
             return Ok(flat);
         }
         Ok(match routes.levels() {
             None => flat,
             Some(levels) => Self {
-                lookahead,
+                width,
                 count: levels.iter().max().map_or(1, |last| last + 1),
                 levels: levels.into(),
             },
         })
     }
 
-    /// What a host does has no effect on any node sooner than this. With one level, what any node does.
-    pub(crate) const fn lookahead(&self) -> Span {
-        self.lookahead
-    }
-
     /// How long a bucket is, as a power of two in picoseconds.
     pub(crate) const fn width(&self) -> u32 {
-        width(self.lookahead)
+        self.width
+    }
+
+    /// The beginning of the bucket that holds `time`.
+    pub(crate) const fn begin_of_bucket(&self, time: Time) -> Time {
+        Time::from_ps(time.as_ps() >> self.width << self.width)
     }
 
     /// The end of the bucket that holds `time`.
     pub(crate) const fn end_of_bucket(&self, time: Time) -> Time {
-        let width = self.width();
-        Time::from_ps((time.as_ps() >> width).saturating_add(1) << width)
+        let width = self.width;
+        Time::from_ps(((time.as_ps() >> width) + 1).saturating_mul(1 << width))
     }
 
     /// How many levels there are.
@@ -88,7 +89,7 @@ const fn width(lookahead: Span) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_dataplane::buffer;
+    use tidegate_dataplane::{buffer, mark};
     use tidegate_units::Rate;
 
     use super::*;
@@ -138,6 +139,14 @@ mod tests {
         let mut setup = fabric(20_200, 200, 10);
         setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
         assert_eq!(plan(&setup), (1, 17));
+    }
+
+    #[test]
+    fn a_scheme_that_fits_only_fast_links_is_not_tried_on_slow_ones() {
+        let mut setup = fabric(20_200, 200, 100);
+        setup.switch.marking = mark::Config::named("ideal-red").unwrap();
+        setup.switch.marking.set("capacities", "20Gbps").unwrap();
+        assert_eq!(plan(&setup), (3, 21));
     }
 
     #[test]

@@ -14,10 +14,7 @@ pub(crate) fn insertion<T: Copy>(
     packets: &Slab<Packet>,
     key: impl Fn(&T) -> (Time, u32),
 ) {
-    let is_later = |a: &T, b: &T| {
-        let ((a, first), (b, second)) = (key(a), key(b));
-        a > b || (a == b && has_later_rank(first, second, packets))
-    };
+    let is_later = later(packets, key);
     for end in 1..list.len() {
         let sorted = &mut list[..=end];
         if !is_later(&sorted[end - 1], &sorted[end]) {
@@ -32,6 +29,56 @@ pub(crate) fn insertion<T: Copy>(
             place = before;
         }
         sorted[place] = item;
+    }
+}
+
+/// Brings a list into order that consists of runs which are in order, as what comes from several links
+/// does; what is equal keeps its order. `spare` is room to work in.
+#[inline(never)]
+pub(crate) fn merge_runs<T: Copy>(
+    list: &mut [T],
+    spare: &mut Vec<T>,
+    packets: &Slab<Packet>,
+    key: impl Fn(&T) -> (Time, u32),
+) {
+    let is_later = later(packets, key);
+    // Where the first run of a list ends.
+    let run = |list: &[T]| {
+        let mut pairs = list.windows(2);
+        let end = pairs.position(|pair| is_later(&pair[0], &pair[1]));
+        end.map_or(list.len(), |last| last + 1)
+    };
+    let mut runs = usize::MAX;
+    while runs > 1 {
+        runs = 0;
+        spare.clear();
+        let mut rest = &*list;
+        while !rest.is_empty() {
+            let (mut first, others) = rest.split_at(run(rest));
+            let (mut second, others) = others.split_at(run(others));
+            while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (first, second) {
+                if is_later(a, b) {
+                    spare.push(*b);
+                    second = behind_b;
+                } else {
+                    spare.push(*a);
+                    first = behind_a;
+                }
+            }
+            spare.extend_from_slice(first);
+            spare.extend_from_slice(second);
+            rest = others;
+            runs += 1;
+        }
+        list.copy_from_slice(spare);
+    }
+}
+
+/// Whether one comes after another.
+fn later<T>(packets: &Slab<Packet>, key: impl Fn(&T) -> (Time, u32)) -> impl Fn(&T, &T) -> bool {
+    move |a, b| {
+        let ((a, first), (b, second)) = (key(a), key(b));
+        a > b || (a == b && has_later_rank(first, second, packets))
     }
 }
 
@@ -211,5 +258,52 @@ impl<T: Copy + Default> Batch<T> {
     #[inline]
     pub(crate) fn as_slice(&self) -> &[T] {
         &self.all[..self.count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Rng;
+
+    use super::*;
+    use crate::network::LinkId;
+
+    /// Arrivals in runs of a random length, with many ties, at which the link of the packet decides and
+    /// then the order of the list.
+    #[test]
+    fn lists_of_runs_are_brought_into_order() {
+        let mut rng = Rng::new(3, 0);
+        let mut packets = Slab::new();
+        for link in [2, 0, 1, 0] {
+            packets.insert(Packet {
+                link: LinkId(link),
+                ..Packet::default()
+            });
+        }
+        for case in 0..300 {
+            let count = rng.next_u32() % 200;
+            let mut at = 0;
+            let list = (0..count).map(|place| {
+                at = if rng.next_u32().is_multiple_of(1 + case % 30) {
+                    0
+                } else {
+                    at + u64::from(rng.next_u32() % 3)
+                };
+                Arrival {
+                    at: Time::from_ps(at),
+                    place,
+                    packet: rng.next_u32() % 4,
+                }
+            });
+            let mut list = list.collect::<Vec<_>>();
+            let mut expected = list.clone();
+            expected.sort_by_key(|it| (it.at, Rank::of(&packets[it.packet])));
+            let mut inserted = list.clone();
+            insertion(&mut inserted, &packets, Arrival::key);
+            merge_runs(&mut list, &mut Vec::new(), &packets, Arrival::key);
+            let places = |list: &[Arrival]| list.iter().map(|it| it.place).collect::<Vec<_>>();
+            assert_eq!(places(&list), places(&expected), "case {case}");
+            assert_eq!(places(&inserted), places(&expected), "case {case}");
+        }
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Fabric<C> {
     offers: Batch<Offer>,
     /// What is offered to the port that is served next.
     next_offers: Batch<Offer>,
+    /// Room to put them in order.
+    spare_offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
     /// What left on links that are captured: when, on which, and the packet.
@@ -186,15 +188,15 @@ impl<C: Calendar> Fabric<C> {
             };
             ports.push(made);
         }
-        let are_coupled = [setup.switch.are_coupled()?, setup.has_coupled_nics()?];
+        let has_coupled_ports = setup.has_coupled_ports()?;
         let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
             let is_host = node < network.hosts() as usize;
-            let is_coupled = are_coupled[usize::from(is_host)];
+            let is_coupled = has_coupled_ports && !is_host;
             Node::new(Self::ports_of(setup, is_host), links, &ports, is_coupled)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         // A pause frame stops a port in the middle of a bucket.
-        let gathers_sends = C::IN_BUCKETS && !setup.sends_pauses() && !are_coupled[1];
+        let gathers_sends = C::IN_BUCKETS && !setup.sends_pauses();
         let all = network.links().iter().zip(&ports).zip(&numbers);
         let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
@@ -221,7 +223,7 @@ impl<C: Calendar> Fabric<C> {
             pauses: vec![PauseClock::default(); ports.len()],
             pauses_heard: vec![0; ports.len()],
             by_place: ByPlace::new(ports.len().max(nodes.len())),
-            is_coupled: nodes.iter().any(|node| node.is_coupled),
+            is_coupled: has_coupled_ports,
             ports,
             nodes,
             busy_switches: vec![Vec::new(); levels],
@@ -234,6 +236,7 @@ impl<C: Calendar> Fabric<C> {
             here: Batch::default(),
             offers: Batch::default(),
             next_offers: Batch::default(),
+            spare_offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
             seen: Vec::new(),
@@ -346,18 +349,19 @@ impl<C: Calendar> Fabric<C> {
     /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they send
     /// until then.
     pub(crate) fn serve_hosts(&mut self, stop: Time) {
-        if !self.sends.is_empty() || !self.busy_hosts.is_empty() {
-            let mut sends = std::mem::take(&mut self.sends);
-            let mut busy = std::mem::take(&mut self.busy_hosts);
-            self.serve(&sends, &mut busy, stop);
-            sends.clear();
-            (self.sends, self.busy_hosts) = (sends, busy);
-        }
+        let mut sends = std::mem::take(&mut self.sends);
+        let mut busy = std::mem::take(&mut self.busy_hosts);
+        self.serve(&sends, &mut busy, stop);
+        sends.clear();
+        (self.sends, self.busy_hosts) = (sends, busy);
         self.drain(stop);
     }
 
     /// Does what happens at ports before `stop`: at those that are busy, and at those with arrivals.
     fn serve(&mut self, arrivals: &[Arrival], busy: &mut Vec<Start>, stop: Time) {
+        if arrivals.is_empty() && busy.is_empty() {
+            return;
+        }
         let until = stop - Span::from_ps(1);
         let mut by_place = std::mem::take(&mut self.by_place);
         by_place.chain(arrivals);
@@ -434,6 +438,7 @@ impl<C: Calendar> Fabric<C> {
             packets,
             wires,
             next_offers,
+            spare_offers,
             ..
         } = self;
         let last_queue = wires[link as usize].last_queue;
@@ -448,7 +453,12 @@ impl<C: Calendar> Fabric<C> {
             }
         });
         if !in_order {
-            sort::insertion(offers, packets, |offer| (offer.at, offer.id.0));
+            let key = |offer: &Offer| (offer.at, offer.id.0);
+            if offers.len() > 32 {
+                sort::merge_runs(offers, spare_offers, packets, key);
+            } else {
+                sort::insertion(offers, packets, key);
+            }
         }
     }
 

@@ -232,14 +232,12 @@ impl Hosts {
     pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
         let slot = end.slot();
         let connection = &mut self.connections[slot];
-        if connection.phase() != Phase::Over {
-            return;
-        }
-        // Within a bucket of time an engine may hear of a drop before it hears of an earlier arrival.
-        connection.over_at = connection.over_at.max(now);
-        if connection.in_flight == 0 {
+        if connection.phase() == Phase::Over && connection.in_flight == 0 {
             connection.armed = [Time::MAX; 2];
-            self.free.push(Reverse((connection.over_at, slot as u32)));
+            // Within a bucket of time an engine may hear of a drop before it hears of an earlier arrival,
+            // and of what happens at one host before what happens at another.
+            let bucket = now.as_ps() >> self.rules.width;
+            self.free.push(Reverse((bucket, slot as u32)));
         }
     }
 

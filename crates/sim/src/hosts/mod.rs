@@ -29,9 +29,9 @@ use crate::workload::Probe;
 /// All hosts.
 pub(crate) struct Hosts {
     pub(crate) connections: Vec<Connection>,
-    /// Places of connections that are over, by the time since when. A place is taken again only a
-    /// while later, so that its number does not depend on how far ahead an engine works.
-    free: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Places of connections that are over, by the bucket of time since when. A place is taken again
+    /// only in a later one, so that its number does not depend on how far ahead an engine works.
+    free: BinaryHeap<Reverse<(u64, u32)>>,
     /// Idle connections by source and destination.
     idle: BTreeMap<(HostId, HostId), BinaryHeap<Reverse<u32>>>,
     timers: BinaryHeap<Reverse<(Time, Wake)>>,
@@ -98,8 +98,9 @@ struct Rules {
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
     reads_position: bool,
-    /// No engine knows more than this much less than everything up to now.
-    lookahead: Span,
+    /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything up to
+    /// its beginning.
+    width: u32,
 }
 
 /// Totals over all flows.
@@ -127,7 +128,7 @@ const PLACE_OF_DELAYS: u64 = 2 << 40;
 pub(crate) const ENDLESS: u64 = 1 << 62;
 
 impl Hosts {
-    pub(crate) fn new(setup: &Setup, routes: Routes, lookahead: Span) -> Result<Self, ConfigError> {
+    pub(crate) fn new(setup: &Setup, routes: Routes, width: u32) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut lines = vec![Rate::from_gbps(1); network.hosts() as usize];
         for link in network.links() {
@@ -171,7 +172,7 @@ impl Hosts {
                 // The links of a way, and two words for the host's delay.
                 stride: routes.longest() + 2,
                 reads_position: setup.ranks() || setup.tagging.is_some(),
-                lookahead,
+                width,
             },
             routes,
             tally: Tally::default(),

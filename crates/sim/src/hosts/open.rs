@@ -29,7 +29,7 @@ impl Hosts {
         self.tally.live += 1;
         let flow = self.flows[number];
         let now = flow.start;
-        self.progress_at = now;
+        self.progress_at = self.progress_at.max(now);
         let idle = self.idle.get_mut(&(flow.src, flow.dst));
         let slot = match idle.and_then(BinaryHeap::pop) {
             Some(Reverse(slot)) => slot,
@@ -84,7 +84,7 @@ impl Hosts {
         writer.next = next;
         let has_more = writer.left > 0;
         connection.ends.write(bytes, now);
-        self.progress_at = now;
+        self.progress_at = self.progress_at.max(now);
         if has_more {
             self.arm(next, Wake::application(end));
         }
@@ -111,7 +111,7 @@ impl Hosts {
         let free = self
             .free
             .peek()
-            .filter(|Reverse((at, _))| *at + self.rules.lookahead <= flow.start);
+            .filter(|Reverse((bucket, _))| *bucket < flow.start.as_ps() >> self.rules.width);
         let slot = if free.is_some() {
             let Reverse((_, slot)) = self.free.pop().expect("it was there");
             self.connections[slot as usize] = connection;

@@ -11,7 +11,6 @@ use super::port::Watched;
 use super::series::{QueueSample, Series};
 use super::{FlowSeen, LinkSeen, Observations, Window};
 use crate::network::LinkId;
-use crate::run::End;
 use crate::setup::Setup;
 use crate::world::Engine;
 
@@ -98,29 +97,27 @@ impl<'a> Watch<'a> {
         self.look_ahead();
     }
 
-    /// What was seen, when the run has ended.
+    /// What was seen, when the run has ended. It was counted until `closed`, the end of the bucket in
+    /// which it ended; between the two only one of the engines has looked.
     pub(crate) fn finish(
         mut self,
         engine: &impl Engine,
-        end: &End,
         ended_at: Time,
+        closed: Time,
     ) -> Observations {
         let asked = self.setup.observe.window;
-        // How long a run waits for something to happen depends on the engine.
-        let closed = match end {
-            End::Finished | End::Interrupted | End::TimeUp => ended_at,
-            End::Stalled(_) => engine.hosts().progress_at,
-        };
+        let [from, to] = [asked.from, asked.to].map(|at| if at <= ended_at { at } else { closed });
         let window = Window {
-            from: asked.from.min(closed),
-            to: asked.to.min(closed).max(asked.from.min(closed)),
+            from,
+            to: to.max(from),
         };
-        // The engines have gone on to the end of a bucket, and only one of them has looked there. A
-        // run that ended before the window has shown nothing.
+        // A run that ended before the window has shown nothing.
         let [before, after] = std::mem::take(&mut self.ends);
         let last = || self.snapshot(engine, closed);
-        let before = before.filter(|_| asked.from <= closed).unwrap_or_else(last);
-        let after = after.filter(|_| asked.to <= closed).unwrap_or_else(last);
+        let before = before
+            .filter(|_| asked.from <= ended_at)
+            .unwrap_or_else(last);
+        let after = after.filter(|_| asked.to <= ended_at).unwrap_or_else(last);
         let links = self.links.iter().enumerate().map(|(index, &link)| {
             let states = [before.links[index], after.links[index]];
             let rate = self.setup.network.link(link).rate;
@@ -145,7 +142,7 @@ impl<'a> Watch<'a> {
             flows: flows.collect(),
             series: self.sampler.map(|sampler| {
                 let mut series = sampler.series;
-                series.cut(closed);
+                series.cut(ended_at);
                 series
             }),
         }
