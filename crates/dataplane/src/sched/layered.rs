@@ -164,9 +164,12 @@ impl<D: Discipline> Layered<D> {
     #[inline]
     fn members(&self, queue: QueueId) -> Option<Members> {
         let starts = self.rules.starts;
-        let first = starts.within(0, queue.0 + 1).last()?.0;
-        let end = starts.above(queue).first();
-        let end = end.map_or(self.queues(), |next| next.0);
+        let first = first_of_group(starts, queue)?.0;
+        let next = match starts.only() {
+            Some(_) => None,
+            None => starts.above(queue).first(),
+        };
+        let end = next.map_or(self.queues(), |next| next.0);
         Some(Members {
             first,
             end,
@@ -192,6 +195,15 @@ impl<D: Discipline> Layered<D> {
         let members = Members { active, ..members };
         inside.store(part.queues, &members, part.group);
         result
+    }
+}
+
+/// The first queue of the group of `queue`, given those of all groups; `None` for a strict one.
+#[inline]
+fn first_of_group(starts: QueueSet, queue: QueueId) -> Option<QueueId> {
+    match starts.only() {
+        Some(only) => (queue >= only).then_some(only),
+        None => starts.within(0, queue.0 + 1).last(),
     }
 }
 
@@ -268,7 +280,7 @@ impl<D: Discipline> Scheduler for Layered<D> {
     #[inline]
     fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
         // A strict queue leaves no trace.
-        let Some(first) = self.rules.starts.within(0, queue.0 + 1).last() else {
+        let Some(first) = first_of_group(self.rules.starts, queue) else {
             return;
         };
         let inside = &mut self.rules.inside;

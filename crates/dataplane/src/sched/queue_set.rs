@@ -48,6 +48,18 @@ impl QueueSet {
         }
     }
 
+    /// The only queue in the set, if it is one of the first 64. A single group of queues, which is usual,
+    /// is found by this without a search.
+    #[inline]
+    pub(super) const fn only(self) -> Option<QueueId> {
+        let [low, high] = self.0;
+        if high == 0 && low.is_power_of_two() {
+            Some(QueueId(low.trailing_zeros() as u8))
+        } else {
+            None
+        }
+    }
+
     /// The part of the set that lies above `queue`.
     #[inline]
     pub(super) const fn above(self, queue: QueueId) -> Self {
@@ -140,6 +152,20 @@ mod tests {
         assert_eq!((all.first(), all.last()), (None, None));
         assert_eq!(set(&[3, 63]).last(), Some(QueueId(63)));
         assert_eq!(set(&[64, 70]).first(), Some(QueueId(64)));
+    }
+
+    #[test]
+    fn the_only_queue_is_known_in_the_first_word() {
+        for (queues, only) in [
+            (&[][..], None),
+            (&[0], Some(0)),
+            (&[63], Some(63)),
+            (&[64], None),
+            (&[3, 4], None),
+            (&[3, 70], None),
+        ] {
+            assert_eq!(set(queues).only(), only.map(QueueId), "{queues:?}");
+        }
     }
 
     #[test]
