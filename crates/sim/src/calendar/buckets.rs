@@ -167,8 +167,9 @@ impl Buckets {
         let index = level as u64 * (self.mask + 1) + (self.current & self.mask);
         self.untaken = level + 1;
         out.clear();
+        let is_whole = stop >= self.end();
         let list = &mut self.ring[index as usize];
-        if stop >= Time::from_ps((self.current + 1) << self.width) {
+        if is_whole {
             let before = std::mem::replace(out, std::mem::take(list));
             if before.capacity() > 0 {
                 self.spare.push(before);
