@@ -25,7 +25,7 @@ pub mod trace;
 pub mod workload;
 mod world;
 
-pub use fabric::LinkCount;
+pub use fabric::{EngineCounters, LinkCount};
 pub use flow::Flow;
 pub use hosts::Tally;
 pub use network::{Capacity, HostId, Link, LinkId, Network, NodeId};

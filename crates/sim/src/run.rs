@@ -7,7 +7,7 @@ use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_units::{ConfigError, Span, Time};
 
 use crate::capture::{LinkCapture, Recorder};
-use crate::fabric::LinkCount;
+use crate::fabric::{EngineCounters, LinkCount};
 use crate::hosts::Tally;
 use crate::network::LinkId;
 use crate::observe::Observations;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub end: End,
     /// What was observed: nothing, unless the set-up asks for it.
     pub observed: Observations,
+    /// How the engine served switches with shared buffers: no part of the result.
+    pub engine_counters: EngineCounters,
 }
 
 /// Why a run ended.
@@ -177,6 +179,7 @@ fn run_on<E: Engine>(
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
         .unzip();
+    let engine_counters = engine.counters();
     let hosts = engine.hosts_mut();
     Ok(Outcome {
         flows: std::mem::take(&mut hosts.results),
@@ -187,6 +190,7 @@ fn run_on<E: Engine>(
         ended_at,
         end,
         observed,
+        engine_counters,
     })
 }
 

@@ -371,6 +371,18 @@ impl Setup {
         spans.min().unwrap_or(Span::ZERO)
     }
 
+    /// The length of the longest packet.
+    pub(crate) fn longest_packet(&self) -> u32 {
+        let payloads = self.transports.iter().map(|transport| match transport {
+            Transport::Dcqcn(config) => config.payload,
+            Transport::Tcp(tcp) => u32::from(tcp.source.config.mss.max(tcp.sink.config.mss)),
+        });
+        let probes = self.probes.iter();
+        let pings = probes.map(|probe| self.accounting.size_of_ip(probe.bytes));
+        let sizes = payloads.map(|payload| self.accounting.size(payload));
+        sizes.chain(pings).fold(self.accounting.size(0), u32::max)
+    }
+
     /// The longest time that a packet usually spends on a link and in the host behind it.
     pub(crate) fn horizon(&self) -> Span {
         let links = self.network.links().iter();
@@ -393,7 +405,7 @@ impl Setup {
         };
         let port = egress::build(&config, &self.switch.marking, &self.switch.scheduling)?;
         let is_shared = !matches!(self.switch.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
-        Ok(is_shared || port.reads_pool())
+        Ok(is_shared || port.ignores_pool_below() < u32::MAX)
     }
 
     /// Whether switches pause their neighbours.

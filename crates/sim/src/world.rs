@@ -5,7 +5,7 @@ use tidegate_units::{ConfigError, Span, Time};
 use crate::calendar::sort::ByTime;
 use crate::calendar::{Arrival, Buckets, Calendar, Goal, Heap, Plan};
 use crate::capture::{Recorder, Shown};
-use crate::fabric::{Fabric, LinkView};
+use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
 use crate::routes::Routes;
@@ -25,8 +25,8 @@ impl<C: Calendar> World<C> {
     /// A world at time zero.
     fn new(setup: &Setup, calendar: impl FnOnce(&Plan) -> C) -> Result<Self, ConfigError> {
         let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
-        let plan = Plan::new(setup, &routes)?;
-        let mut fabric = Fabric::new(setup, calendar(&plan), plan.count())?;
+        let plan = Plan::new(setup, &routes);
+        let mut fabric = Fabric::new(setup, calendar(&plan), &plan)?;
         let mut hosts = Hosts::new(setup, routes, plan.width())?;
         hosts.start_probes(&mut fabric);
         Ok(Self {
@@ -108,6 +108,11 @@ pub(crate) trait Engine: Sized {
         recorder.write(world.now);
     }
 
+    /// How switches were served.
+    fn counters(&self) -> EngineCounters {
+        self.world().fabric.counters()
+    }
+
     /// How the time of the run is cut.
     fn plan(&self) -> &Plan {
         &self.world().plan
@@ -135,6 +140,8 @@ pub(crate) struct BucketEngine {
     world: World<Buckets>,
     /// What arrives now.
     arrivals: Vec<Arrival>,
+    /// What arrives at switches in a step, by level.
+    taken: Vec<Vec<Arrival>>,
     by_time: ByTime,
     /// Whether packets arrive at a host in the order in which they left for it.
     arrive_in_order: bool,
@@ -144,8 +151,10 @@ impl Engine for BucketEngine {
     type Calendar = Buckets;
 
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
+        let world = World::new(setup, |plan| Buckets::new(plan, setup.horizon()))?;
         Ok(Self {
-            world: World::new(setup, |plan| Buckets::new(plan, setup.horizon()))?,
+            taken: vec![Vec::new(); world.plan.count()],
+            world,
             arrivals: Vec::new(),
             by_time: ByTime::default(),
             // A pause frame overtakes the packet that is being sent.
@@ -208,13 +217,48 @@ impl Engine for BucketEngine {
 impl BucketEngine {
     /// Does what happens in the open bucket before `stop`.
     fn work(&mut self, stop: Time) {
-        let levels = self.world.plan.count();
-        for level in 0..levels {
+        if !self.world.fabric.has_coupling() {
+            self.work_by_level(stop);
+            return;
+        }
+        // A bucket that is a step is known when it begins: there is no need for a bound.
+        if self.world.plan.is_stepped() && self.world.fabric.uncouple() {
+            self.work_by_level(stop);
+            return;
+        }
+        let mut now = self.world.now;
+        while now < stop {
+            now = self.world.plan.end_of_step(now).min(stop);
+            self.work_step(now);
+        }
+    }
+
+    /// Does what happens before `stop`, ports of switches level by level.
+    fn work_by_level(&mut self, stop: Time) {
+        for level in 0..self.world.plan.count() {
             let fabric = &mut self.world.fabric;
             fabric.calendar.take(level, stop, &mut self.arrivals);
             fabric.serve_switches(level, &self.arrivals, stop);
             self.world.show();
         }
+        self.work_at_hosts(stop);
+    }
+
+    /// Does what happens before `stop`, which is at most a step away.
+    fn work_step(&mut self, stop: Time) {
+        let fabric = &mut self.world.fabric;
+        for (level, arrivals) in self.taken.iter_mut().enumerate() {
+            fabric.calendar.take(level, stop, arrivals);
+        }
+        fabric.calendar.go_on();
+        fabric.serve_step(&mut self.taken, stop);
+        self.world.show();
+        self.work_at_hosts(stop);
+    }
+
+    /// Does what happens at hosts before `stop`, when switches have done so.
+    fn work_at_hosts(&mut self, stop: Time) {
+        let levels = self.world.plan.count();
         let World { fabric, hosts, .. } = &mut self.world;
         fabric.calendar.take(levels, stop, &mut self.arrivals);
         let slot = (fabric.calendar.begin(), fabric.calendar.width());

@@ -179,6 +179,21 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
         if has_short_links_inside(&setup) {
             see("levels");
         }
+        let counters = fast.engine_counters;
+        let ways = [
+            ("wide", counters.wide_buckets),
+            ("bounded", counters.bounded_steps),
+            ("coupled", counters.coupled_steps),
+        ];
+        for (way, _) in ways.iter().filter(|(_, count)| *count > 0) {
+            see(way);
+        }
+        if ways.iter().all(|(_, count)| *count > 0) {
+            see("wide, bounded and coupled");
+        }
+        if fast.links.iter().any(|link| link.pauses > 0) && counters.bounded_steps > 0 {
+            see("paused and bounded");
+        }
         if fast.flows.iter().any(|flow| flow.timeouts > 0) {
             see("timeout");
         }
@@ -186,7 +201,12 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
     // What was never seen was not tested.
     let mut expected = mark::Config::NAMES.to_vec();
     expected.extend(["or", "finished", "time-up", "paused", "dropped", "timeout"]);
-    expected.extend(["levels", "stalled"]);
+    expected.extend([
+        "levels",
+        "stalled",
+        "wide, bounded and coupled",
+        "paused and bounded",
+    ]);
     expected.extend(tidegate_dataplane::sched::Config::NAMES);
     expected.extend(tidegate_dataplane::buffer::Config::NAMES);
     for name in expected {

@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{Bytes, ConfigError, PortId, QueueId, Ratio, choices, settings};
 
-use super::{Buffer, Charge, MAX_PAIRS, Request};
+use super::{Buffer, Charge, Influx, MAX_PAIRS, Request};
 use crate::DropReason;
 
 choices! {
@@ -126,6 +126,8 @@ pub struct DynamicThreshold {
     held: Box<[u32]>,
     pool_size: u32,
     reserve_size: u32,
+    /// Numerator and denominator of the smallest α.
+    least_alpha: (u64, u64),
     queues_per_port: u8,
     reserve: Reserve,
     compare: Compare,
@@ -163,6 +165,7 @@ impl DynamicThreshold {
             return Err(ConfigError::out_of_range("alpha", alpha, "above 0"));
         }
 
+        let least = config.alpha.iter().min();
         let pool_of_port = config.pool_of_port(ports)?;
         // Room for one length and one reserve per queue, whoever has them. At most 3 · 2^15 places.
         let (reserves, pools) = (pairs as u32, 2 * pairs as u32);
@@ -194,6 +197,9 @@ impl DynamicThreshold {
             held: vec![0; 2 * pairs + usize::from(ports)].into(),
             pool_size,
             reserve_size,
+            least_alpha: least.map_or((1, 1), |alpha| {
+                (u64::from(alpha.numerator()), u64::from(alpha.denominator()))
+            }),
             queues_per_port: queues,
             reserve: config.reserve,
             compare: config.compare,
@@ -274,6 +280,21 @@ impl Buffer for DynamicThreshold {
         self.queues
             .get(index)
             .map_or(0, |queue| self.held[queue.pool as usize])
+    }
+
+    /// Nothing depends on the pool while the longest queue, with all that may arrive, stays below the
+    /// least threshold that the fullest pool, with all of it, would leave.
+    fn has_slack(&self, Influx { total, .. }: Influx, pool_below: u32) -> bool {
+        let pairs = self.queues.len();
+        let (lengths, pools) = (&self.held[..pairs], &self.held[2 * pairs..]);
+        let most = |held: &[u32]| held.iter().fold(0, |most, &held| most.max(held));
+        let used = most(pools).saturating_add(total);
+        if used > self.pool_size || used >= pool_below {
+            return false;
+        }
+        let longest = u64::from(most(lengths)) + u64::from(total);
+        let free = u64::from(self.pool_size - used);
+        self.least_alpha.0 * free > self.least_alpha.1 * longest
     }
 }
 

@@ -75,6 +75,15 @@ impl Charge {
     }
 }
 
+/// What may arrive at a switch within a while, at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Influx {
+    /// Bytes in all.
+    pub total: u32,
+    /// Bytes that come in through one port.
+    pub per_ingress: u32,
+}
+
 /// Decides what is stored.
 pub trait Buffer {
     /// Charges the request's bytes, or says why not. Called once per arriving packet.
@@ -89,6 +98,15 @@ pub trait Buffer {
     #[inline]
     fn pool_bytes(&self, _port: PortId, _queue: QueueId) -> u32 {
         0
+    }
+
+    /// Whether the ports of the switch are independent of each other for a while: as long as no more
+    /// than `influx` arrives, every packet is admitted that the limits of its own port and queue let
+    /// in, no account changes between paused and running, and no pool is used by `pool_below` bytes or
+    /// more, in whatever order packets come and leave. A host may then serve one port after the other.
+    /// The answer of a buffer that does not know is that they are not.
+    fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
+        false
     }
 
     /// The next change of an ingress account between paused and running that the host has not yet
@@ -206,6 +224,10 @@ impl Buffer for AnyBuffer {
     #[inline]
     fn pool_bytes(&self, port: PortId, queue: QueueId) -> u32 {
         forward!(self, buffer => buffer.pool_bytes(port, queue))
+    }
+
+    fn has_slack(&self, influx: Influx, pool_below: u32) -> bool {
+        forward!(self, buffer => buffer.has_slack(influx, pool_below))
     }
 
     #[inline]

@@ -9,7 +9,7 @@ use alloc::vec;
 
 use tidegate_units::{Bytes, ConfigError, settings};
 
-use super::{Buffer, Charge, Request};
+use super::{Buffer, Charge, Influx, Request};
 use crate::DropReason;
 
 settings! {
@@ -73,6 +73,11 @@ impl Buffer for PerPort {
         if let Some(mut account) = self.account(charge.account() as usize) {
             account.release(charge);
         }
+    }
+
+    /// There is no pool, and the limits are the port's own.
+    fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
+        true
     }
 }
 

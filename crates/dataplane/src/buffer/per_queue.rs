@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{Bytes, ConfigError, settings};
 
-use super::{Buffer, Charge, Request};
+use super::{Buffer, Charge, Influx, Request};
 use crate::DropReason;
 
 settings! {
@@ -118,6 +118,11 @@ impl Buffer for PerQueue {
             let freed = super::free(&mut queue.held, charge.bytes());
             super::free(&mut self.ports[usize::from(queue.port)], freed);
         }
+    }
+
+    /// There is no pool, and the limits are the port's own.
+    fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
+        true
     }
 }
 

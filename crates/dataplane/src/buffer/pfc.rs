@@ -39,7 +39,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{Bytes, ConfigError, PortId, QueueId, Ratio, choices, settings};
 
-use super::{Buffer, Charge, Request, Unlimited};
+use super::{Buffer, Charge, Influx, Request, Unlimited};
 use crate::DropReason;
 
 choices! {
@@ -420,6 +420,27 @@ impl<E: Buffer> Buffer for Pfc<E> {
     #[inline]
     fn pool_bytes(&self, port: PortId, queue: QueueId) -> u32 {
         self.egress.pool_bytes(port, queue)
+    }
+
+    /// Nothing is paused or dropped while every account, with all that may come in through its port,
+    /// stays within what it may hold when the pool has taken all that may arrive. An account that is
+    /// paused runs again at a departure, whose time is not known.
+    fn has_slack(&self, influx: Influx, pool_below: u32) -> bool {
+        let used = self.shared.saturating_add(influx.total);
+        let held = self.held.saturating_add(influx.total);
+        if used > self.pool || held > self.buffer {
+            return false;
+        }
+        let free = self.pool - used;
+        let runs = |account: &Account| {
+            let held = account.held.saturating_add(influx.per_ingress);
+            let shared = held.saturating_sub(self.reserve);
+            account.state == PauseAction::Resume
+                && account.headroom == 0
+                && shared <= self.threshold.limit(account, free)
+                && !self.threshold.pauses(account, shared, free)
+        };
+        self.accounts.iter().all(runs) && self.egress.has_slack(influx, pool_below)
     }
 
     /// The oldest change not yet polled. An account that was paused and resumed in between is not

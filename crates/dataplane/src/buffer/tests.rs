@@ -104,3 +104,139 @@ fn a_receipt_of_another_buffer_stops_a_debug_build_and_is_harmless_otherwise() {
         assert_eq!(buffer.pool_bytes(PortId(0), QueueId(0)), 0);
     }
 }
+
+/// Shared buffers that random packets bring to their limits, and the bytes that a scheme reads a pool
+/// up to.
+fn shared_buffers() -> Vec<(Config, u32)> {
+    let made = |name: &str, fields: &[(&str, &str)]| {
+        let mut config = Config::named(name).unwrap();
+        for (field, value) in fields {
+            config.set(field, value).unwrap();
+        }
+        config
+    };
+    let pool = [("pool_size", "90KB"), ("ports_per_pool", "2")];
+    let with = |more: &[(&str, &str)]| made("dynamic-threshold", &[&pool[..], more].concat());
+    let pfc = [("classes", "2"), ("bypass", ""), ("headroom", "4KB")];
+    let lossless = |more: &[(&str, &str)]| made("pfc", &[&pfc[..], more].concat());
+    let over = |egress| {
+        let Config::Pfc(ingress) = lossless(&[("buffer", "90KB")]) else {
+            panic!("it is PFC");
+        };
+        Config::PfcOver(Box::new((ingress, egress)))
+    };
+    let plain = with(&[("reserve_size", "0B"), ("alpha", "1")]);
+    [
+        (plain.clone(), u32::MAX),
+        (plain.clone(), 40_000),
+        (
+            with(&[("reserve_size", "6KB"), ("alpha", "1/2, 4")]),
+            u32::MAX,
+        ),
+        (
+            with(&[
+                ("reserve", "leaking"),
+                ("reserve_size", "9KB"),
+                ("length", "port"),
+            ]),
+            u32::MAX,
+        ),
+        (
+            with(&[("compare", "before-packet"), ("reserve", "per-queue")]),
+            30_000,
+        ),
+        (lossless(&[("buffer", "90KB"), ("shift", "1")]), u32::MAX),
+        (
+            lossless(&[("buffer", "90KB"), ("rule", "factor")]),
+            u32::MAX,
+        ),
+        (
+            lossless(&[
+                ("buffer", "90KB"),
+                ("rule", "static"),
+                ("xoff", "12KB"),
+                ("xon", "9KB"),
+            ]),
+            u32::MAX,
+        ),
+        (over(plain), 40_000),
+    ]
+    .into()
+}
+
+/// Whatever comes and leaves, in whatever order.
+#[test]
+fn a_buffer_with_slack_takes_all_that_was_announced_and_pauses_nobody() {
+    const PORTS: u16 = 4;
+    const LONGEST: u32 = 3_000;
+    let mut rng = tidegate_units::Rng::new(7, 0);
+    let mut below = |most: u32| rng.next_u32() % most;
+    for (number, (config, pool_below)) in shared_buffers().into_iter().enumerate() {
+        let (mut had_slack, mut had_none) = (0, 0);
+        for _ in 0..400 {
+            let mut buffer = config.build(PORTS, 2).unwrap();
+            let mut held = Vec::new();
+            let packet = |below: &mut dyn FnMut(u32) -> u32| Request {
+                port: PortId(below(u32::from(PORTS)) as u16),
+                queue: QueueId(below(2) as u8),
+                ingress: below(u32::from(PORTS) * 2) as u16,
+                len: 1 + below(LONGEST),
+            };
+            for _ in 0..below(90) {
+                held.extend(buffer.admit(packet(&mut below)));
+                if below(3) == 0 && !held.is_empty() {
+                    let index = below(held.len() as u32) as usize;
+                    buffer.release(held.swap_remove(index));
+                }
+            }
+            while buffer.poll_pause().is_some() {}
+            let mut influx = Influx {
+                total: below(60_000),
+                per_ingress: below(20_000),
+            };
+            if !buffer.has_slack(influx, pool_below) {
+                had_none += 1;
+                continue;
+            }
+            had_slack += 1;
+            let mut ingress = [influx.per_ingress; 2 * PORTS as usize];
+            loop {
+                if below(3) == 0 && !held.is_empty() {
+                    let index = below(held.len() as u32) as usize;
+                    buffer.release(held.swap_remove(index));
+                } else {
+                    let request = packet(&mut below);
+                    let account = &mut ingress[usize::from(request.ingress)];
+                    if request.len > influx.total || request.len > *account {
+                        break;
+                    }
+                    influx.total -= request.len;
+                    *account -= request.len;
+                    held.push(buffer.admit(request).expect("there is slack"));
+                }
+                assert_eq!(buffer.poll_pause(), None, "buffer {number}");
+                for port in 0..PORTS {
+                    let used = buffer.pool_bytes(PortId(port), QueueId(0));
+                    assert!(used < pool_below, "buffer {number}: {used}");
+                }
+            }
+        }
+        assert!(
+            had_slack > 20 && had_none > 20,
+            "buffer {number}: {had_slack}, {had_none}"
+        );
+    }
+}
+
+#[test]
+fn limits_of_a_port_s_own_leave_slack_at_any_time() {
+    let influx = Influx {
+        total: u32::MAX,
+        per_ingress: u32::MAX,
+    };
+    for name in Config::NAMES {
+        let buffer = Config::named(name).unwrap().build(4, 2).unwrap();
+        let is_own = ["per-port", "per-queue", "unlimited"].contains(name);
+        assert_eq!(buffer.has_slack(influx, 0), is_own, "{name}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use tidegate_units::{ConfigError, settings};
 
-use super::{Buffer, Charge, Request};
+use super::{Buffer, Charge, Influx, Request};
 use crate::DropReason;
 
 settings! {
@@ -29,4 +29,9 @@ impl Buffer for Unlimited {
 
     #[inline]
     fn release(&mut self, _charge: Charge) {}
+
+    /// There is no pool, and the limits are the port's own.
+    fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
+        true
+    }
 }

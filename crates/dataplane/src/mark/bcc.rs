@@ -245,6 +245,10 @@ impl Marker for Bcc {
     fn reads_pool(&self) -> bool {
         true
     }
+
+    fn ignores_pool_below(&self) -> u32 {
+        self.parts.pool.ignores_below()
+    }
 }
 
 #[cfg(test)]

@@ -185,6 +185,12 @@ pub trait Marker {
     fn reads_pool(&self) -> bool {
         false
     }
+
+    /// While [`Cx::pool_bytes`] stays below this, decisions and state do not depend on it: a lazy host
+    /// may then let it be out of date. All ones for a scheme that does not read it.
+    fn ignores_pool_below(&self) -> u32 {
+        if self.reads_pool() { 0 } else { u32::MAX }
+    }
 }
 
 /// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
@@ -320,6 +326,10 @@ impl Marker for AnyMarker {
     fn reads_pool(&self) -> bool {
         with_scheme!(self, scheme => scheme.reads_pool())
     }
+
+    fn ignores_pool_below(&self) -> u32 {
+        with_scheme!(self, scheme => scheme.ignores_pool_below())
+    }
 }
 
 /// A scheme behind a pointer, as pairs of schemes chosen at run time are.
@@ -364,6 +374,10 @@ impl<M: Marker> Marker for Box<M> {
     #[inline]
     fn reads_pool(&self) -> bool {
         (**self).reads_pool()
+    }
+
+    fn ignores_pool_below(&self) -> u32 {
+        (**self).ignores_pool_below()
     }
 }
 

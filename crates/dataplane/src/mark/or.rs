@@ -65,6 +65,11 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
     fn reads_pool(&self) -> bool {
         self.first.reads_pool() || self.second.reads_pool()
     }
+
+    fn ignores_pool_below(&self) -> u32 {
+        let first = self.first.ignores_pool_below();
+        first.min(self.second.ignores_pool_below())
+    }
 }
 
 #[cfg(test)]

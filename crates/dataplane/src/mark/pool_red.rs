@@ -52,6 +52,10 @@ impl Marker for PoolRed {
     fn reads_pool(&self) -> bool {
         true
     }
+
+    fn ignores_pool_below(&self) -> u32 {
+        self.0.ignores_below()
+    }
 }
 
 #[cfg(test)]

@@ -287,6 +287,9 @@ struct Terms {
 /// More than any length, which is below 2^33.
 const NEVER: u64 = u64::MAX;
 
+/// The most bytes of an IP packet with its framing, in round figures; one bit after the other.
+const LONGEST_PACKET: u32 = (1 << 17) - 1;
+
 impl<S: Scope> Red<S> {
     /// RED with one pair of thresholds per slot.
     pub(super) fn new(
@@ -412,6 +415,22 @@ impl<S: Scope> Red<S> {
             Some(special) => return Some(special.slots.get(special.place(slot))?.high),
         };
         u32::try_from(threshold).ok()
+    }
+
+    /// Readings below this all have the same effect: no mark, and no count towards one. Zero if an
+    /// average remembers every reading.
+    pub(super) fn ignores_below(&self) -> u32 {
+        let lowest = match &self.special {
+            None => self.at_enqueue.min(self.at_dequeue),
+            Some(special) if special.averaging.is_some() => 0,
+            Some(special) => {
+                let lows = special.slots.iter().map(|slot| u64::from(slot.low));
+                lows.min().unwrap_or(0)
+            }
+        };
+        // The packet's own length may be part of the reading.
+        let own = u64::from(self.own & LONGEST_PACKET);
+        lowest.saturating_sub(own).try_into().unwrap_or(u32::MAX)
     }
 
     #[inline]

@@ -116,8 +116,9 @@ pub trait Egress: Any + Send {
     /// How many flows the scheme holds to be active at the port, if it counts them.
     fn active_flows(&self) -> Option<u32>;
 
-    /// Whether the scheme reads how full the shared pool is, see [`Marker::reads_pool`].
-    fn reads_pool(&self) -> bool;
+    /// How full the shared pool may be without any effect on the scheme, see
+    /// [`Marker::ignores_pool_below`]: all ones if the scheme does not read it.
+    fn ignores_pool_below(&self) -> u32;
 }
 
 /// Makes a port by its parameters, or says which of them cannot be used.
@@ -302,8 +303,8 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         self.marker().flows()
     }
 
-    fn reads_pool(&self) -> bool {
-        self.marker().reads_pool()
+    fn ignores_pool_below(&self) -> u32 {
+        self.marker().ignores_pool_below()
     }
 }
 

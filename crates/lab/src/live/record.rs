@@ -12,7 +12,7 @@ use tidegate_live::testbed::{self, FlowResult};
 use tidegate_report::Record;
 use tidegate_report::record::{Distribution, Link, Queue};
 use tidegate_sim::observe::Observations;
-use tidegate_sim::{LinkId, Outcome, Tally, run};
+use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Time};
 
 use super::plan::port_of;
@@ -100,6 +100,7 @@ fn outcome(built: &Built, live: &testbed::Outcome) -> Outcome {
             testbed::End::TimeUp => run::End::TimeUp,
         },
         observed: Observations::default(),
+        engine_counters: EngineCounters::default(),
     }
 }
 

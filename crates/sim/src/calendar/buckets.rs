@@ -161,6 +161,11 @@ impl Buckets {
         self.far_pushed += 1;
     }
 
+    /// All levels can be taken again: up to a later time.
+    pub(crate) const fn go_on(&mut self) {
+        self.untaken = 0;
+    }
+
     /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts, which
     /// are the level after the last. What `out` held is dropped; its memory is used again.
     pub(crate) fn take(&mut self, level: usize, stop: Time, out: &mut Vec<Arrival>) {

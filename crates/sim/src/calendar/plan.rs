@@ -1,6 +1,6 @@
 //! The buckets that the time of a run is cut into, and the order in which ports are served in a bucket.
 
-use tidegate_units::{ConfigError, Span, Time};
+use tidegate_units::{Span, Time};
 
 use crate::routes::Routes;
 use crate::setup::Setup;
@@ -16,6 +16,9 @@ use crate::setup::Setup;
 pub(crate) struct Plan {
     /// How long a bucket is, as a power of two in picoseconds.
     width: u32,
+    /// How long a step is, in which nothing that leaves a port arrives anywhere, as a power of two in
+    /// picoseconds. Never longer than a bucket.
+    step: u32,
     /// By link: the level of its port. Lower ones are served first.
     levels: Box<[u8]>,
     count: u8,
@@ -27,11 +30,13 @@ const MOST_BYTES: u32 = 1 << 15;
 
 impl Plan {
     /// The plan for a set-up whose packets go on these routes.
-    pub(crate) fn new(setup: &Setup, routes: &Routes) -> Result<Self, ConfigError> {
+    pub(crate) fn new(setup: &Setup, routes: &Routes) -> Self {
         let network = &setup.network;
         let links = network.links();
+        let step = width(setup.shortest(|_| true));
         let flat = Self {
-            width: width(setup.shortest(|_| true)),
+            width: step,
+            step,
             levels: vec![0; links.len()].into(),
             count: 1,
         };
@@ -41,22 +46,38 @@ impl Plan {
             .min();
         let from_hosts = setup.shortest(|link| network.is_host(link.from));
         let width = width(full.unwrap_or_default().min(from_hosts));
-        if width <= flat.width || setup.has_coupled_ports()? {
-            return Ok(flat);
+        if width <= step {
+            return flat;
         }
-        Ok(match routes.levels() {
+        match routes.levels() {
             None => flat,
             Some(levels) => Self {
                 width,
+                step,
                 count: levels.iter().max().map_or(1, |last| last + 1),
                 levels: levels.into(),
             },
-        })
+        }
     }
 
     /// How long a bucket is, as a power of two in picoseconds.
     pub(crate) const fn width(&self) -> u32 {
         self.width
+    }
+
+    /// How long a bucket is.
+    pub(crate) const fn span(&self) -> Span {
+        Span::from_ps(1 << self.width)
+    }
+
+    /// Whether a bucket has several steps.
+    pub(crate) const fn is_stepped(&self) -> bool {
+        self.step < self.width
+    }
+
+    /// The end of the step that holds `time`.
+    pub(crate) const fn end_of_step(&self, time: Time) -> Time {
+        Time::from_ps(((time.as_ps() >> self.step) + 1).saturating_mul(1 << self.step))
     }
 
     /// The beginning of the bucket that holds `time`.
@@ -109,7 +130,7 @@ mod tests {
 
     /// How many levels, and how long a bucket is.
     fn plan(setup: &Setup) -> (usize, u32) {
-        let plan = Plan::new(setup, &Routes::new(&setup.network).unwrap()).unwrap();
+        let plan = Plan::new(setup, &Routes::new(&setup.network).unwrap());
         (plan.count(), plan.width())
     }
 
@@ -135,10 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn ports_that_share_a_pool_are_served_together() {
+    fn a_bucket_has_steps_that_are_as_long_as_the_shortest_link() {
         let mut setup = fabric(20_200, 200, 10);
         setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
-        assert_eq!(plan(&setup), (1, 17));
+        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let end = |ps| plan.end_of_step(Time::from_ps(ps)).as_ps();
+        assert!(plan.is_stepped());
+        assert_eq!(
+            [end(0), end((1 << 17) - 1), end(1 << 17)],
+            [1 << 17, 1 << 17, 2 << 17]
+        );
+        let setup = fabric(200, 200, 10);
+        assert!(!Plan::new(&setup, &Routes::new(&setup.network).unwrap()).is_stepped());
     }
 
     #[test]
@@ -152,7 +181,7 @@ mod tests {
     #[test]
     fn a_bucket_ends_where_the_next_begins() {
         let setup = fabric(20_200, 200, 10);
-        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap()).unwrap();
+        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_bucket(Time::from_ps(ps)).as_ps();
         assert_eq!(
             [end(0), end((1 << 24) - 1), end(1 << 24)],

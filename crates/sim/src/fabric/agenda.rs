@@ -67,6 +67,12 @@ impl Agenda {
         }
     }
 
+    /// Takes all of them out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Start> {
+        self.first = 0;
+        self.starts.drain(..)
+    }
+
     fn find_first(&mut self) {
         let order = self.starts.iter().enumerate();
         self.first = order

@@ -7,6 +7,7 @@
 //! one arrival at a time, with all of its ports up to date.
 
 mod agenda;
+mod coupling;
 mod single;
 
 use tidegate_dataplane::buffer::AnyBuffer;
@@ -15,9 +16,11 @@ use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
 use self::agenda::{Agenda, Start};
+use self::coupling::Coupling;
+pub use self::coupling::EngineCounters;
 use crate::calendar::sort::{self, Batch, ByPlace};
-use crate::calendar::{Arrival, Calendar, Goal, Rank};
-use crate::network::LinkId;
+use crate::calendar::{Arrival, Calendar, Goal, Plan, Rank};
+use crate::network::{LinkId, Network};
 use crate::observe::link::PauseClock;
 use crate::observe::port::Watched;
 use crate::packet::Packet;
@@ -39,6 +42,8 @@ pub(crate) struct Fabric<C> {
     pauses: Vec<PauseClock>,
     /// How often each was.
     pauses_heard: Vec<u32>,
+    /// Pause frames that are on their way.
+    pauses_on_wires: u32,
     nodes: Vec<Node>,
     /// By level: links of switches whose ports hold packets and are served bucket by bucket, and when
     /// each sends the next.
@@ -49,18 +54,16 @@ pub(crate) struct Fabric<C> {
     sends: Vec<Arrival>,
     /// Whether the ports of hosts, if they have any, are such ports.
     gathers_sends: bool,
+    /// Whether buffers ask which port a packet came in through.
+    counts_ingress: bool,
     /// Links whose ports hold packets and are served one packet at a time. None sends before the time
     /// that is noted with it.
     busy_alone: Vec<Start>,
     /// Coupled nodes whose ports hold packets.
     busy_nodes: Vec<u32>,
     by_place: ByPlace,
-    /// Whether switches are served one arrival at a time, see [`Node::is_coupled`]. All of them have
-    /// the same kind of ports and buffer.
-    is_coupled: bool,
-    by_node: Vec<Arrival>,
-    /// What arrives at one of them.
-    here: Batch<Arrival>,
+    /// What is shared by the ports of a switch, if anything is.
+    coupling: Option<Box<Coupling>>,
     offers: Batch<Offer>,
     /// What is offered to the port that is served next.
     next_offers: Batch<Offer>,
@@ -134,8 +137,8 @@ pub(crate) struct LinkView<'a> {
 #[derive(Debug)]
 struct Node {
     buffer: AnyBuffer,
-    /// Whether a decision at one port depends on what happened at others: then all of them are
-    /// brought up to date, in order of time, before each arrival.
+    /// Whether a decision at one port may depend on what happens at others meanwhile: then all of them
+    /// are brought up to date, in order of time, before each arrival.
     is_coupled: bool,
     /// Whether the buffer can ask for pause frames.
     is_lossless: bool,
@@ -149,7 +152,7 @@ struct Node {
 }
 
 impl<C: Calendar> Fabric<C> {
-    pub(crate) fn new(setup: &Setup, calendar: C, levels: usize) -> Result<Self, ConfigError> {
+    pub(crate) fn new(setup: &Setup, calendar: C, plan: &Plan) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut nodes = (0..network.nodes()).map(|_| Vec::new()).collect::<Vec<_>>();
         let mut numbers = Vec::with_capacity(network.links().len());
@@ -191,10 +194,12 @@ impl<C: Calendar> Fabric<C> {
         let has_coupled_ports = setup.has_coupled_ports()?;
         let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
             let is_host = node < network.hosts() as usize;
-            let is_coupled = has_coupled_ports && !is_host;
+            // With buckets, each shows whether it has to be.
+            let is_coupled = has_coupled_ports && !is_host && !C::IN_BUCKETS;
             Node::new(Self::ports_of(setup, is_host), links, &ports, is_coupled)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+        let coupling = has_coupled_ports.then(|| Box::new(Coupling::new(setup, plan, &ports)));
         // A pause frame stops a port in the middle of a bucket.
         let gathers_sends = C::IN_BUCKETS && !setup.sends_pauses();
         let all = network.links().iter().zip(&ports).zip(&numbers);
@@ -222,18 +227,18 @@ impl<C: Calendar> Fabric<C> {
             wires: wires.collect(),
             pauses: vec![PauseClock::default(); ports.len()],
             pauses_heard: vec![0; ports.len()],
+            pauses_on_wires: 0,
             by_place: ByPlace::new(ports.len().max(nodes.len())),
-            is_coupled: has_coupled_ports,
+            coupling,
             ports,
             nodes,
-            busy_switches: vec![Vec::new(); levels],
+            busy_switches: vec![Vec::new(); plan.count()],
             busy_hosts: Vec::new(),
             sends: Vec::new(),
             gathers_sends,
+            counts_ingress: setup.sends_pauses(),
             busy_alone: Vec::new(),
             busy_nodes: Vec::new(),
-            by_node: Vec::new(),
-            here: Batch::default(),
             offers: Batch::default(),
             next_offers: Batch::default(),
             spare_offers: Vec::new(),
@@ -335,15 +340,11 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Does what happens at the switches' ports of a level before `stop`, given what arrives there until
-    /// then.
+    /// then. None of them is coupled.
     pub(crate) fn serve_switches(&mut self, level: usize, arrivals: &[Arrival], stop: Time) {
-        if self.is_coupled {
-            self.serve_nodes(arrivals);
-        } else {
-            let mut busy = std::mem::take(&mut self.busy_switches[level]);
-            self.serve(arrivals, &mut busy, stop);
-            self.busy_switches[level] = busy;
-        }
+        let mut busy = std::mem::take(&mut self.busy_switches[level]);
+        self.serve(arrivals, &mut busy, stop);
+        self.busy_switches[level] = busy;
     }
 
     /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they send
@@ -354,7 +355,7 @@ impl<C: Calendar> Fabric<C> {
         self.serve(&sends, &mut busy, stop);
         sends.clear();
         (self.sends, self.busy_hosts) = (sends, busy);
-        self.drain(stop);
+        self.drain_alone(stop);
     }
 
     /// Does what happens at ports before `stop`: at those that are busy, and at those with arrivals.
@@ -407,30 +408,6 @@ impl<C: Calendar> Fabric<C> {
         self.by_place = by_place;
     }
 
-    /// Takes what arrives at coupled switches, one after the other.
-    fn serve_nodes(&mut self, arrivals: &[Arrival]) {
-        let mut by_node = std::mem::take(&mut self.by_node);
-        by_node.clear();
-        by_node.extend(arrivals.iter().map(|&arrival| Arrival {
-            place: self.wires[arrival.place as usize].node,
-            ..arrival
-        }));
-        let mut by_place = std::mem::take(&mut self.by_place);
-        let mut here = std::mem::take(&mut self.here);
-        by_place.chain(&by_node);
-        for index in 0..by_place.places() {
-            let place = by_place.place(index);
-            let here = here.room(by_place.count(place));
-            if !by_place.write(place, &by_node, here, |&arrival| arrival) {
-                sort::insertion(here, &self.packets, Arrival::key);
-            }
-            for arrival in here {
-                self.arrive(arrival);
-            }
-        }
-        (self.by_node, self.by_place, self.here) = (by_node, by_place, here);
-    }
-
     /// Makes the next offers: what arrives for the port of a link.
     #[inline]
     fn prepare(&mut self, link: u32, by_place: &ByPlace, arrivals: &[Arrival]) {
@@ -439,15 +416,21 @@ impl<C: Calendar> Fabric<C> {
             wires,
             next_offers,
             spare_offers,
+            counts_ingress,
             ..
         } = self;
         let last_queue = wires[link as usize].last_queue;
         let offers = next_offers.room(by_place.count(link));
+        let counts_ingress = *counts_ingress;
         let in_order = by_place.write(link, arrivals, offers, |arrival| {
             let packet = &packets[arrival.packet];
+            let mut pkt = packet.pkt;
+            if counts_ingress {
+                pkt.ingress = ingress(wires, packet);
+            }
             Offer {
                 at: arrival.at,
-                pkt: packet.pkt,
+                pkt,
                 id: PktId(arrival.packet),
                 queue: QueueId(packet.class.min(last_queue)),
             }
@@ -611,6 +594,14 @@ pub(crate) fn two_words(ways: &[u32], begin: u32) -> [u32; 2] {
     let begin = begin as usize;
     let second = ways[begin + 1];
     [ways[begin], second]
+}
+
+/// The account of a packet at the switch that it has come to.
+#[inline]
+fn ingress(wires: &[Wire], packet: &Packet) -> u16 {
+    let back = &wires[Network::reverse(packet.link).index()];
+    let class = u16::from(packet.class).min(back.classes - 1);
+    back.number * back.classes + class
 }
 
 /// Classes that a buffer's ingress accounting tells apart.

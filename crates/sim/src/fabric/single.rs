@@ -6,8 +6,8 @@ use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Departure, Fate, Pkt};
 use tidegate_units::{PktId, QueueId, Span, Time};
 
-use super::Fabric;
 use super::agenda::Start;
+use super::{Fabric, ingress};
 use crate::calendar::{Arrival, Calendar, Goal, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
@@ -28,17 +28,15 @@ impl<C: Calendar> Fabric<C> {
         let packet = &self.packets[id];
         // What the packet knows of its way begins behind its next link.
         let next = self.ways[packet.route as usize - 1];
-        let (link, came_on) = (LinkId(next), packet.link);
+        let link = LinkId(next);
         let node_id = self.wires[link.index()].node;
         let is_coupled = self.nodes[node_id as usize].is_coupled;
         if is_coupled {
             self.settle(node_id, now);
         }
         let packet = &self.packets[id];
-        let back = &self.wires[Network::reverse(came_on).index()];
-        let class = u16::from(packet.class).min(back.classes - 1);
         let pkt = Pkt {
-            ingress: back.number * back.classes + class,
+            ingress: ingress(&self.wires, packet),
             ..packet.pkt
         };
         let wire = &mut self.wires[link.index()];
@@ -73,6 +71,12 @@ impl<C: Calendar> Fabric<C> {
     /// Takes everything that starts to leave before `end` at ports that are served one packet at a
     /// time.
     pub(crate) fn drain(&mut self, end: Time) {
+        self.drain_alone(end);
+        self.drain_coupled(end);
+    }
+
+    /// The same at ports that depend on no other.
+    pub(super) fn drain_alone(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
         while let Some(start) = self.busy_alone.get_mut(index) {
@@ -99,6 +103,11 @@ impl<C: Calendar> Fabric<C> {
             }
             self.launch_departures(link);
         }
+    }
+
+    /// The same at coupled nodes.
+    pub(super) fn drain_coupled(&mut self, end: Time) {
+        let until = end - Span::from_ps(1);
         let mut index = 0;
         while let Some(&node_id) = self.busy_nodes.get(index) {
             self.settle(node_id, until);
@@ -181,6 +190,7 @@ impl<C: Calendar> Fabric<C> {
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, place, packet };
             self.calendar.push(arrival, goal, rank);
+            self.pauses_on_wires += 1;
         }
     }
 
@@ -188,6 +198,7 @@ impl<C: Calendar> Fabric<C> {
     #[cold]
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
+        self.pauses_on_wires -= 1;
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let wire = &mut self.wires[link.index()];
         let was_paused = wire.pauses > 0;

@@ -287,8 +287,8 @@ impl Egress for Watched {
         self.inner.active_flows()
     }
 
-    fn reads_pool(&self) -> bool {
-        self.inner.reads_pool()
+    fn ignores_pool_below(&self) -> u32 {
+        self.inner.ignores_pool_below()
     }
 }
 

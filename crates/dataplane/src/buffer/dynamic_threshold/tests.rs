@@ -379,3 +379,25 @@ fn impossible_parameters_are_named() {
     assert_eq!(reserve(Reserve::PerQueue, 2_147_479_147), "none");
     assert_eq!(reserve(Reserve::PerQueue, 2_147_479_148), "reserve_size");
 }
+
+#[test]
+fn slack_ends_where_a_packet_could_be_dropped_or_marked() {
+    // 9000 bytes, α 2: with 1500 held by one queue and x more, the queue has 1500 + x at most and the
+    // threshold is 2 · (7500 − x). They meet at 4500.
+    let mut buffer = plain().build(2, 1).unwrap();
+    let _held = hold(&mut buffer, 0, 0, 1500);
+    let slack = |total, pool_below| {
+        let influx = Influx {
+            total,
+            per_ingress: 0,
+        };
+        buffer.has_slack(influx, pool_below)
+    };
+    assert_eq!(
+        [4499, 4500].map(|total| slack(total, u32::MAX)),
+        [true, false]
+    );
+    // A scheme that reads a pool from 3000 bytes on.
+    assert_eq!([1499, 1500].map(|total| slack(total, 3000)), [true, false]);
+    assert!(!slack(u32::MAX, u32::MAX));
+}

@@ -295,7 +295,8 @@ fn schemes_that_read_the_pool_say_so() {
     let reads_pool = |marking: &mark::Config| {
         build(&PortConfig::default(), marking, &scheduler("dwrr"))
             .unwrap()
-            .reads_pool()
+            .ignores_pool_below()
+            < u32::MAX
     };
     for name in mark::Config::NAMES {
         let expected = ["bcc", "pool-red"].contains(name);

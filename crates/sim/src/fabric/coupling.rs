@@ -1,0 +1,277 @@
+//! Which switches are served port by port, and which one arrival at a time.
+//!
+//! Ports that share a pool or pause their neighbours depend on each other, but hardly ever on the
+//! moment: while the pool has room for all that may arrive, every packet is admitted, no mark depends on
+//! how full the pool is, and nobody is paused, in whatever order the ports are served. So a switch is
+//! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three ways:
+//!
+//! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a whole
+//!   bucket is served level by level, as if nothing were shared;
+//! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link. What
+//!   arrives in a step is known when it begins, and a switch with slack for just that is served port by
+//!   port;
+//! - *coupled*: the others take one arrival at a time, with all of their ports up to date.
+
+use tidegate_dataplane::buffer::{Buffer, Influx};
+use tidegate_dataplane::egress::Egress;
+use tidegate_units::Time;
+
+use super::Fabric;
+use crate::calendar::sort::{self, Batch};
+use crate::calendar::{Arrival, Calendar, Plan};
+use crate::setup::Setup;
+
+/// What is known of switches whose ports depend on each other.
+#[derive(Debug)]
+pub(super) struct Coupling {
+    switches: Vec<Switch>,
+    /// By node: its place in that list.
+    places: Vec<u32>,
+    /// By link: the level of its port.
+    levels: Box<[u8]>,
+    /// How full a pool may be without any effect on the scheme.
+    pool_below: u32,
+    /// The length of the longest packet.
+    longest: u32,
+    /// Places of switches with arrivals in the step.
+    touched: Vec<u32>,
+    /// Arrivals at coupled switches, with the node as their place.
+    by_node: Vec<Arrival>,
+    /// What arrives at one of them.
+    here: Batch<Arrival>,
+    counters: EngineCounters,
+}
+
+#[derive(Debug)]
+struct Switch {
+    node: u32,
+    /// The most that its links bring in a bucket.
+    influx: Influx,
+    /// Packets that arrive in the step.
+    arrivals: u32,
+}
+
+/// How switches whose ports depend on each other were served. All zero where no ports do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineCounters {
+    /// Buckets in which all switches were served port by port, level by level.
+    pub wide_buckets: u64,
+    /// Steps of a switch that was served port by port.
+    pub bounded_steps: u64,
+    /// Steps of a switch that took one arrival at a time.
+    pub coupled_steps: u64,
+}
+
+/// The bit in the number of arrivals that says: with a pause frame.
+const PAUSE: u32 = 1 << 31;
+
+impl Coupling {
+    pub(super) fn new(setup: &Setup, plan: &Plan, ports: &[Option<Box<dyn Egress>>]) -> Self {
+        let network = &setup.network;
+        let longest = setup.longest_packet();
+        let mut places = vec![u32::MAX; network.nodes() as usize];
+        let mut switches: Vec<Switch> = Vec::new();
+        for node in network.hosts()..network.nodes() {
+            places[node as usize] = switches.len() as u32;
+            switches.push(Switch {
+                node,
+                influx: Influx {
+                    total: 0,
+                    per_ingress: 0,
+                },
+                arrivals: 0,
+            });
+        }
+        let mut pool_below = u32::MAX;
+        for (link, port) in network.links().iter().zip(ports) {
+            if let Some(switch) = switches.get_mut(places[link.to.index()] as usize) {
+                // A packet counts when its last bit arrives: the first may have come long before.
+                let bytes = link
+                    .rate
+                    .bytes_in(plan.span())
+                    .saturating_add(longest.into());
+                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+                let Influx { total, per_ingress } = &mut switch.influx;
+                *total = total.saturating_add(bytes);
+                *per_ingress = bytes.max(*per_ingress);
+            }
+            if let Some(port) = port
+                && !network.is_host(link.from)
+            {
+                pool_below = pool_below.min(port.ignores_pool_below());
+            }
+        }
+        Self {
+            switches,
+            places,
+            levels: plan.levels().map(|level| level as u8).collect(),
+            pool_below,
+            longest,
+            touched: Vec::new(),
+            by_node: Vec::new(),
+            here: Batch::default(),
+            counters: EngineCounters::default(),
+        }
+    }
+}
+
+impl<C: Calendar> Fabric<C> {
+    /// Whether ports of a switch depend on each other at times.
+    pub(crate) const fn has_coupling(&self) -> bool {
+        self.coupling.is_some()
+    }
+
+    /// How switches were served.
+    pub(crate) fn counters(&self) -> EngineCounters {
+        let coupling = self.coupling.as_ref();
+        coupling.map_or_else(EngineCounters::default, |it| it.counters)
+    }
+
+    /// Whether every switch can be served port by port until the open bucket ends, whatever arrives:
+    /// then each of them is.
+    pub(crate) fn uncouple(&mut self) -> bool {
+        let Some(mut coupling) = self.coupling.take() else {
+            return true;
+        };
+        let has_slack = |switch: &Switch| {
+            let buffer = &self.nodes[switch.node as usize].buffer;
+            buffer.has_slack(switch.influx, coupling.pool_below)
+        };
+        // A pause frame stops a port in the middle of a bucket.
+        let all = self.pauses_on_wires == 0 && coupling.switches.iter().all(has_slack);
+        if all {
+            coupling.counters.wide_buckets += 1;
+            for index in 0..coupling.switches.len() {
+                self.couple(&coupling, index, false);
+            }
+        }
+        self.coupling = Some(coupling);
+        all
+    }
+
+    /// Does what happens at the ports of switches before `stop`, given what arrives there until then, by
+    /// level. What leaves them arrives nowhere before that.
+    pub(crate) fn serve_step(&mut self, arrivals: &mut [Vec<Arrival>], stop: Time) {
+        let mut coupling = self
+            .coupling
+            .take()
+            .expect("it is asked for where there is one");
+        self.find_coupled(&mut coupling, arrivals);
+        for (level, arrivals) in arrivals.iter().enumerate() {
+            self.serve_switches(level, arrivals, stop);
+        }
+        if !coupling.by_node.is_empty() {
+            self.serve_coupled(&mut coupling);
+        }
+        self.drain_coupled(stop);
+        self.coupling = Some(coupling);
+    }
+
+    /// Decides by what arrives at each switch whether it is coupled, and takes the arrivals of those that
+    /// are out of the lists.
+    fn find_coupled(&mut self, coupling: &mut Coupling, arrivals: &mut [Vec<Arrival>]) {
+        for arrival in arrivals.iter().flatten() {
+            let node = self.wires[arrival.place as usize].node;
+            let place = coupling.places[node as usize];
+            let switch = &mut coupling.switches[place as usize];
+            if switch.arrivals == 0 {
+                coupling.touched.push(place);
+            }
+            switch.arrivals += 1;
+            if self.pauses_on_wires > 0 && self.packets[arrival.packet].is_pause() {
+                switch.arrivals |= PAUSE;
+            }
+        }
+        let mut any = false;
+        for index in 0..coupling.touched.len() {
+            let place = coupling.touched[index] as usize;
+            let Switch {
+                node,
+                influx,
+                arrivals,
+            } = &mut coupling.switches[place];
+            let arrivals = std::mem::take(arrivals);
+            let total = arrivals.saturating_mul(coupling.longest);
+            let influx = Influx {
+                total: total.min(influx.total),
+                per_ingress: total.min(influx.per_ingress),
+            };
+            let buffer = &self.nodes[*node as usize].buffer;
+            let is_coupled = arrivals >= PAUSE || !buffer.has_slack(influx, coupling.pool_below);
+            self.couple(coupling, place, is_coupled);
+            any |= is_coupled;
+            let count = if is_coupled {
+                &mut coupling.counters.coupled_steps
+            } else {
+                &mut coupling.counters.bounded_steps
+            };
+            *count += 1;
+        }
+        coupling.touched.clear();
+        coupling.by_node.clear();
+        if any {
+            for list in arrivals {
+                let coupled = list.extract_if(.., |arrival| {
+                    let node = self.wires[arrival.place as usize].node;
+                    self.nodes[node as usize].is_coupled
+                });
+                coupling.by_node.extend(coupled.map(|arrival| Arrival {
+                    place: self.wires[arrival.place as usize].node,
+                    ..arrival
+                }));
+            }
+        }
+    }
+
+    /// Takes what arrives at coupled switches, one after the other.
+    fn serve_coupled(&mut self, coupling: &mut Coupling) {
+        let Coupling { by_node, here, .. } = coupling;
+        let mut by_place = std::mem::take(&mut self.by_place);
+        by_place.chain(by_node);
+        for index in 0..by_place.places() {
+            let place = by_place.place(index);
+            let here = here.room(by_place.count(place));
+            if !by_place.write(place, by_node, here, |&arrival| arrival) {
+                sort::insertion(here, &self.packets, Arrival::key);
+            }
+            for arrival in here {
+                self.arrive(arrival);
+            }
+        }
+        self.by_place = by_place;
+    }
+
+    /// Has a switch served port by port, or one arrival at a time, from now on.
+    #[inline]
+    fn couple(&mut self, coupling: &Coupling, place: usize, is_coupled: bool) {
+        let node = coupling.switches[place].node;
+        if self.nodes[node as usize].is_coupled != is_coupled {
+            self.change_coupling(node, is_coupled, &coupling.levels);
+        }
+    }
+
+    /// Moves the busy ports of a node to where they are looked for.
+    fn change_coupling(&mut self, node_id: u32, is_coupled: bool, levels: &[u8]) {
+        let node = &mut self.nodes[node_id as usize];
+        node.is_coupled = is_coupled;
+        if is_coupled {
+            for busy in &mut self.busy_switches {
+                let wires = &self.wires;
+                let own = busy.extract_if(.., |start| wires[start.link.index()].node == node_id);
+                own.for_each(|start| node.busy.add(start.at, start.link));
+            }
+            if !node.busy.is_empty() && !node.is_busy {
+                node.is_busy = true;
+                self.busy_nodes.push(node_id);
+            }
+        } else {
+            for start in node.busy.drain() {
+                self.busy_switches[usize::from(levels[start.link.index()])].push(start);
+            }
+            if node.is_busy {
+                node.is_busy = false;
+                self.busy_nodes.retain(|&busy| busy != node_id);
+            }
+        }
+    }
+}
