@@ -134,7 +134,7 @@ fn stack(options: &Options) -> Result<Config, String> {
         credit: Credit::Kept,
         growth: Growth::Always,
         idle_restart: IdleRestart::Off,
-        echo: Echo::Dctcp,
+        echo: Echo::DctcpPaper,
         ect_syn: Ect::Always,
         ect_ack: Ect::Always,
         ect_retransmission: Ect::Always,

@@ -52,7 +52,7 @@ impl Case {
         let config = Config {
             delayed_ack: self.per_ack,
             echo: match name {
-                "dctcp" => Echo::Dctcp,
+                "dctcp" => Echo::DctcpPaper,
                 "odctcp" => Echo::Odctcp,
                 _ => Echo::Rfc3168,
             },

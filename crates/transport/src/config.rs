@@ -19,13 +19,15 @@ choices! {
 }
 
 choices! {
-    /// What a SYN that asked for ECN and was not answered is repeated as (RFC 3168, section
-    /// 6.1.1.1). An end that has sent a SYN without the question uses no ECN.
+    /// What a SYN that asked for ECN in vain is repeated as (RFC 3168, section 6.1.1.1). An end that
+    /// has sent a SYN without the question uses no ECN.
     pub enum EcnFallback {
-        /// A SYN that does not ask: something on the path may have dropped the question (Linux
-        /// since 4.1).
+        /// If it was not answered, a SYN that does not ask: something on the path may have dropped
+        /// the question (Linux since 4.1).
         AfterSynLoss = "after-syn-loss",
-        /// The same SYN.
+        /// The same, and also if it was answered with a RST.
+        AfterSynLossOrReset = "after-syn-loss-or-reset",
+        /// The same SYN; a RST ends the attempt.
         Off = "off",
     }
 }
@@ -33,15 +35,19 @@ choices! {
 choices! {
     /// How the receiver echoes marks, whatever the sender's window rule.
     pub enum Echo {
-        /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. When CE changes while an ACK is delayed,
-        /// that ACK leaves at once with the old state.
+        /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. Every change of CE is acknowledged at
+        /// once with the new state, together with older data.
         Dctcp = "dctcp",
-        /// As `dctcp`, but a segment that carries both CE and CWR is taken as unmarked (ns-3 of
-        /// ECN♯).
+        /// As `dctcp-paper`, but a segment that carries both CE and CWR is taken as unmarked (ns-3
+        /// of ECN♯).
         DctcpCwrClears = "dctcp-cwr-clears",
-        /// As `dctcp`, and the segment that brought the change is acknowledged at once too (Linux
-        /// since 5.1).
-        DctcpQuick = "dctcp-quick",
+        /// DCTCP of the SIGCOMM paper: ECE mirrors CE. When CE changes while an ACK is delayed, that
+        /// ACK leaves at once with the old state; the segment that brought the change waits (Linux
+        /// before 4.18, ns-2, ns-3).
+        DctcpPaper = "dctcp-paper",
+        /// As `dctcp`, but older data that waits for a delayed ACK gets one of its own first, with
+        /// the old state: the two ACKs that RFC 8257 allows (Linux since 4.18).
+        DctcpTwoAcks = "dctcp-two-acks",
         /// ODCTCP (thesis, section 5.2.2): ECE follows the last segment. A change of CE is
         /// acknowledged at once, together with older data; but a segment with CWR keeps the
         /// delayed ACK waiting.
@@ -52,6 +58,20 @@ choices! {
         Off = "off",
         /// RFC 3168: from a mark on, every ACK carries ECE until a segment with CWR arrives.
         Rfc3168 = "rfc3168",
+    }
+}
+
+choices! {
+    /// When data is acknowledged that arrived in order.
+    pub enum AckPolicy {
+        /// As Linux does. The first sixteen ACKs are not delayed, nor are sixteen after a pause
+        /// longer than `rto_min`; unless data is sent too, a segment that is smaller than others
+        /// and leaves nothing unread is not delayed either. The delay starts at `ack_delay` and
+        /// follows the gaps between segments. A kernel that counts in ticks also rounds it.
+        Linux = "linux",
+        /// After `delayed_ack` segments or `ack_delay`, whichever comes first (RFC 5681, section
+        /// 4.2).
+        Rfc5681 = "rfc5681",
     }
 }
 
@@ -163,6 +183,8 @@ settings! {
         /// How long a closed connection answers late segments (twice the segment lifetime).
         pub time_wait: Span = Span::from_secs(60),
 
+        /// When data that arrived in order is acknowledged.
+        pub acks: AckPolicy = AckPolicy::Rfc5681,
         /// Acknowledge at the latest after this many segments (RFC 5681, section 4.2).
         pub delayed_ack: u8 = 2,
         /// Acknowledge at the latest after this time. Default: the least that Linux waits.
@@ -196,14 +218,22 @@ settings! {
 
         /// Negotiate ECN, if the window rule or the echo rule uses it.
         pub ecn: bool = true,
-        /// Whether to stop asking for ECN after a lost SYN. The RFC allows both.
+        /// Whether a SYN asks for ECN. If not, ECN is agreed to when the peer asks (as `tcp_ecn = 2`
+        /// of Linux), and not used otherwise.
+        pub ecn_request: bool = true,
+        /// Whether to stop asking for ECN after a lost or refused SYN. The RFC allows all of these.
         pub ecn_fallback: EcnFallback = EcnFallback::Off,
         /// How the receiver echoes marks.
         pub echo: Echo = Echo::Rfc3168,
-        /// ECN-capable SYN and SYN-ACK. RFC 3168, section 6.1.1 forbids it.
+        /// ECN-capable SYN and SYN-ACK. RFC 3168, section 6.1.1 forbids it; RFC 8257, section 3.6
+        /// recommends it for DCTCP, and Linux does it.
         pub ect_syn: Ect = Ect::Never,
+        /// ECN-capable RST. RFC 8257, section 3.6 recommends it for DCTCP.
+        pub ect_reset: Ect = Ect::Never,
         /// ECN-capable segments without data. RFC 3168, section 6.1.4 forbids it; DCTCP does it.
         pub ect_ack: Ect = Ect::ByRule,
+        /// ECN-capable probes of a closed window. RFC 3168, section 6.1.6 forbids it; DCTCP does it.
+        pub ect_probe: Ect = Ect::ByRule,
         /// ECN-capable retransmissions. RFC 3168, section 6.1.5 forbids it; DCTCP does it.
         pub ect_retransmission: Ect = Ect::ByRule,
     }
@@ -218,6 +248,7 @@ impl Config {
         "bcc-sim",
         "ecn-sharp-sim",
         "ecn-sharp-testbed",
+        "linux",
         "odctcp-dummynet",
         "odctcp-testbed",
         "rfc",
@@ -228,9 +259,11 @@ impl Config {
 
     /// The settings of a published stack; `rfc` is the default. The window rule is not part of it.
     ///
-    /// The testbeds are Linux: 3.18 in `tcn-testbed`, 4.9 in `ecn-sharp-testbed`. Of the latter's
-    /// timeouts ECN♯ says only that one adds more than 1 ms to a flow: its `rto_min` here is an
-    /// assumption, the 10 ms of the TCN testbed.
+    /// `linux` is a present kernel as it comes, for networks of one's own. The testbeds are Linux
+    /// too: 3.18 in `tcn-testbed`, 4.9 in `ecn-sharp-testbed`. Of the latter's timeouts ECN♯ says
+    /// only that one adds more than 1 ms to a flow: its `rto_min` here is an assumption, the 10 ms of
+    /// the TCN testbed. Both testbeds delay every ACK by the plain rule, up to 40 ms: a sender whose
+    /// last segment waits alone then runs into its own timeout of 10 ms.
     pub fn profile(name: &str) -> Option<Self> {
         Some(match name {
             "bcc-sim" => Self {
@@ -255,28 +288,29 @@ impl Config {
                 idle_restart: IdleRestart::Off,
                 echo: Echo::DctcpCwrClears,
                 ect_ack: Ect::Never,
+                ect_probe: Ect::Never,
                 ect_retransmission: Ect::Never,
                 ..Self::default()
             },
-            "ecn-sharp-testbed" | "tcn-testbed" => Self {
-                mss: 1448,
-                rto_min: Span::from_ms(10),
-                syn_loss: SynLoss::Ignored,
-                prr: true,
-                // Linux counts acknowledged segments without a limit; no ACK covers this many.
-                abc: Some(u8::MAX),
-                idle_restart: IdleRestart::Decay,
-                ecn_fallback: if name == "tcn-testbed" {
-                    EcnFallback::Off
-                } else {
-                    EcnFallback::AfterSynLoss
-                },
-                echo: Echo::Dctcp,
-                ..Self::default()
+            "ecn-sharp-testbed" => Self {
+                ecn_fallback: EcnFallback::AfterSynLoss,
+                ..Self::linux_testbed()
+            },
+            "linux" => Self {
+                rto_min: Span::from_ms(200),
+                rto_max: Span::from_secs(120),
+                acks: AckPolicy::Linux,
+                dsack: true,
+                ecn_fallback: EcnFallback::AfterSynLoss,
+                echo: Echo::DctcpTwoAcks,
+                ect_syn: Ect::ByRule,
+                ..Self::linux_testbed()
             },
             "odctcp-testbed" | "odctcp-dummynet" => Self {
                 mss: 1448,
-                initial_window: Size::Packets(if name == "odctcp-testbed" { 10 } else { 3 }),
+                // Without ten segments to begin with, the thesis restarts from four (section
+                // 4.2.3), which RFC 5681 makes the initial window.
+                initial_window: Size::Packets(if name == "odctcp-testbed" { 10 } else { 4 }),
                 rto_min: Span::from_ms(230),
                 clock_granularity: Span::from_ms(1),
                 ack_delay: Span::from_ms(100),
@@ -294,8 +328,24 @@ impl Config {
                 ..Self::ns2(Span::from_ms(10))
             },
             "tcn-sim" => Self::ns2(Span::from_ms(5)),
+            "tcn-testbed" => Self::linux_testbed(),
             _ => return None,
         })
+    }
+
+    /// The Linux 3.18 of the TCN testbed, with its `rto_min`.
+    fn linux_testbed() -> Self {
+        Self {
+            mss: 1448,
+            rto_min: Span::from_ms(10),
+            syn_loss: SynLoss::Ignored,
+            prr: true,
+            // Linux counts acknowledged segments without a limit; no ACK covers this many.
+            abc: Some(u8::MAX),
+            idle_restart: IdleRestart::Decay,
+            echo: Echo::DctcpPaper,
+            ..Self::default()
+        }
     }
 
     /// The ns-2 stack of the TCN simulations.
@@ -311,7 +361,7 @@ impl Config {
             abc: None,
             growth: Growth::Always,
             idle_restart: IdleRestart::Ns2,
-            echo: Echo::Dctcp,
+            echo: Echo::DctcpPaper,
             ..Self::default()
         }
     }
@@ -403,7 +453,10 @@ mod tests {
             assert_eq!(config.check(), Ok(()), "{name}");
         }
         assert_eq!(Config::profile("rfc"), Some(Config::default()));
-        assert_eq!(Config::profile("linux"), None);
+        assert_eq!(Config::profile("solaris"), None);
+        // A delayed ACK never waits as long as the sender's shortest timeout.
+        let linux = Config::profile("linux").unwrap();
+        assert!(linux.ack_delay < linux.rto_min);
         // BCC: 20 packets of 8960 bytes are 179 KB, 125 are 1.12 MB.
         let bcc = Config::profile("bcc-sim").unwrap();
         assert_eq!(bcc.initial_window_bytes(), 179_200);

@@ -38,6 +38,7 @@ pub mod config;
 pub mod endpoint;
 pub mod pias;
 mod prr;
+mod quick;
 pub mod rate;
 mod reassembly;
 mod receiver;

@@ -70,6 +70,17 @@ impl Reassembly {
         Arrival::FilledHole
     }
 
+    /// The first part of `range` that has arrived before, if any has (RFC 2883, section 4).
+    pub(crate) fn first_duplicate(&self, range: Range) -> Option<Range> {
+        if range.start.is_before(self.next) {
+            return Some(Range::new(range.start, range.end.min(self.next)));
+        }
+        let mut held = self.ranges()?.iter();
+        let first = held.find(|held| held.end.is_after(range.start))?;
+        let (start, end) = (range.start.max(first.start), range.end.min(first.end));
+        end.is_after(start).then_some(Range::new(start, end))
+    }
+
     /// The next `len` bytes arrived, and there are no later ones.
     #[inline]
     pub(crate) fn extend(&mut self, len: u32) {

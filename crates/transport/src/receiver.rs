@@ -2,11 +2,14 @@
 //! much more may come.
 //!
 //! Delayed ACKs follow RFC 5681, section 4.2: at once for anything out of order, otherwise after a
-//! number of segments or a time. The echo rules are those of [`Echo`].
+//! number of segments or a time, or as `quick.rs` has it. The echo rules are those of [`Echo`].
+
+use alloc::boxed::Box;
 
 use tidegate_units::{Ecn, Span, Time};
 
-use crate::config::{Config, Echo, Reader};
+use crate::config::{AckPolicy, Config, Echo, Reader};
+use crate::quick::QuickAcks;
 use crate::reassembly::{Arrival, Reassembly};
 use crate::segment::{Flags, Head, SackBlocks, Segment};
 use crate::seq::{Range, Seq};
@@ -51,6 +54,8 @@ pub(crate) struct Receiver {
     reader: Reader,
     reports_duplicates: bool,
     delay: Span,
+    /// What delays ACKs as Linux does; by the plain rule if there is none.
+    quick: Option<Box<QuickAcks>>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
     /// An ACK of earlier data that must leave before any other, with the echo of that time.
@@ -74,7 +79,7 @@ impl Receiver {
             edge: next + buffer,
             fin: None,
             earlier: None,
-            orderly: true,
+            orderly: config.acks == AckPolicy::Rfc5681,
             stirred: false,
             now: false,
             waiting: 0,
@@ -87,6 +92,7 @@ impl Receiver {
             echo: config.echo,
             reader: config.reader,
             reports_duplicates: config.dsack,
+            quick: (config.acks == AckPolicy::Linux).then(|| Box::new(QuickAcks::new(config))),
             #[cfg(test)]
             only_long_way: false,
         }
@@ -98,14 +104,15 @@ impl Receiver {
         self.edge = next + self.buffer;
     }
 
-    /// Whether everything that has arrived is in order and the end is not in sight, and there is
-    /// nothing to report but the next byte expected.
+    /// Whether everything that has arrived is in order and the end is not in sight, there is nothing
+    /// to report but the next byte expected, and ACKs are delayed by the plain rule.
     fn is_orderly(&self) -> bool {
         #[cfg(test)]
         if self.only_long_way {
             return false;
         }
         self.reassembly.has_no_holes()
+            && self.quick.is_none()
             && self.fin.is_none()
             && self.earlier.is_none()
             && self.duplicate.is_none()
@@ -126,14 +133,21 @@ impl Receiver {
             Urgency::Normal
         };
         let range = self.admissible(segment);
+        if self.reports_duplicates && segment.len > 0 {
+            self.duplicate = self.reassembly.first_duplicate(range).or(self.duplicate);
+        }
         let arrival = self.reassembly.insert(range);
         self.count(before);
         if arrival == Arrival::Duplicate {
-            self.on_old_data(segment);
+            self.hurry();
         }
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
         let urgency = if delayable { urgency } else { Urgency::Now };
-        self.delay_ack(urgency, now, timers);
+        if self.quick.is_some() {
+            self.delay_ack_as_linux(urgency, segment.len, now, timers);
+        } else {
+            self.delay_ack(urgency, now, timers);
+        }
         self.orderly = self.is_orderly();
     }
 
@@ -175,23 +189,60 @@ impl Receiver {
         }
     }
 
+    /// The same for a segment of `len` bytes, if ACKs are delayed as in Linux.
+    #[inline(never)]
+    fn delay_ack_as_linux(&mut self, urgency: Urgency, len: u32, now: Time, timers: &mut Timers) {
+        let is_read = self.unread == 0;
+        let delay = (self.quick.as_mut()).map(|quick| quick.on_data(len, is_read, now));
+        match delay {
+            Some(Some(delay)) => {
+                self.delay = delay;
+                self.delay_ack(urgency, now, timers);
+            }
+            Some(None) | None => self.delay_ack(Urgency::Now, now, timers),
+        }
+    }
+
     /// An ACK is owed at once: an answer to a segment that was not acceptable, or to a probe.
     pub(crate) fn acknowledge_now(&mut self) {
         self.stirred = true;
         self.now = true;
     }
 
+    /// The peer sends what has arrived already: it waits for ACKs.
+    fn hurry(&mut self) {
+        if let Some(quick) = &mut self.quick {
+            quick.restart();
+        }
+    }
+
     /// A segment of nothing but old data arrived.
     pub(crate) fn on_old_data(&mut self, segment: &Segment) {
+        self.hurry();
         if self.reports_duplicates && segment.len > 0 {
             self.duplicate = Some(Range::new(segment.seq, segment.seq + segment.len));
             self.orderly = false;
         }
     }
 
+    /// A probe of the closed window arrived. It is answered at once, whatever the echo rule.
+    pub(crate) fn on_probe(&mut self, head: &Head) {
+        self.echo(head, self.next());
+    }
+
     /// The delayed ACK timer ran out.
     pub(crate) fn on_delay_over(&mut self) {
         self.now |= self.waiting > 0;
+        if let Some(quick) = &mut self.quick {
+            quick.on_delay_over();
+        }
+    }
+
+    /// Payload was sent at `now`.
+    pub(crate) fn on_data_sent(&mut self, now: Time) {
+        if let Some(quick) = &mut self.quick {
+            quick.on_data_sent(now);
+        }
     }
 
     /// The next ACK that must leave by itself.
@@ -210,10 +261,19 @@ impl Receiver {
 
     #[cold]
     fn take_earlier(&mut self) -> Option<Ack> {
-        self.open_window();
-        let earlier = self.earlier.take();
+        let earlier = self.earlier.take()?;
+        // The window of that time: from there on there was no more room than the buffer.
+        let edge = self.open_edge().min(earlier.number + self.buffer);
+        self.open_window(edge);
         self.orderly = self.is_orderly();
-        earlier
+        Some(earlier)
+    }
+
+    /// An ACK has left, by itself or on data, other than on the short way.
+    pub(crate) fn on_ack_sent(&mut self) {
+        if let Some(quick) = &mut self.quick {
+            quick.on_ack_sent();
+        }
     }
 
     /// Whether an ACK must leave by itself, when all is in order.
@@ -230,7 +290,7 @@ impl Receiver {
             self.now = false;
             self.waiting = 0;
             timers.stop(Timer::DelayedAck);
-            self.open_window();
+            self.open_window(self.open_edge());
         }
         Ack {
             number: self.next(),
@@ -238,11 +298,10 @@ impl Receiver {
         }
     }
 
-    /// Moves the edge of the window as far as there is room. It never moves back, and moves forward
-    /// in steps worth telling (RFC 9293, section 3.8.6.2.2).
+    /// Moves the edge of the window to `edge`. It never moves back, and moves forward in steps worth
+    /// telling (RFC 9293, section 3.8.6.2.2).
     #[inline]
-    fn open_window(&mut self) {
-        let edge = self.open_edge();
+    fn open_window(&mut self, edge: Seq) {
         if edge.since(self.edge) >= self.step {
             self.edge = edge;
         }
@@ -366,15 +425,16 @@ impl Receiver {
                 self.echoing = marked || (self.echoing && !cwr);
                 Urgency::Normal
             }
-            Echo::Dctcp => self.mirror(marked, next, Urgency::Normal),
+            Echo::DctcpPaper => self.mirror(marked, next, Urgency::Normal),
             Echo::DctcpCwrClears => self.mirror(marked && !cwr, next, Urgency::Normal),
-            Echo::DctcpQuick => self.mirror(marked, next, Urgency::Now),
-            Echo::Odctcp | Echo::OdctcpInverted => {
+            Echo::DctcpTwoAcks => self.mirror(marked, next, Urgency::Now),
+            Echo::Dctcp | Echo::Odctcp | Echo::OdctcpInverted => {
                 let changed = marked != self.echoing;
                 self.echoing = marked;
                 let at_once = match self.echo {
                     Echo::Odctcp => changed && !cwr,
-                    _ => changed || cwr,
+                    Echo::OdctcpInverted => changed || cwr,
+                    _ => changed,
                 };
                 if at_once {
                     Urgency::Now
@@ -385,7 +445,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 8257, section 3.2: on a change, a delayed ACK leaves first, with the state before it.
+    /// On a change, a delayed ACK leaves first, with the state before it.
     fn mirror(&mut self, marked: bool, next: Seq, on_change: Urgency) -> Urgency {
         if marked == self.echoing {
             return Urgency::Normal;

@@ -21,6 +21,9 @@ pub(crate) enum Timer {
 
 const COUNT: usize = 4;
 
+/// The last deadline there is: the end of time means that a timer is off.
+const LAST: Time = Time::from_ps(u64::MAX - 1);
+
 /// All timers of a connection. A deadline of [`Time::MAX`] means that the timer is off.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
@@ -38,10 +41,10 @@ impl Timers {
         }
     }
 
-    /// Sets a timer to run out `span` after `now`.
+    /// Sets a timer to run out `span` after `now`, or as late as there is time.
     #[inline]
     pub(crate) fn set(&mut self, timer: Timer, now: Time, span: Span) {
-        self.deadlines[timer as usize] = now + span;
+        self.deadlines[timer as usize] = (now + span).min(LAST);
         self.is_new = true;
     }
 
@@ -113,6 +116,15 @@ mod tests {
         assert!(!timers.is_new(), "none is sooner than before");
         timers.set(Timer::Retransmit, Time::from_us(9), Span::from_us(4));
         assert!(timers.is_new());
+    }
+
+    #[test]
+    fn a_deadline_beyond_the_end_of_time_is_on() {
+        let mut timers = Timers::new();
+        timers.set(Timer::Retransmit, LAST, Span::from_secs(60));
+        assert!(timers.is_set(Timer::Retransmit));
+        assert_eq!(timers.next(), Some(LAST));
+        assert!(timers.take_expired(Timer::Retransmit, Time::MAX));
     }
 
     #[test]

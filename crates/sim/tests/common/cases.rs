@@ -189,7 +189,7 @@ fn transport(dice: &mut Dice) -> Transport {
     }
     let mut sink = source.clone();
     if dice.once_in(6) {
-        sink.config.echo = *dice.pick(&[Echo::Rfc3168, Echo::Dctcp, Echo::Odctcp, Echo::Off]);
+        sink.config.echo = *dice.pick(&[Echo::Rfc3168, Echo::DctcpPaper, Echo::Odctcp, Echo::Off]);
     }
     if dice.once_in(6) {
         source.config.max_retries = Some(2);

@@ -1,7 +1,8 @@
 //! Set-up and operations from bytes.
 
 use tidegate_transport::config::{
-    Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart, SynLoss,
+    AckPolicy, Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart,
+    SynLoss,
 };
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
@@ -87,6 +88,7 @@ impl Source<'_> {
             max_retries: None,
             // Longer than any input lasts, so that no end forgets the other.
             time_wait: Span::from_secs(1000),
+            acks: self.choice(AckPolicy::NAMES),
             delayed_ack: 1 + self.byte() % 4,
             ack_delay: Span::from_us(1 + 4 * u64::from(self.byte())),
             sack: !self.byte().is_multiple_of(4),
@@ -102,10 +104,13 @@ impl Source<'_> {
             idle_restart: self.choice(IdleRestart::NAMES),
             nagle: self.flag(),
             ecn: !self.byte().is_multiple_of(8),
+            ecn_request: !self.byte().is_multiple_of(8),
             ecn_fallback: self.choice(EcnFallback::NAMES),
             echo: self.choice(Echo::NAMES),
             ect_syn: self.choice(Ect::NAMES),
+            ect_reset: self.choice(Ect::NAMES),
             ect_ack: self.choice(Ect::NAMES),
+            ect_probe: self.choice(Ect::NAMES),
             ect_retransmission: self.choice(Ect::NAMES),
         };
         // Half of the numbers wrap soon.

@@ -240,6 +240,7 @@ fn short(kind: Kind, name: &str) -> &'static str {
         (Kind::Profile, "bcc-sim") => "the hosts of BCC's simulations: ns-2, jumbo frames",
         (Kind::Profile, "ecn-sharp-sim") => "the hosts of ECN♯'s simulations: ns-3 without SACK",
         (Kind::Profile, "ecn-sharp-testbed") => "the hosts of ECN♯'s testbed: Linux 4.9",
+        (Kind::Profile, "linux") => "a Linux host as it comes, for networks of your own",
         (Kind::Profile, "odctcp-dummynet") => "the hosts of the ODCTCP thesis behind dummynet",
         (Kind::Profile, "odctcp-testbed") => "the hosts of the ODCTCP thesis's testbed: FreeBSD",
         (Kind::Profile, "rfc") => "the standards' own values",

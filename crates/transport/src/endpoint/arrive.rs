@@ -3,12 +3,13 @@
 use tidegate_units::{Span, Time};
 
 use super::{Endpoint, Offer, Reset, State};
+use crate::config::EcnFallback;
 use crate::segment::{Flags, Head, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
 
-/// The least time between two answers to senseless segments without data. Two endpoints that
-/// disagree would otherwise answer each other for ever.
+/// The least time between two answers to senseless segments that may be such answers themselves
+/// (RFC 5961, section 7). Two endpoints that disagree would otherwise answer each other for ever.
 const ANSWER_INTERVAL: Span = Span::from_ms(100);
 
 impl Endpoint {
@@ -132,11 +133,17 @@ impl Endpoint {
         if acks && segment.ack != self.iss + 1 {
             self.answer_with_reset(segment);
         } else if flags.has(Flags::RST) {
-            if acks {
+            if !acks {
+                self.stats.segments_refused += 1;
+            } else if self.rules.ecn && self.rules.ecn_fallback == EcnFallback::AfterSynLossOrReset
+            {
+                // The SYN arrived: it is the question that was refused, and nothing was lost.
+                self.rules.ecn = false;
+                self.syns_sent = self.syns_sent.saturating_sub(1);
+                self.syn_due = true;
+            } else {
                 self.broken = true;
                 self.end();
-            } else {
-                self.stats.segments_refused += 1;
             }
         } else if !flags.has(Flags::SYN) || flags.has(Flags::FIN) {
             self.stats.segments_refused += 1;
@@ -238,6 +245,11 @@ impl Endpoint {
             }
             if !segment.end().is_after(next) {
                 self.receiver.on_old_data(segment);
+            } else if segment.seq == next && segment.len > 0 && self.ecn {
+                // RFC 3168, section 6.1.6: a probe of the closed window cannot be spoofed easily,
+                // and its mark counts.
+                self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
+                self.receiver.on_probe(&segment.head());
             }
             if self.state == State::TimeWait {
                 self.timers.set(Timer::TimeWait, now, self.rules.time_wait);
@@ -280,6 +292,7 @@ impl Endpoint {
         // the segment could have been delayed by.
         let behind = self.sender.una().since(segment.ack);
         if behind > 0 && behind <= self.sender.widest().max(1) {
+            self.sender.on_late_sack(segment, &mut self.stats);
             return true;
         }
         self.stats.segments_refused += 1;
@@ -333,21 +346,20 @@ impl Endpoint {
         self.receiver.begin(segment.seq + 1);
     }
 
-    /// Tells the peer where we stand. Segments that take numbers are always answered; answers to
-    /// others are limited, because they may be such answers themselves.
+    /// A challenge ACK: what was sent and what is expected here. Payload, FINs and the peer's own SYN
+    /// are always answered, because the peer repeats them until they are; answers to all else are
+    /// limited.
     #[cold]
     fn answer(&mut self, segment: &Segment, now: Time) {
-        if segment.seq_len() == 0 {
+        let is_other_syn =
+            segment.flags.has(Flags::SYN) && !(segment.seq == self.irs && self.is_synchronised());
+        if segment.seq_len() == 0 || is_other_syn {
             if now < self.quiet_until {
                 return;
             }
             self.quiet_until = now + ANSWER_INTERVAL;
         }
-        if self.state == State::SynReceived {
-            self.syn_due = true;
-        } else {
-            self.receiver.acknowledge_now();
-        }
+        self.receiver.acknowledge_now();
     }
 
     /// Answers a segment that belongs to no connection (RFC 9293, section 3.10.7.1).

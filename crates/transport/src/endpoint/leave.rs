@@ -45,7 +45,7 @@ impl Endpoint {
         let sender = &mut self.sender;
         let rto_max = self.rules.rto_max;
         match sender.poll(now, rto_max, &mut self.timers, &mut self.stats) {
-            Some(outgoing) => Some(self.data(&outgoing)),
+            Some(outgoing) => Some(self.data(&outgoing, now)),
             None => self.next_ack(),
         }
     }
@@ -58,11 +58,15 @@ impl Endpoint {
                 seq: reset.seq,
                 ack: reset.ack,
                 flags: reset.flags,
+                ecn: self.handshake_codepoint(self.rules.ect_reset),
                 ..Segment::default()
             }),
             None if matches!(self.state, State::SynSent | State::SynReceived) => self.next_syn(now),
             None => None,
         };
+        if segment.is_none() && self.state == State::SynReceived && self.receiver.owes() {
+            return Some(self.bare_ack());
+        }
         self.stats.segments_sent += u64::from(segment.is_some());
         segment
     }
@@ -138,15 +142,18 @@ impl Endpoint {
     }
 
     /// A segment with payload or FIN.
-    fn data(&mut self, outgoing: &Outgoing) -> Segment {
+    fn data(&mut self, outgoing: &Outgoing, now: Time) -> Segment {
         let ack = self.receiver.piggyback(&mut self.timers);
+        self.receiver.on_ack_sent();
+        if outgoing.len > 0 {
+            self.receiver.on_data_sent(now);
+        }
         let flags = Flags::FIN.when(outgoing.fin) | Flags::CWR.when(outgoing.cwr);
         let ecn = match outgoing.reason {
             // A FIN alone is a control packet, like an ACK.
             _ if outgoing.len == 0 => self.codepoints.ack,
             Reason::New => self.codepoints.data,
-            // RFC 3168, section 6.1.6: probes of the window are not ECN-capable.
-            Reason::Probe => Ecn::NotEct,
+            Reason::Probe => self.codepoints.probe,
             Reason::Retransmission => self.codepoints.retransmission,
         };
         Segment {
@@ -162,6 +169,7 @@ impl Endpoint {
     /// The ACK that leaves by itself, if one must.
     fn next_ack(&mut self) -> Option<Segment> {
         let ack = self.receiver.poll_ack(&mut self.timers)?;
+        self.receiver.on_ack_sent();
         self.stats.pure_acks_sent += 1;
         Some(Segment {
             seq: self.sender.max(),
@@ -208,7 +216,7 @@ impl Endpoint {
         } else {
             rtt.on_retransmission();
             self.stats.retransmissions += 1;
-            if !answers && self.rules.ecn_fallback == EcnFallback::AfterSynLoss {
+            if !answers && self.rules.ecn_fallback != EcnFallback::Off {
                 // For good: a late answer to the first SYN does not bring it back.
                 self.rules.ecn = false;
             }
@@ -221,11 +229,6 @@ impl Endpoint {
         } else {
             Flags::SYN | (Flags::ECE | Flags::CWR).when(self.rules.ecn)
         };
-        let ect = match self.rules.ect_syn {
-            Ect::Always => self.rules.ecn,
-            Ect::ByRule => self.rules.ecn && self.sender.rule().ect() == EctUse::All,
-            Ect::Never => false,
-        };
         Some(Segment {
             seq: self.iss,
             ack: if answers {
@@ -235,11 +238,27 @@ impl Endpoint {
             },
             window: self.receiver.edge().since(self.receiver.next()),
             flags,
-            ecn: if ect { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: self.handshake_codepoint(self.rules.ect_syn),
             sack_permitted: self.rules.sack && (!answers || self.offer.sack),
             mss: self.rules.mss,
             is_retransmission: self.syns_sent > 1,
             ..Segment::default()
         })
+    }
+
+    /// The codepoint of a SYN, SYN-ACK or RST, which may leave before anything is agreed on. A
+    /// SYN-ACK that refuses ECN is as little ECN-capable as what follows it.
+    fn handshake_codepoint(&self, ect: Ect) -> Ecn {
+        let refused = self.state != State::SynSent && !self.offer.ecn;
+        let capable = match ect {
+            Ect::Always => true,
+            Ect::ByRule => self.sender.rule().ect() == EctUse::All,
+            Ect::Never => false,
+        };
+        if capable && self.rules.ecn && !refused {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
     }
 }

@@ -107,6 +107,7 @@ struct Reset {
 struct Codepoints {
     ack: Ecn,
     data: Ecn,
+    probe: Ecn,
     retransmission: Ecn,
 }
 
@@ -132,7 +133,9 @@ struct Rules {
     ecn_fallback: EcnFallback,
     sack: bool,
     ect_syn: Ect,
+    ect_reset: Ect,
     ect_ack: Ect,
+    ect_probe: Ect,
     ect_retransmission: Ect,
 }
 
@@ -146,6 +149,8 @@ impl Endpoint {
     /// Opens a connection actively: the SYN leaves at the first poll.
     pub fn connect(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
         let mut endpoint = Self::new(config, rule, iss)?;
+        // An end that has sent a SYN without the question uses no ECN (RFC 3168, section 6.1.1).
+        endpoint.rules.ecn &= config.ecn_request;
         endpoint.state = State::SynSent;
         endpoint.syn_due = true;
         Ok(endpoint)
@@ -212,7 +217,9 @@ impl Endpoint {
                 ecn_fallback: config.ecn_fallback,
                 sack: config.sack,
                 ect_syn: config.ect_syn,
+                ect_reset: config.ect_reset,
                 ect_ack: config.ect_ack,
+                ect_probe: config.ect_probe,
                 ect_retransmission: config.ect_retransmission,
             },
         })
@@ -482,6 +489,7 @@ impl Endpoint {
         self.codepoints = Codepoints {
             ack: self.codepoint(self.rules.ect_ack),
             data: if new_data { Ecn::Ect0 } else { Ecn::NotEct },
+            probe: self.codepoint(self.rules.ect_probe),
             retransmission: self.codepoint(self.rules.ect_retransmission),
         };
         self.timers.stop(Timer::Retransmit);

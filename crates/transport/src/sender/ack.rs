@@ -120,11 +120,7 @@ impl Sender {
         if fresh > 0 {
             self.advance(ack, now);
         }
-        let sacked = if self.rules.sack && !segment.sack.is_empty() {
-            self.scoreboard.take(&segment.sack, self.max)
-        } else {
-            0
-        };
+        let sacked = self.take_blocks(segment);
         let kind = if fresh > 0 {
             AckKind::Advance
         } else if self.is_duplicate(segment, sacked, flight, window_moved) {
@@ -138,10 +134,7 @@ impl Sender {
             AckKind::Duplicate => self.on_duplicate(stats),
             AckKind::Other => {}
         }
-        let phase = match self.recovery {
-            Recovery::Fast(_) => Phase::FastRecovery,
-            Recovery::Open | Recovery::Timeout(_) => Phase::Open,
-        };
+        let phase = self.phase();
         let echo = self.ecn && segment.flags.has(Flags::ECE);
         stats.echoes_received += u64::from(echo);
         let acked = Acked {
@@ -164,6 +157,56 @@ impl Sender {
             self.set_timer(now, timers);
         }
         self.last_delivered = 0;
+    }
+
+    /// Takes in the SACK blocks of a segment. Answers how many bytes are newly known to have arrived.
+    fn take_blocks(&mut self, segment: &Segment) -> u32 {
+        if !self.rules.sack || segment.sack.is_empty() {
+            return 0;
+        }
+        // Outside of any repair, what lies beyond `nxt` was a probe of the window. It is sent again
+        // with the data it was taken from, whatever has become of it.
+        let end = if self.recovery == Recovery::Open {
+            self.nxt
+        } else {
+            self.max
+        };
+        self.scoreboard.take(&segment.sack, end)
+    }
+
+    /// An acknowledgement that others have overtaken: what it says of data out of order still counts
+    /// (RFC 6675, section 5), and nothing else does.
+    #[cold]
+    pub(crate) fn on_late_sack(&mut self, segment: &Segment, stats: &mut Stats) {
+        self.wake();
+        let flight = self.outstanding();
+        let sacked = self.take_blocks(segment);
+        if sacked > 0 {
+            self.on_duplicate(stats);
+            let acked = Acked {
+                ack: self.una,
+                sent: self.max,
+                bytes: 0,
+                delivered: sacked,
+                flight,
+                echo: false,
+                kind: AckKind::Duplicate,
+                phase: self.phase(),
+                may_grow: false,
+            };
+            self.tell_rule(&acked, stats);
+            if self.prr.is_some() {
+                self.pace(sacked);
+            }
+        }
+        self.plain = self.is_plain();
+    }
+
+    fn phase(&self) -> Phase {
+        match self.recovery {
+            Recovery::Fast(_) => Phase::FastRecovery,
+            Recovery::Open | Recovery::Timeout(_) => Phase::Open,
+        }
     }
 
     /// Tells the window rule of an ACK.

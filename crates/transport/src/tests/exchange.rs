@@ -388,17 +388,23 @@ fn each_echo_rule_keeps_its_own_law() {
     );
     // A mark on the segment with CWR starts the echo again.
     expect(Echo::Rfc3168, &[CE, CE_CWR], &[&[], &[(2, yes)]]);
-    // RFC 8257: a change pushes the waiting ACK out with the old state.
+    // RFC 8257: every change is acknowledged at once with the new state.
     expect(
         Echo::Dctcp,
+        &[PLAIN, CE, CE, PLAIN, PLAIN],
+        &[&[], &[(2, yes)], &[], &[(4, no)], &[]],
+    );
+    // SIGCOMM paper: a change pushes the waiting ACK out with the old state.
+    expect(
+        Echo::DctcpPaper,
         &[PLAIN, CE, CE, PLAIN, PLAIN],
         &[&[], &[(1, no)], &[(3, yes)], &[], &[(5, no)]],
     );
     // With nothing waiting, a change is not hurried: thesis, figure 3.1, right.
-    expect(Echo::Dctcp, &[CE, PLAIN], &[&[], &[(1, yes)]]);
-    // Linux since 5.1 acknowledges the new state at once as well.
+    expect(Echo::DctcpPaper, &[CE, PLAIN], &[&[], &[(1, yes)]]);
+    // Linux since 4.18 acknowledges the new state at once as well.
     expect(
-        Echo::DctcpQuick,
+        Echo::DctcpTwoAcks,
         &[PLAIN, CE, CE],
         &[&[], &[(1, no), (2, yes)], &[]],
     );
@@ -408,7 +414,7 @@ fn each_echo_rule_keeps_its_own_law() {
         &[CE, CE_CWR, PLAIN],
         &[&[], &[(1, yes)], &[(3, no)]],
     );
-    expect(Echo::Dctcp, &[CE, CE_CWR], &[&[], &[(2, yes)]]);
+    expect(Echo::DctcpPaper, &[CE, CE_CWR], &[&[], &[(2, yes)]]);
     // ODCTCP: a change is acknowledged at once, with the new state for older data too.
     expect(Echo::Odctcp, &[PLAIN, CE], &[&[], &[(2, yes)]]);
     expect(Echo::Odctcp, &[CE, PLAIN], &[&[(1, yes)], &[(2, no)]]);

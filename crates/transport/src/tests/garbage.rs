@@ -268,7 +268,7 @@ fn a_connection_survives_garbage_from_a_third_party() {
     for seed in 0..100 {
         let config = Config {
             rto_min: Span::from_ms(1),
-            echo: Echo::Dctcp,
+            echo: Echo::DctcpPaper,
             ..Config::default()
         };
         let rule = window::Config::named("dctcp").unwrap();

@@ -3,5 +3,6 @@
 mod agreement;
 mod exchange;
 mod garbage;
+mod handshake;
 mod one_sided;
 mod transfer;

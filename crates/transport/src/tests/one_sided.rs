@@ -96,14 +96,19 @@ fn every_pair_that_tells_its_reductions_uses_the_link() {
         named("ecn-star"),
     ];
     for rule in &rules {
-        for echo in [Echo::Rfc3168, Echo::Dctcp, Echo::DctcpQuick, Echo::Odctcp] {
+        for echo in [
+            Echo::Rfc3168,
+            Echo::DctcpPaper,
+            Echo::DctcpTwoAcks,
+            Echo::Odctcp,
+        ] {
             let (network, windows) = trace(rule, echo);
             let used = utilisation(&network);
             assert!(used > 75, "{rule:?} to {echo:?}: {used} % {windows:?}");
         }
     }
     // With a DCTCP receiver, which echoes no more than it sees, even silence does no harm.
-    let (network, windows) = trace(&dctcp("thesis-plain"), Echo::Dctcp);
+    let (network, windows) = trace(&dctcp("thesis-plain"), Echo::DctcpPaper);
     assert!(utilisation(&network) > 80, "{windows:?}");
 }
 

@@ -200,7 +200,7 @@ impl Cwnd {
 choices! {
     /// Growth of the window while the data of a reduction is being acknowledged.
     pub enum Regrowth {
-        /// It goes on as if nothing had happened (FreeBSD, ODCTCP).
+        /// It goes on as if nothing had happened, from the ACK that reduces on (FreeBSD, ODCTCP).
         Continues = "continues",
         /// It goes on, except on the first of a run of ACKs with ECE (ns-2).
         ExceptFirstEcho = "except-first-echo",
@@ -251,6 +251,12 @@ impl OncePerWindow {
             Regrowth::ExceptFirstEcho => !first_echo,
             Regrowth::Frozen => !self.frozen,
         }
+    }
+
+    /// Whether the window may grow on the very ACK that reduces it.
+    #[inline]
+    pub fn grows_when_cut(&self) -> bool {
+        self.regrowth == Regrowth::Continues
     }
 
     /// The window was reduced for a mark; the data of this window ends at `sent`.

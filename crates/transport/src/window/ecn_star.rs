@@ -60,6 +60,9 @@ impl WindowRule for EcnStar {
         if acked.echo && acked.phase == Phase::Open && !self.reduced.is_open() {
             self.halve();
             self.reduced.on_mark(acked.sent);
+            if acked.may_grow && self.reduced.grows_when_cut() {
+                self.cwnd.grow(acked.bytes);
+            }
             return Reaction::Reduced(Pace::AtOnce);
         }
         if acked.may_grow && grows {

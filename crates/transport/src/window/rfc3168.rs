@@ -59,6 +59,9 @@ impl WindowRule for Rfc3168 {
         if acked.echo && acked.phase == Phase::Open && !self.reduced.is_open() {
             self.cwnd.halve(acked.flight);
             self.reduced.on_mark(acked.sent);
+            if acked.may_grow && self.reduced.grows_when_cut() {
+                self.cwnd.grow(acked.bytes);
+            }
             return Reaction::Reduced(self.pace);
         }
         if acked.may_grow && grows {

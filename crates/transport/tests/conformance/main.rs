@@ -15,6 +15,7 @@
 
 mod bench;
 mod page;
+mod requirements;
 mod robustness;
 mod script;
 mod subject;
@@ -24,6 +25,7 @@ mod wire;
 use std::fs;
 use std::path::PathBuf;
 
+use requirements::Document;
 use suite::Suite;
 
 const PAGE: &str = "docs/conformance.md";
@@ -55,6 +57,22 @@ fn suite() -> Suite {
     suite
 }
 
+fn documents() -> Vec<Document> {
+    requirements::read(&root().join("testdata/conformance/requirements"))
+        .expect("the lists of requirements are readable")
+}
+
+#[test]
+fn every_requirement_names_a_place_in_the_code_and_a_script() {
+    let suite = suite();
+    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let problems: Vec<String> = documents()
+        .iter()
+        .flat_map(|document| document.problems(&suite, &package))
+        .collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
 #[test]
 fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
     let suite = suite();
@@ -70,7 +88,7 @@ fn every_subject_keeps_what_it_should_and_breaks_what_it_says() {
 
 #[test]
 fn the_page_says_what_the_scripts_say() {
-    let page = page::render(&suite());
+    let page = page::render(&suite(), &documents());
     let committed = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
     assert!(
         page == committed,
@@ -82,5 +100,6 @@ fn the_page_says_what_the_scripts_say() {
 #[test]
 #[ignore = "writes docs/conformance.md"]
 fn write_the_page() {
-    fs::write(root().join(PAGE), page::render(&suite())).expect("the page is writable");
+    fs::write(root().join(PAGE), page::render(&suite(), &documents()))
+        .expect("the page is writable");
 }

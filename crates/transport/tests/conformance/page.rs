@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use crate::bench::play;
+use crate::requirements::Document;
 use crate::script::{Case, Side, Verdict};
 use crate::subject::{is_match, subjects};
 use crate::suite::{ORIGINS, Suite};
 
-/// The page for all cases of `suite`.
-pub(crate) fn render(suite: &Suite) -> String {
+/// The page for all cases of `suite`, and the requirements of `documents`.
+pub(crate) fn render(suite: &Suite, documents: &[Document]) -> String {
     let mut page = String::from(HEAD);
     for (side, title, about) in SIDES {
         let cases: Vec<&Case> = suite
@@ -21,6 +22,12 @@ pub(crate) fn render(suite: &Suite) -> String {
             continue;
         }
         section(&mut page, title, about, &cases, &subjects(side))
+            .expect("writing to a string succeeds");
+    }
+    page.push_str(REQUIREMENTS);
+    for document in documents {
+        document
+            .render(&mut page)
             .expect("writing to a string succeeds");
     }
     page
@@ -41,6 +48,14 @@ The scripts are in `testdata/conformance`. To check this page, and to write it a
 cargo test -p tidegate-transport --test conformance
 cargo test -p tidegate-transport --test conformance -- --ignored write_the_page
 ```
+";
+
+const REQUIREMENTS: &str = "
+## Line by line
+
+Every MUST and SHOULD that concerns the ends of a connection: where the code keeps it (files of
+`crates/transport`), and the scripts above that show it. What is kept only in part is said in
+italics.
 ";
 
 const SIDES: [(Side, &str, &str); 3] = [

@@ -5,8 +5,8 @@
 //!
 //! | word | means |
 //! |---|---|
-//! | `A-B` | carries the bytes from A up to B |
-//! | `ack=N` | acknowledges everything before N |
+//! | `A-B` | carries the bytes from A up to B; `N-N` on a SYN that arrives: its number is N too large |
+//! | `ack=N` | acknowledges everything before N; a RST that arrives has ACK if this is named |
 //! | `SYN`, `FIN`, `RST`, `ECE`, `CWR` | that flag is set |
 //! | `SYN-ACK` | both of a SYN's answer; every other segment but a SYN and a RST has ACK |
 //! | `ce`, `ect0`, `ect1`, `not-ect` | the codepoint |
@@ -132,10 +132,12 @@ impl Wire {
         let (start, end) = self.range.unwrap_or((peer.next, peer.next));
         peer.ack = self.ack.unwrap_or(peer.ack);
         peer.window = self.window.unwrap_or(peer.window);
-        peer.next = peer.next.max(end);
+        if !syn {
+            peer.next = peer.next.max(end);
+        }
         let len = end - start;
         let mut flags = self.flags;
-        if !syn && !self.flags.has(Flags::RST) {
+        if !syn && (!self.flags.has(Flags::RST) || self.ack.is_some()) {
             flags |= Flags::ACK;
         }
         let mut sack = SackBlocks::default();
@@ -145,7 +147,7 @@ impl Wire {
         let with_data = if len > 0 { Ecn::Ect0 } else { Ecn::NotEct };
         Segment {
             seq: if syn {
-                origin.peer
+                origin.peer + self.range.map_or(0, |(start, _)| start)
             } else {
                 origin.peer + 1 + start
             },

@@ -37,9 +37,10 @@ choices! {
     pub enum WindowEnd {
         /// Strictly after it (RFC 8257).
         After = "after",
-        /// Strictly after it, and not in fast recovery (FreeBSD now).
+        /// Strictly after it and not in fast recovery, or fast recovery is left, or the timer ran out
+        /// (FreeBSD now).
         AfterOutsideRecovery = "after-outside-recovery",
-        /// Strictly after it, or fast recovery is left (FreeBSD of the thesis).
+        /// Strictly after it, or fast recovery is left, or the timer ran out (FreeBSD of the thesis).
         AfterOrRecovered = "after-or-recovered",
         /// Strictly after it; a timeout moves the end back to the first missing byte (ns-2).
         AfterRewound = "after-rewound",
@@ -164,18 +165,25 @@ impl Estimate {
     }
 
     pub(super) fn on_recovered(&mut self, ack: Seq) {
-        if self.window_end == WindowEnd::AfterOrRecovered {
+        if self.samples_every_signal() {
             self.finish_window(ack);
         }
     }
 
     pub(super) fn on_timeout(&mut self, flight: &Flight) {
-        match self.window_end {
-            WindowEnd::AfterRewound => self.end = flight.una,
-            // FreeBSD takes a sample at every congestion signal.
-            WindowEnd::AfterOrRecovered => self.finish_window(flight.sent),
-            _ => {}
+        if self.window_end == WindowEnd::AfterRewound {
+            self.end = flight.una;
+        } else if self.samples_every_signal() {
+            self.finish_window(flight.sent);
         }
+    }
+
+    /// FreeBSD takes a sample at every congestion signal.
+    const fn samples_every_signal(&self) -> bool {
+        matches!(
+            self.window_end,
+            WindowEnd::AfterOrRecovered | WindowEnd::AfterOutsideRecovery
+        )
     }
 
     /// α as a fraction.
@@ -261,10 +269,8 @@ impl Estimate {
     }
 
     fn update(&mut self) {
-        // A window in which nothing was counted says nothing about marks.
-        if self.total == 0 {
-            return;
-        }
+        // A window in which nothing was counted has no marks (FreeBSD, ns-3).
+        self.total = self.total.max(1);
         self.alpha = match self.arithmetic {
             Arithmetic::Exact => self.exact(),
             Arithmetic::Shift10 | Arithmetic::Shift10NotZero => self.shifted(),

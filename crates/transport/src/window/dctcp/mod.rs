@@ -66,8 +66,8 @@ choices! {
         Alpha = "alpha",
         /// Half of the flight.
         Half = "half",
-        /// Half of the window as it was before the last cut for a mark in the same window of data
-        /// (FreeBSD).
+        /// Half of the window as it was before the last echo, if the window of data of a cut is not
+        /// over (FreeBSD).
         HalfBeforeMark = "half-before-mark",
         /// Half of the window (ns-2, Linux since 5.1).
         HalfWindow = "half-window",
@@ -87,7 +87,7 @@ choices! {
 choices! {
     /// The threshold after a retransmission timeout. The window is one segment.
     pub enum TimeoutCut {
-        /// (1 − α/2) of the window (Linux before 5.1).
+        /// (1 − α/2) of the window (Linux before 5.1, ns-3).
         Alpha = "alpha",
         /// (1 − α/2) of the window, at least half of the flight (ns-3 of ECN♯).
         AlphaOrHalf = "alpha-or-half",
@@ -156,7 +156,8 @@ pub struct Dctcp {
     cwnd: Cwnd,
     estimate: Estimate,
     reduced: OncePerWindow,
-    /// The window before the last cut for a mark, while the data of that window is on the way.
+    /// The window before the last cut for a mark, or the last echo if the reaction to a loss goes by
+    /// that, while the data of that window is on the way.
     before_mark: Option<u32>,
     /// Whether the last reaction of any kind was to a mark.
     marked_last: bool,
@@ -272,8 +273,12 @@ impl WindowRule for Dctcp {
     fn on_ack(&mut self, acked: &Acked) -> Reaction {
         let grows = self.reduced.on_ack(acked.ack, acked.echo);
         let is_open = self.reduced.is_open();
-        if self.before_mark.is_some() && !is_open {
-            self.before_mark = None;
+        if self.before_mark.is_some() {
+            if !is_open {
+                self.before_mark = None;
+            } else if acked.echo && self.rules.loss == LossCut::HalfBeforeMark {
+                self.before_mark = Some(self.cwnd.window());
+            }
         }
         let cuts = acked.echo && acked.phase == Phase::Open && !is_open;
         let cuts_before = cuts && self.rules.cut_alpha == CutAlpha::Before;
@@ -286,6 +291,9 @@ impl WindowRule for Dctcp {
                 self.cut_for_mark(acked.flight);
             }
             self.reduced.on_mark(acked.sent);
+            if acked.may_grow && self.reduced.grows_when_cut() {
+                self.cwnd.grow(acked.bytes);
+            }
             return Reaction::Reduced(self.rules.pace);
         }
         if acked.may_grow && grows {

@@ -80,6 +80,8 @@ impl Config {
                 min_threshold: 0,
                 pace: Pace::PrrNs3,
                 loss: LossCut::Alpha,
+                // It asks for the threshold before it enters the state in which that is half.
+                timeout: TimeoutCut::Alpha,
                 ..rfc
             },
             "rfc8257" => rfc,

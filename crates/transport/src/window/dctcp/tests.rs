@@ -172,12 +172,27 @@ fn growth_after_a_cut_differs() {
     assert_eq!(ns2[..10], [9688; 10]);
     assert_eq!(ns2[10..], [10_688; 2]);
     // FreeBSD of the thesis, α₀ = 0: the echo is handled before the sample of its ACK, so the cut
-    // is by nothing (figure 4.4). Growth goes on: ten ACKs after it make one segment.
+    // is by nothing (figure 4.4). Growth goes on, from that ACK on: ten ACKs make one segment.
     let freebsd = windows("freebsd-thesis", &echoes);
-    assert_eq!(freebsd[..10], [10_000; 10]);
-    assert_eq!(freebsd[10..], [11_000; 2]);
+    assert_eq!(freebsd[..9], [10_000; 9]);
+    assert_eq!(freebsd[9..], [11_000; 3]);
     // The same without the modifications of the thesis: frozen.
     assert_eq!(windows("thesis-plain", &echoes), [10_000; 12]);
+}
+
+#[test]
+fn in_freebsd_the_ack_that_cuts_also_grows_the_window() {
+    let basis = Basis {
+        slow_start: crate::config::SlowStart::UpTo,
+        ..basis()
+    };
+    // α = 0: nothing is cut, and at the threshold it is still slow start.
+    for (name, window) in [("freebsd-thesis", 11_000), ("thesis-plain", 10_000)] {
+        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis).unwrap();
+        rule.begin(&start(MSS, 10 * MSS));
+        rule.on_ack(&ack(1, 10, true));
+        assert_eq!(rule.window(), window, "{name}");
+    }
 }
 
 #[test]
@@ -253,6 +268,30 @@ fn the_reaction_to_loss_differs() {
 }
 
 #[test]
+fn in_freebsd_a_loss_halves_the_window_of_the_last_echo() {
+    let mut config = Config::profile("freebsd-thesis").unwrap();
+    config.initial_alpha = Ratio::ONE;
+    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    rule.begin(&start(MSS, 10 * MSS));
+    // The first echo halves to five segments; the second is in the same window of data.
+    rule.on_ack(&ack(1, 10, true));
+    assert_eq!(rule.window(), 5 * MSS);
+    rule.on_ack(&ack(2, 10, true));
+    rule.on_loss(&flight(2, 10));
+    assert_eq!(rule.window(), 2500, "half of five segments, not of ten");
+}
+
+#[test]
+fn a_timeout_with_nothing_counted_lowers_alpha_in_freebsd() {
+    let mut config = Config::profile("freebsd-thesis").unwrap();
+    config.initial_alpha = Ratio::ONE;
+    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    rule.begin(&start(MSS, 10 * MSS));
+    rule.on_timeout(&flight(0, 10), Timeout::First);
+    assert_eq!(alpha(&rule), 1024 - 64);
+}
+
+#[test]
 fn the_window_before_a_mark_is_forgotten_with_its_data() {
     let mut rule = rule("freebsd-thesis");
     rule.on_ack(&ack(1, 10, true));
@@ -294,9 +333,9 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
 }
 
 #[test]
-fn only_the_ns3_of_ecn_sharp_lets_the_threshold_fall_below_two_segments() {
+fn only_ns3_lets_the_threshold_fall_below_two_segments() {
     // One segment, α = 1: half of the window and half of the flight are 500 bytes.
-    for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 2000)] {
+    for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 500)] {
         let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
         rule.begin(&start(MSS, MSS));
         rule.on_timeout(&flight(0, 1), Timeout::First);
@@ -310,6 +349,7 @@ fn the_reaction_to_a_timeout_differs() {
     assert_eq!(after_timeout("linux-4.9", false), 9000);
     assert_eq!(after_timeout("linux-5.1", false), 5000);
     assert_eq!(after_timeout("ecn-sharp-ns3", false), 8750);
+    assert_eq!(after_timeout("ns3", false), 8750);
     assert_eq!(after_timeout("ns2", false), 5000);
     // ns-2: the mark had set the threshold to 8 packets, and it stays.
     assert_eq!(after_timeout("ns2", true), 8000);
@@ -415,7 +455,7 @@ fn idle_times_reset_alpha_where_the_profile_says_so() {
         (before, alpha(&rule), rule.window())
     };
     // Thesis: 64, then 64 − 4 + 64 = 124; reset to 0.
-    assert_eq!(after_idle("freebsd-thesis"), (124, 0, 9000));
+    assert_eq!(after_idle("freebsd-thesis"), (124, 0, 10_000));
     assert_eq!(after_idle("rfc8257"), (1024, 1024, 2500));
 }
 
