@@ -21,7 +21,7 @@ pub(crate) enum Timer {
 
 const COUNT: usize = 4;
 
-/// The last deadline there is: the end of time means that a timer is off.
+/// The last deadline that a sum beyond the end of time becomes: the end itself means off.
 const LAST: Time = Time::from_ps(u64::MAX - 1);
 
 /// All timers of a connection. A deadline of [`Time::MAX`] means that the timer is off.
@@ -44,7 +44,8 @@ impl Timers {
     /// Sets a timer to run out `span` after `now`, or as late as there is time.
     #[inline]
     pub(crate) fn set(&mut self, timer: Timer, now: Time, span: Span) {
-        self.deadlines[timer as usize] = (now + span).min(LAST);
+        let deadline = now.as_ps().checked_add(span.as_ps());
+        self.deadlines[timer as usize] = deadline.map_or(LAST, Time::from_ps);
         self.is_new = true;
     }
 

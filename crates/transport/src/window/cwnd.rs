@@ -106,6 +106,14 @@ impl Cwnd {
         }
     }
 
+    /// The same on an ACK that has reduced the window. Kept apart, so that it is left out of the way of
+    /// all others.
+    #[cold]
+    #[inline(never)]
+    pub fn grow_after_cut(&mut self, bytes: u32) {
+        self.grow(bytes);
+    }
+
     /// Adds a segment to the window if one window has been acknowledged, and no more, whatever one ACK
     /// covers.
     #[inline(never)]

@@ -61,7 +61,7 @@ impl WindowRule for EcnStar {
             self.halve();
             self.reduced.on_mark(acked.sent);
             if acked.may_grow && self.reduced.grows_when_cut() {
-                self.cwnd.grow(acked.bytes);
+                self.cwnd.grow_after_cut(acked.bytes);
             }
             return Reaction::Reduced(Pace::AtOnce);
         }

@@ -60,7 +60,7 @@ impl WindowRule for Rfc3168 {
             self.cwnd.halve(acked.flight);
             self.reduced.on_mark(acked.sent);
             if acked.may_grow && self.reduced.grows_when_cut() {
-                self.cwnd.grow(acked.bytes);
+                self.cwnd.grow_after_cut(acked.bytes);
             }
             return Reaction::Reduced(self.pace);
         }

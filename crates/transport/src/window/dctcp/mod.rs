@@ -292,7 +292,7 @@ impl WindowRule for Dctcp {
             }
             self.reduced.on_mark(acked.sent);
             if acked.may_grow && self.reduced.grows_when_cut() {
-                self.cwnd.grow(acked.bytes);
+                self.cwnd.grow_after_cut(acked.bytes);
             }
             return Reaction::Reduced(self.rules.pace);
         }
