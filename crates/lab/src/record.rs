@@ -159,6 +159,7 @@ fn queue(seen: &QueueSeen, built: &Built) -> Queue {
         port: name(seen.link, built),
         queue: seen.queue.0,
         sent: seen.sent(),
+        sent_bytes: seen.sent_bytes,
         bytes: distribution(&seen.bytes),
         packets: distribution(&seen.packets),
         wait_ps: distribution(&seen.waits),

@@ -167,6 +167,9 @@ pub struct Queue {
     pub queue: u8,
     /// Packets sent.
     pub sent: u64,
+    /// Bytes sent, as packets count; 0 in records of programs that did not count them.
+    #[serde(default)]
+    pub sent_bytes: u64,
     /// Bytes that waited, weighted with time.
     pub bytes: Distribution,
     /// Packets that waited, weighted with time.

@@ -297,6 +297,8 @@ mod tests {
             metrics,
             points,
             baseline: None,
+            services: None,
+            queues: None,
             warnings: Vec::new(),
         }
     }

@@ -129,6 +129,7 @@ fn queue(port: &str, number: u8, seen: &QueueSeen) -> Queue {
         port: port.to_owned(),
         queue: number,
         sent: seen.waits.weight(),
+        sent_bytes: seen.sent_bytes,
         bytes: distribution(&seen.bytes, 1.0),
         packets: distribution(&seen.packets, 1.0),
         // From nanoseconds.

@@ -551,6 +551,7 @@ fn what_is_observed_is_of_the_window() {
     assert_eq!(queue.bytes.sum(), 50_000 * 1_250);
     // Those that left at 10 and 20 µs; the second waited longer than the threshold.
     assert_eq!((queue.waits.weight(), queue.waits.sum()), (2, 30_000));
+    assert_eq!(queue.sent_bytes, 2_500);
     let marks: u64 = tidegate_dataplane::Rule::ALL
         .iter()
         .map(|&rule| queue.marks(rule))

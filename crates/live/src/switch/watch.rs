@@ -51,6 +51,8 @@ pub struct QueueSeen {
     pub packets: Weighted,
     /// How long packets waited in nanoseconds, each with weight one.
     pub waits: Weighted,
+    /// Bytes of the packets that were sent.
+    pub sent_bytes: u64,
     marks: [u64; Rule::ALL.len()],
     drops: [u64; DropReason::ALL.len()],
 }
@@ -159,6 +161,7 @@ impl Watch {
                 bytes: Weighted::new(),
                 packets: Weighted::new(),
                 waits: Weighted::new(),
+                sent_bytes: 0,
                 marks: [0; Rule::ALL.len()],
                 drops: [0; DropReason::ALL.len()],
             },
@@ -212,6 +215,7 @@ impl Watch {
             Fate::Drop(reason) => queue.seen.drops[reason as usize] += belongs,
             Fate::Send => {
                 queue.seen.waits.add(departure.sojourn.as_ns(), belongs);
+                queue.seen.sent_bytes += belongs * u64::from(departure.len);
                 self.packets += belongs;
                 self.bytes += belongs * u64::from(departure.len);
             }

@@ -176,6 +176,8 @@ mod tests {
                 point("c", "other", [None, Some(compared)]),
             ],
             baseline: Some(0),
+            services: None,
+            queues: None,
             warnings: Vec::new(),
         };
         // A key that is called as a column of ours gets a longer name.

@@ -250,6 +250,8 @@ mod tests {
             metrics: Vec::new(),
             points,
             baseline: None,
+            services: None,
+            queues: None,
             warnings: Vec::new(),
         })
     }

@@ -4,10 +4,10 @@ use crate::record::Record;
 use crate::statistics::student::{self, Compared};
 use crate::statistics::{Interval, mean};
 
-use super::group::{Group, baselines};
-use super::measure::MEASURES;
-use super::single::{interval as interval_within, ratio_interval};
-use super::{Estimate, Method, Point, Relative, Summary, warn};
+use super::group::{Group, Measured, baselines};
+use super::measure::{Column, Found, MEASURES, Measure};
+use super::single::{interval_within, ratio_within};
+use super::{Estimate, Method, Metric, Point, Relative, Summary, part, warn};
 
 impl Summary {
     /// Puts runs side by side: those of one point together, each point against the baseline, if there
@@ -17,30 +17,22 @@ impl Summary {
         let groups = Group::all(records);
         let places =
             baseline.map_or_else(|| vec![None; groups.len()], |name| baselines(&groups, name));
-        let of = |(group, &place): (&Group<'_>, &Option<usize>)| {
-            point(group, place, place.map(|place| &groups[place]))
-        };
-        let mut points: Vec<Point> = groups.iter().zip(&places).map(of).collect();
-        let has_value =
-            |index: &usize| points.iter().any(|point| point.estimates[*index].is_some());
-        let kept: Vec<usize> = (0..MEASURES.len()).filter(has_value).collect();
-        for point in &mut points {
-            point.estimates = kept.iter().map(|&index| point.estimates[index]).collect();
-        }
+        let (metrics, estimates) = table(MEASURES.iter(), None, &groups, &places);
+        let points = groups.iter().zip(&places).zip(estimates);
+        let points = points.map(|((group, &place), estimates)| point(group, place, estimates));
         let single = places.first().copied().flatten();
         Self {
-            metrics: kept
-                .into_iter()
-                .map(|index| MEASURES[index].metric)
-                .collect(),
+            metrics,
+            points: points.collect(),
             baseline: single.filter(|_| places.iter().all(|&place| place == single)),
+            services: part::services(&groups, &places),
+            queues: part::queues(&groups, &places),
             warnings: warn::of_all(&groups, baseline.filter(|_| single.is_none())),
-            points,
         }
     }
 }
 
-fn point(group: &Group<'_>, place: Option<usize>, baseline: Option<&Group<'_>>) -> Point {
+fn point(group: &Group<'_>, place: Option<usize>, estimates: Vec<Option<Estimate>>) -> Point {
     Point {
         label: group.label.clone(),
         settings: group.settings.to_vec(),
@@ -51,23 +43,59 @@ fn point(group: &Group<'_>, place: Option<usize>, baseline: Option<&Group<'_>>) 
             .map(|record| record.run.command.clone())
             .collect(),
         baseline: place,
-        estimates: (0..MEASURES.len())
-            .map(|place| estimate(place, group, baseline))
-            .collect(),
+        estimates,
         warnings: warn::of_point(group),
     }
 }
 
-/// The number of a point for the measure at a place.
-fn estimate(place: usize, group: &Group<'_>, baseline: Option<&Group<'_>>) -> Option<Estimate> {
-    let found = group.found(place);
+/// The measures that have a value somewhere, and each point's numbers for them.
+pub(super) fn table(
+    measures: impl Iterator<Item = &'static Measure>,
+    part: Option<u8>,
+    groups: &[Group<'_>],
+    baselines: &[Option<usize>],
+) -> (Vec<Metric>, Vec<Vec<Option<Estimate>>>) {
+    let mut metrics = Vec::new();
+    let mut points = vec![Vec::new(); groups.len()];
+    for measure in measures {
+        let column = estimates(Column { measure, part }, groups, baselines);
+        if column.iter().any(Option::is_some) {
+            metrics.push(measure.metric);
+            for (point, estimate) in points.iter_mut().zip(column) {
+                point.push(estimate);
+            }
+        }
+    }
+    (metrics, points)
+}
+
+/// The number of each point for a column.
+pub(super) fn estimates(
+    column: Column,
+    groups: &[Group<'_>],
+    baselines: &[Option<usize>],
+) -> Vec<Option<Estimate>> {
+    let found: Vec<Vec<Option<Found>>> = groups.iter().map(|group| group.found(column)).collect();
+    let measured = |place: usize| Measured {
+        group: &groups[place],
+        found: &found[place],
+    };
+    let places = (0..groups.len()).zip(baselines);
+    places
+        .map(|(place, base)| estimate(column, measured(place), base.map(measured)))
+        .collect()
+}
+
+fn estimate(
+    column: Column,
+    point: Measured<'_>,
+    baseline: Option<Measured<'_>>,
+) -> Option<Estimate> {
+    let found: Vec<Found> = point.found.iter().copied().flatten().collect();
     let values: Vec<f64> = found.iter().map(|found| found.value).collect();
-    let (interval, method) = match (&group.records[..], student::interval(&values)) {
+    let (interval, method) = match (&point.group.records[..], student::interval(&values)) {
         (_, Some(interval)) => (Some(interval), Method::Runs),
-        ([record], None) => (
-            interval_within(MEASURES[place].metric, record),
-            Method::Blocks,
-        ),
+        ([record], None) => (interval_within(column, record), Method::Blocks),
         _ => (None, Method::None),
     };
     // Nothing that is measured is negative.
@@ -82,21 +110,18 @@ fn estimate(place: usize, group: &Group<'_>, baseline: Option<&Group<'_>>) -> Op
         high,
         method,
         samples: found.iter().map(|found| found.samples as u64).sum(),
-        relative: baseline.and_then(|baseline| relative(place, group, baseline)),
+        relative: baseline.and_then(|baseline| relative(column, point, baseline)),
     })
 }
 
 /// A point against its baseline, over the seeds that both have.
-fn relative(place: usize, group: &Group<'_>, baseline: &Group<'_>) -> Option<Relative> {
-    let pairs = group.pairs(baseline, place);
+fn relative(column: Column, point: Measured<'_>, baseline: Measured<'_>) -> Option<Relative> {
+    let pairs = point.pairs(baseline);
     let values: Vec<(f64, f64)> = pairs.iter().map(|pair| pair.values).collect();
     let Compared { ratio, interval } = student::compare(&values)?;
     let (interval, method) = match (&pairs[..], interval) {
         (_, Some(interval)) => (Some(interval), Method::Runs),
-        ([pair], None) => (
-            ratio_interval(MEASURES[place].metric, pair.run, pair.base),
-            Method::Blocks,
-        ),
+        ([pair], None) => (ratio_within(column, pair.run, pair.base), Method::Blocks),
         _ => (None, Method::None),
     };
     let (low, high, method) = ends(interval, method);

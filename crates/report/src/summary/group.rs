@@ -1,6 +1,6 @@
 //! Which runs belong to one point, and which point another is compared with.
 
-use super::measure::{Found, MEASURES};
+use super::measure::{Column, Found};
 use crate::record::{Record, Setting};
 
 /// The runs of one point, in the order given.
@@ -8,8 +8,6 @@ pub(super) struct Group<'a> {
     pub(super) label: String,
     pub(super) settings: &'a [Setting],
     pub(super) records: Vec<&'a Record>,
-    /// What each run gives for each of [`MEASURES`].
-    found: Vec<Vec<Option<Found>>>,
 }
 
 impl<'a> Group<'a> {
@@ -28,15 +26,8 @@ impl<'a> Group<'a> {
                     .iter()
                     .all(|other| other.run.seed != record.run.seed)
             });
-            let found = MEASURES
-                .iter()
-                .map(|measure| measure.found(record))
-                .collect();
             match group {
-                Some(group) => {
-                    group.records.push(record);
-                    group.found.push(found);
-                }
+                Some(group) => group.records.push(record),
                 None => groups.push(Self {
                     label: match alike {
                         0 => record.run.label.clone(),
@@ -44,37 +35,16 @@ impl<'a> Group<'a> {
                     },
                     settings: &record.run.point,
                     records: vec![record],
-                    found: vec![found],
                 }),
             }
         }
         groups
     }
 
-    /// What its runs give for a measure, by its place; those that give nothing are left out.
-    pub(super) fn found(&self, measure: usize) -> Vec<Found> {
-        self.found
-            .iter()
-            .filter_map(|found| found[measure])
-            .collect()
-    }
-
-    /// The pairs of its run and the other's under the same seed, with what both give for a measure.
-    pub(super) fn pairs(&self, other: &Self, measure: usize) -> Vec<Pair<'a>> {
-        let pair = |(place, &run): (usize, &&'a Record)| {
-            let mut bases = other.records.iter();
-            let base = bases.position(|base| base.run.seed == run.run.seed)?;
-            let values = (
-                self.found[place][measure]?.value,
-                other.found[base][measure]?.value,
-            );
-            Some(Pair {
-                run,
-                base: other.records[base],
-                values,
-            })
-        };
-        self.records.iter().enumerate().filter_map(pair).collect()
+    /// What each of its runs gives for a column.
+    pub(super) fn found(&self, column: Column) -> Vec<Option<Found>> {
+        let found = self.records.iter().map(|record| column.found(record));
+        found.collect()
     }
 
     fn shared(&self, other: &Self) -> usize {
@@ -82,6 +52,31 @@ impl<'a> Group<'a> {
             .iter()
             .filter(|setting| other.settings.contains(setting))
             .count()
+    }
+}
+
+/// A point and what each of its runs gives for one column.
+#[derive(Clone, Copy)]
+pub(super) struct Measured<'a> {
+    pub(super) group: &'a Group<'a>,
+    pub(super) found: &'a [Option<Found>],
+}
+
+impl<'a> Measured<'a> {
+    /// The pairs of its runs and the other's under the same seed, with what both give.
+    pub(super) fn pairs(self, other: Self) -> Vec<Pair<'a>> {
+        let pair = |(place, &run): (usize, &&'a Record)| {
+            let mut bases = other.group.records.iter();
+            let base = bases.position(|base| base.run.seed == run.run.seed)?;
+            let values = (self.found[place]?.value, other.found[base]?.value);
+            Some(Pair {
+                run,
+                base: other.group.records[base],
+                values,
+            })
+        };
+        let records = self.group.records.iter().enumerate();
+        records.filter_map(pair).collect()
     }
 }
 

@@ -19,10 +19,20 @@ pub(super) struct Measure {
 pub(super) enum Of {
     /// A number of each flow that counts.
     Flows(fn(&Flow) -> Option<f64>, Statistic),
+    /// One class of service or one queue number: the value, and how many things it rests on.
+    Part(fn(&Record, u8) -> Option<(f64, usize)>),
     /// The round-trip times of probes.
     Probes(Statistic),
     /// The run as a whole: the value, and how many things it rests on.
     Run(fn(&Record) -> Option<(f64, usize)>),
+}
+
+/// A measure of the whole network, or of one class of service or queue number.
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    pub(super) measure: &'static Measure,
+    /// `None` for the whole.
+    pub(super) part: Option<u8>,
 }
 
 /// What a run gives for a measure.
@@ -34,12 +44,24 @@ pub(super) struct Found {
 }
 
 impl Measure {
+    /// The measure of the whole network.
+    pub(super) const fn whole(&'static self) -> Column {
+        Column {
+            measure: self,
+            part: None,
+        }
+    }
+}
+
+impl Column {
     /// The value of a run, if it has one.
-    pub(super) fn found(&self, record: &Record) -> Option<Found> {
-        let (value, samples) = match self.of {
+    pub(super) fn found(self, record: &Record) -> Option<Found> {
+        let (value, samples) = match self.measure.of {
             Of::Flows(value, statistic) => {
-                calculate(counted(record).filter_map(value).collect(), statistic)?
+                let flows = counted(record).filter(|flow| self.has(flow));
+                calculate(flows.filter_map(value).collect(), statistic)?
             }
+            Of::Part(value) => value(record, self.part?)?,
             Of::Probes(statistic) => {
                 let times = record.probes.iter().map(|probe| seconds(probe.rtt_ps));
                 calculate(times.collect(), statistic)?
@@ -50,9 +72,12 @@ impl Measure {
     }
 
     /// The single values of a run and their blocks, if the measure has such.
-    pub(super) fn sample(&self, record: &Record) -> Option<Sample> {
-        match self.of {
-            Of::Flows(value, _) => Some(Sample::new(blocked(record, value))),
+    pub(super) fn sample(self, record: &Record) -> Option<Sample> {
+        match self.measure.of {
+            Of::Flows(value, _) => {
+                let value = |flow: &Flow| value(flow).filter(|_| self.has(flow));
+                Some(Sample::new(blocked(record, value)))
+            }
             Of::Probes(_) => {
                 let count = record.probes.len().max(1);
                 let probes = record.probes.iter().enumerate();
@@ -60,26 +85,30 @@ impl Measure {
                     (seconds(probe.rtt_ps), index * BLOCKS / count)
                 })))
             }
-            Of::Run(_) => None,
+            Of::Part(_) | Of::Run(_) => None,
         }
     }
 
     /// Whether the blocks of two runs are of the same things.
-    pub(super) fn is_paired(&self, run: &Record, other: &Record) -> bool {
+    pub(super) fn is_paired(self, run: &Record, other: &Record) -> bool {
         let key = |flow: &Flow| (flow.number, flow.start_ps, flow.bytes);
-        match self.of {
+        match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
             Of::Probes(_) => run.probes.len() == other.probes.len(),
-            Of::Run(_) => false,
+            Of::Part(_) | Of::Run(_) => false,
         }
     }
 
     /// What is asked of the single values.
-    pub(super) fn statistic(&self) -> Option<Statistic> {
-        match self.of {
+    pub(super) fn statistic(self) -> Option<Statistic> {
+        match self.measure.of {
             Of::Flows(_, statistic) | Of::Probes(statistic) => Some(statistic),
-            Of::Run(_) => None,
+            Of::Part(_) | Of::Run(_) => None,
         }
+    }
+
+    fn has(self, flow: &Flow) -> bool {
+        self.part.is_none_or(|service| flow.service == service)
     }
 }
 
@@ -99,7 +128,7 @@ fn calculate(mut values: Vec<f64>, statistic: Statistic) -> Option<(f64, usize)>
 /// all that count, so that the same flows form a block whatever is asked of them, under every scheme.
 pub(super) fn blocked(
     record: &Record,
-    value: fn(&Flow) -> Option<f64>,
+    value: impl Fn(&Flow) -> Option<f64>,
 ) -> impl Iterator<Item = (f64, usize)> {
     let count = counted(record).count().max(1);
     let flows = counted(record).enumerate();
@@ -136,7 +165,7 @@ fn of_class(flow: &Flow, class: Class) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-fn seconds(ps: u64) -> f64 {
+pub(super) fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
 
@@ -144,11 +173,11 @@ fn seconds(ps: u64) -> f64 {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-fn count(number: u64) -> f64 {
+pub(super) fn count(number: u64) -> f64 {
     number as f64
 }
 
-const fn measure(
+pub(super) const fn measure(
     name: &'static str,
     title: &'static str,
     unit: &'static str,
@@ -166,8 +195,8 @@ const fn measure(
     }
 }
 
-const MEAN: Statistic = Statistic::Mean;
-const TAIL: Statistic = Statistic::Percentile(P99);
+pub(super) const MEAN: Statistic = Statistic::Mean;
+pub(super) const TAIL: Statistic = Statistic::Percentile(P99);
 
 /// All measures, in the order of a table's columns.
 pub(super) const MEASURES: [Measure; 19] = {
@@ -232,19 +261,19 @@ pub(super) const MEASURES: [Measure; 19] = {
     ]
 };
 
-fn small(flow: &Flow) -> Option<f64> {
+pub(super) fn small(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Small)
 }
 
-fn medium(flow: &Flow) -> Option<f64> {
+pub(super) fn medium(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Medium)
 }
 
-fn large(flow: &Flow) -> Option<f64> {
+pub(super) fn large(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Large)
 }
 
-fn goodput(flow: &Flow) -> Option<f64> {
+pub(super) fn goodput(flow: &Flow) -> Option<f64> {
     flow.goodput_bps.map(count)
 }
 
@@ -275,22 +304,32 @@ fn left_over(record: &Record) -> Option<(f64, usize)> {
 
 /// Bytes in an observed queue, any of them, at any moment of the window.
 fn queue_mean(record: &Record) -> Option<(f64, usize)> {
-    // A queue that was watched for no time has no mean.
-    let means = record.queues.iter().map(|queue| queue.bytes.mean);
-    let means: Vec<f64> = means.filter(|mean| mean.is_finite()).collect();
-    Some((mean(&means)?, means.len()))
+    mean_of(record.queues.iter().map(|queue| &queue.bytes))
 }
 
 /// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the window.
 fn queue_p99(record: &Record) -> Option<(f64, usize)> {
-    let with = || {
-        record
-            .queues
-            .iter()
-            .filter(|queue| !queue.bytes.quantiles.is_empty())
+    p99_of(record.queues.iter().map(|queue| (&queue.bytes, 1.0)))
+}
+
+/// The mean of the means of distributions, and how many have one: a queue that was watched for no time
+/// has none.
+pub(super) fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<(f64, usize)> {
+    let means = all.map(|one| one.mean).filter(|mean| mean.is_finite());
+    let means: Vec<f64> = means.collect();
+    Some((mean(&means)?, means.len()))
+}
+
+/// The 99th percentile of distributions put together, each with its weight, and how many there are.
+pub(super) fn p99_of<'a>(
+    all: impl Iterator<Item = (&'a Distribution, f64)>,
+) -> Option<(f64, usize)> {
+    let with: Vec<_> = all.filter(|(one, _)| !one.quantiles.is_empty()).collect();
+    let weighted = |&(one, weight): &(&'a Distribution, f64)| {
+        masses(one).map(move |(value, mass)| (value, mass * weight))
     };
-    let mut masses: Vec<_> = with().flat_map(|queue| masses(&queue.bytes)).collect();
-    Some((weighted_percentile(&mut masses, P99)?, with().count()))
+    let mut masses: Vec<_> = with.iter().flat_map(weighted).collect();
+    Some((weighted_percentile(&mut masses, P99)?, with.len()))
 }
 
 /// A distribution as values with the probability that each stands for: what lies between two quantiles

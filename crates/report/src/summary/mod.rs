@@ -3,6 +3,7 @@
 mod build;
 mod group;
 mod measure;
+mod part;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -24,8 +25,31 @@ pub struct Summary {
     /// The point, by its place, that all others are compared with; `None` if there is none, or if
     /// each has its own, such as the same scheme at the same load: see [`Point::baseline`].
     pub baseline: Option<usize>,
+    /// The flows of each class of service; `None` if there is one class only.
+    pub services: Option<Breakdown>,
+    /// The observed queues of each number; `None` if only one was used.
+    pub queues: Option<Breakdown>,
     /// Why some numbers should not be trusted, about all points.
     pub warnings: Vec<String>,
+}
+
+/// What the parts of a network got: its classes of service, or its queues by their number at a port.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Breakdown {
+    /// The metrics that have a value somewhere, in the order of a table's columns.
+    pub metrics: Vec<Metric>,
+    /// The parts, by rising number.
+    pub parts: Vec<Part>,
+}
+
+/// A class of service, or the queues of one number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// The service, or the number of the queue.
+    pub number: u8,
+    /// For each of [`Summary::points`] its numbers, one for each of [`Breakdown::metrics`]; `None`
+    /// where it has no value.
+    pub points: Vec<Vec<Option<Estimate>>>,
 }
 
 /// What is measured.
@@ -45,6 +69,16 @@ impl Metric {
     /// All metrics, in the order of a table's columns.
     pub fn all() -> impl Iterator<Item = Self> {
         measure::MEASURES.iter().map(|measure| measure.metric)
+    }
+
+    /// The metrics of a class of service, in the order of a table's columns.
+    pub fn of_services() -> impl Iterator<Item = Self> {
+        part::SERVICE.iter().map(|measure| measure.metric)
+    }
+
+    /// The metrics of the queues of one number, in the order of a table's columns.
+    pub fn of_queues() -> impl Iterator<Item = Self> {
+        part::QUEUE.iter().map(|measure| measure.metric)
     }
 }
 

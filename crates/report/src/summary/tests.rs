@@ -257,6 +257,7 @@ fn queue(mean: f64, quantiles: &[(f64, f64)], max: f64) -> Queue {
         port: String::new(),
         queue: 0,
         sent: 0,
+        sent_bytes: 0,
         bytes: Distribution {
             mean,
             max,
@@ -428,4 +429,123 @@ fn a_network_that_has_settled_is_seldom_blamed() {
         .filter(|&seed| has_trend(&[drifting(seed, |_| 1.0)]))
         .count();
     assert!(alarms <= 3, "{alarms} of 300");
+}
+
+fn part<'a>(breakdown: &'a Breakdown, number: u8) -> &'a Part {
+    let mut parts = breakdown.parts.iter();
+    parts.find(|part| part.number == number).unwrap()
+}
+
+fn value_of(breakdown: &Breakdown, number: u8, point: usize, name: &str) -> Option<f64> {
+    let mut metrics = breakdown.metrics.iter();
+    let place = metrics.position(|metric| metric.name == name)?;
+    part(breakdown, number).points[point][place].map(|estimate| estimate.value)
+}
+
+#[test]
+fn classes_of_service_have_their_own_times_and_shares() {
+    let of = |service: u8, class, ms: u64| Flow {
+        service,
+        bytes: Some(ms * 1_000),
+        marks: 2,
+        ..flow(0, class, ms)
+    };
+    let flows = [
+        of(0, Class::Small, 1),
+        of(0, Class::Small, 3),
+        of(2, Class::Small, 6),
+        of(2, Class::Large, 10),
+        Flow {
+            fct_ps: None,
+            ..of(2, Class::Large, 50)
+        },
+        // It began in the warm-up: a class that has only such flows is none.
+        Flow {
+            counts: false,
+            ..of(7, Class::Small, 1)
+        },
+    ];
+    let run = with_flows(run("tcn", "0.6", 1), flows);
+    let summary = Summary::new(&[run], None);
+    let services = summary.services.as_ref().unwrap();
+    let numbers: Vec<u8> = services.parts.iter().map(|part| part.number).collect();
+    assert_eq!(numbers, [0, 2]);
+    let value = |service, name| value_of(services, service, 0, name);
+    assert!(near(value(0, "fct_small_mean").unwrap(), 0.002));
+    assert!(near(value(0, "fct_small_p99").unwrap(), 0.003));
+    assert!(near(value(2, "fct_mean").unwrap(), 0.008));
+    assert!(near(value(2, "fct_large_mean").unwrap(), 0.010));
+    assert_eq!(value(0, "fct_large_mean"), None, "it has no large flows");
+    assert_eq!(value(0, "fct_medium_mean"), None, "none has");
+    // 4 of the 20 KB that finished.
+    assert!(near(value(0, "byte_share").unwrap(), 0.2));
+    assert!(near(value(2, "byte_share").unwrap(), 0.8));
+    assert_eq!(
+        (value(0, "marks"), value(2, "marks")),
+        (Some(4.0), Some(6.0))
+    );
+    assert_eq!(value(2, "unfinished"), Some(1.0));
+    assert_eq!(value(2, "goodput_share"), None, "no flow was observed");
+
+    let alone = services.summary(part(services, 2), &summary);
+    assert!(near(get(&alone, 0, "fct_mean").unwrap().value, 0.008));
+    assert_eq!(alone.points[0].label, summary.points[0].label);
+    let json = serde_json::to_value(&summary).unwrap();
+    assert_eq!(json["services"]["parts"][1]["number"], 2);
+}
+
+#[test]
+fn one_class_of_service_is_not_told_apart() {
+    let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1, 2])], None);
+    assert_eq!((summary.services, summary.queues), (None, None));
+}
+
+#[test]
+fn classes_are_compared_with_the_baselines_own() {
+    let with = |scheme: &str, ms: [u64; 2]| {
+        let flows = [0, 1].map(|service| Flow {
+            service,
+            ..flow(u32::from(service), Class::Small, ms[usize::from(service)])
+        });
+        with_flows(run(scheme, "0.6", 1), flows)
+    };
+    let summary = Summary::new(&[with("red", [2, 4]), with("tcn", [1, 8])], Some("red"));
+    let services = summary.services.as_ref().unwrap();
+    let ratio = |service| {
+        let first = part(services, service).points[1][0].unwrap();
+        first.relative.unwrap().ratio
+    };
+    assert_eq!(services.metrics[0].name, "fct_mean");
+    assert!(near(ratio(0), 0.5) && near(ratio(1), 2.0));
+}
+
+#[test]
+fn queues_of_a_number_are_taken_together() {
+    let of = |number: u8, sent: u64, wait_us: f64| Queue {
+        queue: number,
+        sent,
+        sent_bytes: sent * 1_000,
+        wait_ps: Distribution {
+            mean: wait_us * 1e6,
+            max: wait_us * 1e6,
+            quantiles: vec![(1.0, wait_us * 1e6)],
+        },
+        marks: BTreeMap::from([("tcn".to_owned(), sent / 10)]),
+        ..queue(100.0 * f64::from(number), &[(1.0, 200.0)], 200.0)
+    };
+    let mut record = run("tcn", "0.6", 1);
+    record.queues = vec![
+        of(0, 100, 1.0),
+        of(1, 100, 4.0),
+        of(1, 200, 7.0),
+        of(2, 0, 0.0),
+    ];
+    let summary = Summary::new(&[record], None);
+    let queues = summary.queues.as_ref().unwrap();
+    assert_eq!(queues.parts.len(), 2, "the last one was never used");
+    let value = |number, name| value_of(queues, number, 0, name).unwrap();
+    assert!(near(value(0, "throughput_share"), 0.25) && near(value(1, "throughput_share"), 0.75));
+    assert!(near(value(1, "wait_mean"), 6e-6) && near(value(1, "wait_p99"), 7e-6));
+    assert!(near(value(1, "queue_mean"), 100.0) && near(value(1, "queue_p99"), 200.0));
+    assert!(near(value(1, "queue_marks"), 30.0) && near(value(1, "mark_share"), 0.1));
 }

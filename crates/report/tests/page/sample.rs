@@ -224,6 +224,7 @@ fn queue(chance: &mut Chance, scheme: &str, host: u32, delay: f64, marks: u64) -
         port: format!("leaf0>host{host}"),
         queue: 0,
         sent: 900_000 - u64::from(host),
+        sent_bytes: 1_500 * (900_000 - u64::from(host)),
         bytes: spread(bytes),
         packets: spread(bytes / 1500.0),
         wait_ps: spread(delay * PS),

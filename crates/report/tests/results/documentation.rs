@@ -32,7 +32,10 @@ fn the_reference_describes_every_column_of_every_table() {
     };
     let tables = [rows(FLOWS), rows(PROBES), rows(SERIES)].concat();
     let quantities = Quantity::ALL.map(quantity);
-    let metrics = Metric::all().map(metric);
+    let metrics = Metric::all()
+        .chain(Metric::of_services())
+        .chain(Metric::of_queues())
+        .map(metric);
     for row in tables.into_iter().chain(quantities).chain(metrics) {
         assert!(
             REFERENCE.contains(&row),

@@ -106,6 +106,7 @@ pub(crate) fn awkward(id: &str) -> Record {
             port: "leaf0>host3".to_owned(),
             queue: u8::MAX,
             sent: u64::MAX,
+            sent_bytes: u64::MAX,
             bytes: distribution(f64::NAN, 0.1),
             packets: distribution(1.0 / 3.0, 5e-324),
             wait_ps: Distribution::default(),

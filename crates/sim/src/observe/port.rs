@@ -27,6 +27,8 @@ pub struct QueueSeen {
     /// How long packets waited that left in the window, in picoseconds, each with weight one. Those
     /// that were dropped on the way out are left out.
     pub waits: Histogram,
+    /// Bytes of the packets that were sent in the window.
+    pub sent_bytes: u64,
     /// Packets that were marked here, by rule; see [`marks`](Self::marks).
     marks: [u64; Rule::ALL.len()],
     /// Packets that were dropped here, by reason; see [`drops`](Self::drops).
@@ -41,6 +43,7 @@ impl QueueSeen {
             bytes: Histogram::default(),
             packets: Histogram::default(),
             waits: Histogram::default(),
+            sent_bytes: 0,
             marks: [0; Rule::ALL.len()],
             drops: [0; DropReason::ALL.len()],
         }
@@ -147,10 +150,11 @@ impl Watched {
         let belongs = self.window.contains(departure.at);
         match departure.fate {
             Fate::Drop(reason) => queue.seen.drops[reason as usize] += u64::from(belongs),
-            Fate::Send => queue
-                .seen
-                .waits
-                .add(departure.sojourn.as_ps(), u64::from(belongs)),
+            Fate::Send => {
+                let weight = u64::from(belongs);
+                queue.seen.waits.add(departure.sojourn.as_ps(), weight);
+                queue.seen.sent_bytes += weight * u64::from(departure.len);
+            }
         }
     }
 

@@ -71,6 +71,7 @@ fn lengths_are_weighted_with_the_time_they_last() {
     assert_eq!(seen.packets.mean(), Some(0.75));
     assert_eq!(seen.bytes.mean(), Some(1_125.0));
     assert_eq!((seen.packets.max(), seen.bytes.max()), (2, 3_000));
+    assert_eq!((seen.sent(), seen.sent_bytes), (3, 4_500));
     // Empty for 45 % of the time, at most one packet for 80 %.
     let at = |part| seen.packets.percentile(percent(part)).unwrap();
     assert_eq!([45, 46, 80, 81].map(at), [0, 1, 1, 2]);
