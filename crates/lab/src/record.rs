@@ -31,6 +31,7 @@ pub fn record(
             id: experiment.id.clone(),
             point: experiment.point.clone(),
             label: experiment.label.clone(),
+            scheme: experiment.scheme(),
             replication: experiment.replication,
             seed: experiment.seed.to_string(),
             fingerprint: format!("{:016x}", outcome.fingerprint()),

@@ -40,6 +40,10 @@ pub struct Run {
     pub point: Vec<Setting>,
     /// The point in a few words, such as `tcn, load 0.6`.
     pub label: String,
+    /// The marking scheme of the switches, such as `tcn`; empty in records of programs that did not
+    /// write it down.
+    #[serde(default)]
+    pub scheme: String,
     /// Which repetition of the point it is, from 0.
     pub replication: u32,
     /// The seed, as text: JSON readers round large numbers.

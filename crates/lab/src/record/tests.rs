@@ -138,6 +138,12 @@ fn a_record_says_what_the_run_counted() {
         built.ports[outcome.observed.queues[0].link.index()]
     );
     assert_eq!(record.links.len(), outcome.links.len());
+    assert_eq!(record.run.scheme, "mq-ecn");
+    for link in &record.links {
+        let queues = record.queues.iter().filter(|queue| queue.port == link.name);
+        let sent: u64 = queues.map(|queue| queue.sent_bytes).sum();
+        assert_eq!(sent, link.bytes, "{}", link.name);
+    }
 }
 
 #[test]

@@ -379,6 +379,17 @@ impl Experiment {
         self.described.build(self.seed, &self.limits)
     }
 
+    /// The marking scheme of the switches by its name; of two at once, both: `tcn or codel`.
+    pub fn scheme(&self) -> String {
+        fn name(marking: &describe::Marking) -> String {
+            match marking {
+                describe::Marking::One(config) => config.item.name().to_owned(),
+                describe::Marking::Or(pair) => format!("{} or {}", name(&pair.0), name(&pair.1)),
+            }
+        }
+        name(&self.described.switch.marking)
+    }
+
     /// Overrides of the scenario's file that give this run alone. Those that the scenario was read
     /// with come first.
     pub fn overrides(&self) -> Vec<String> {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
 
+use super::origin::Origin;
 use super::table::{Cell, Field, Malformed, Reader, Writer, field};
 use crate::record::{Class, Flow};
 
@@ -53,8 +54,8 @@ pub const FLOWS: &[Field<Flow>] = &[
 ];
 
 /// The flows as a Parquet file.
-pub fn write_flows(flows: &[Flow]) -> Result<Vec<u8>, Malformed> {
-    let mut writer = Writer::new("flow", FLOWS)?;
+pub fn write_flows(flows: &[Flow], origin: &Origin) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("flow", origin, FLOWS)?;
     writer.rows(flows)?;
     writer.finish()
 }

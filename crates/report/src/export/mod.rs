@@ -6,11 +6,13 @@
 
 pub mod csv;
 mod flow;
+mod origin;
 mod probe;
 mod series;
 mod table;
 
 pub use flow::{FLOWS, read_flows, write_flows};
+pub use origin::{ORIGIN, Origin};
 pub use probe::{PROBES, read_probes, write_probes};
 pub use series::{SERIES, read_series, write_series};
 pub use table::{Field, Malformed};

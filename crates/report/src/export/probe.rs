@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::origin::Origin;
 use super::table::{Field, Malformed, Reader, Writer, field};
 use crate::record::Probe;
 
@@ -13,8 +14,8 @@ pub const PROBES: &[Field<Probe>] = &[
 ];
 
 /// The probes as a Parquet file.
-pub fn write_probes(probes: &[Probe]) -> Result<Vec<u8>, Malformed> {
-    let mut writer = Writer::new("probe", PROBES)?;
+pub fn write_probes(probes: &[Probe], origin: &Origin) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("probe", origin, PROBES)?;
     writer.rows(probes)?;
     writer.finish()
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use parquet::data_type::ByteArray;
 use serde::{Deserialize, Serialize};
 
+use super::origin::Origin;
 use super::table::{Field, GROUP, Malformed, Reader, Writer, field};
 use crate::record::{Quantity, Series, Trace};
 
@@ -49,8 +50,8 @@ struct NotedTrace {
 const NOTE: &str = "tidegate.series";
 
 /// The series as a Parquet file.
-pub fn write_series(series: &Series) -> Result<Vec<u8>, Malformed> {
-    let mut writer = Writer::new("sample", SERIES)?;
+pub fn write_series(series: &Series, origin: &Origin) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("sample", origin, SERIES)?;
     let mut rows = Vec::new();
     for trace in &series.traces {
         let of = ByteArray::from(trace.of.as_str());

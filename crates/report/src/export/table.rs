@@ -18,7 +18,9 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, Type};
+
+use super::origin::Origin;
 
 /// Rows of one group: what a reader takes at once.
 pub(super) const GROUP: usize = 1 << 18;
@@ -269,13 +271,13 @@ fn is_optional<C: Cell>() -> bool {
 
 /// Whether the reader is of the type that the cells are stored in.
 fn holds<C: Cell>(reader: &ColumnReader) -> bool {
-    use parquet::basic::Type;
+    use parquet::basic::Type as Physical;
     let found = match reader {
-        ColumnReader::BoolColumnReader(_) => Type::BOOLEAN,
-        ColumnReader::ByteArrayColumnReader(_) => Type::BYTE_ARRAY,
-        ColumnReader::DoubleColumnReader(_) => Type::DOUBLE,
-        ColumnReader::Int32ColumnReader(_) => Type::INT32,
-        ColumnReader::Int64ColumnReader(_) => Type::INT64,
+        ColumnReader::BoolColumnReader(_) => Physical::BOOLEAN,
+        ColumnReader::ByteArrayColumnReader(_) => Physical::BYTE_ARRAY,
+        ColumnReader::DoubleColumnReader(_) => Physical::DOUBLE,
+        ColumnReader::Int32ColumnReader(_) => Physical::INT32,
+        ColumnReader::Int64ColumnReader(_) => Physical::INT64,
         _ => return false,
     };
     found == C::Physical::get_physical_type()
@@ -283,25 +285,46 @@ fn holds<C: Cell>(reader: &ColumnReader) -> bool {
 
 /// A table on its way into a file.
 pub(super) struct Writer<'a, Row> {
+    origin: &'a Origin,
     fields: &'a [Field<Row>],
     file: SerializedFileWriter<Vec<u8>>,
 }
 
 impl<'a, Row> Writer<'a, Row> {
-    pub(super) fn new(name: &str, fields: &'a [Field<Row>]) -> Result<Self, Malformed> {
+    pub(super) fn new(
+        name: &str,
+        origin: &'a Origin,
+        fields: &'a [Field<Row>],
+    ) -> Result<Self, Malformed> {
         let columns: String = fields
             .iter()
             .map(|field| field.parquet.replace('#', field.name))
             .collect();
-        let schema = parse_message_type(&format!("message {name} {{ {columns} }}"))?;
+        let own = parse_message_type(&format!("message {name} {{ {columns} }}"))?;
+        let taken: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        let mut columns = origin.schema(&taken)?;
+        columns.extend(own.get_fields().iter().cloned());
+        let schema = Type::group_type_builder(name)
+            .with_fields(columns)
+            .build()?;
         let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), properties(fields))?;
-        Ok(Self { fields, file })
+        Ok(Self {
+            origin,
+            fields,
+            file,
+        })
     }
 
     /// Adds rows; they become groups of their own.
     pub(super) fn rows(&mut self, rows: &[Row]) -> Result<(), Malformed> {
         for rows in rows.chunks(GROUP) {
             let mut group = self.file.next_row_group()?;
+            for constant in self.origin.columns() {
+                let column = group.next_column()?;
+                let mut column = column.expect("there is a column for each constant");
+                constant.write(rows.len(), &mut column)?;
+                column.close()?;
+            }
             for field in self.fields {
                 let column = group.next_column()?;
                 let mut column = column.expect("there is a column for each field");

@@ -73,6 +73,26 @@ impl Manifest {
         Ok(())
     }
 
+    /// The number of a run's point in the order of the sweep, from 0.
+    pub(super) fn point_of(&self, id: &str) -> u32 {
+        let mut points: Vec<(&str, &[Setting])> = Vec::new();
+        for run in &self.runs {
+            let point = (run.label.as_str(), run.point.as_slice());
+            if !points.contains(&point) {
+                points.push(point);
+            }
+            if run.id == id {
+                break;
+            }
+        }
+        let own = self.runs.iter().find(|run| run.id == id);
+        let own = own.map(|run| (run.label.as_str(), run.point.as_slice()));
+        let place = points.iter().position(|&point| Some(point) == own);
+        place
+            .and_then(|place| u32::try_from(place).ok())
+            .unwrap_or(0)
+    }
+
     /// The first reason why runs of a folder that was begun with `self` and runs that are planned `now`
     /// cannot stand together.
     pub(super) fn difference(&self, now: &Self) -> Option<String> {

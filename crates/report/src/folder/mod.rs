@@ -130,7 +130,9 @@ impl Folder {
     /// Writes a run's record, in the place of the one that is there, if there is one. Runs may be
     /// written from several threads at once.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
-        run::write(&self.known(&record.run.id)?, record, self.create)
+        let place = self.known(&record.run.id)?;
+        let point = self.manifest.point_of(&record.run.id);
+        run::write(&place, record, point, self.create)
     }
 
     /// Reads a run's record with its flows, probes and series.

@@ -13,7 +13,7 @@ use twox_hash::XxHash64;
 use super::disk::{self, Create};
 use super::error::Error;
 use super::{FORMAT, check_format};
-use crate::export;
+use crate::export::{self, Origin};
 use crate::record::Record;
 
 const RUN: &str = "run.json";
@@ -53,9 +53,16 @@ impl Sum {
 }
 
 /// Writes the record into `directory`, which is there in full afterwards or as it was before.
-pub(super) fn write(directory: &Path, record: &Record, create: Create) -> Result<(), Error> {
+/// `point` is the number of its point in the sweep.
+pub(super) fn write(
+    directory: &Path,
+    record: &Record,
+    point: u32,
+    create: Create,
+) -> Result<(), Error> {
     let partial = disk::beside(directory);
-    let written = fill(&partial, record, create).and_then(|()| exchange(&partial, directory));
+    let written =
+        fill(&partial, record, point, create).and_then(|()| exchange(&partial, directory));
     if written.is_err() {
         // It may be what filled the disk; what went wrong is said already.
         drop(fs::remove_dir_all(&partial));
@@ -63,15 +70,16 @@ pub(super) fn write(directory: &Path, record: &Record, create: Create) -> Result
     written
 }
 
-fn fill(partial: &Path, record: &Record, create: Create) -> Result<(), Error> {
+fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(), Error> {
     if partial.exists() {
         fs::remove_dir_all(partial).map_err(Error::write(partial))?;
     }
     fs::create_dir(partial).map_err(Error::write(partial))?;
+    let origin = Origin::new(&record.run, point).map_err(|error| Error::broken(partial, error))?;
     let tables = [
-        (FLOWS, export::write_flows(&record.flows)),
-        (PROBES, export::write_probes(&record.probes)),
-        (SERIES, export::write_series(&record.series)),
+        (FLOWS, export::write_flows(&record.flows, &origin)),
+        (PROBES, export::write_probes(&record.probes, &origin)),
+        (SERIES, export::write_series(&record.series, &origin)),
     ];
     let mut files = BTreeMap::new();
     for (name, table) in tables {

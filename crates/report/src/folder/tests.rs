@@ -11,6 +11,7 @@ fn record(id: &str) -> Record {
             id: id.to_owned(),
             point: Vec::new(),
             label: String::new(),
+            scheme: String::new(),
             replication: 0,
             seed: "1".to_owned(),
             fingerprint: String::new(),

@@ -24,6 +24,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
                 setting("traffic.0.load", load),
             ],
             label: format!("{scheme}, load {load}"),
+            scheme: scheme.to_owned(),
             replication: seed,
             seed: seed.to_string(),
             fingerprint: String::new(),

@@ -1,6 +1,6 @@
 //! The reference names every column, with its type and what it means.
 
-use tidegate_report::export::{FLOWS, Field, PROBES, SERIES};
+use tidegate_report::export::{FLOWS, Field, ORIGIN, PROBES, SERIES};
 use tidegate_report::record::Quantity;
 use tidegate_report::summary::Metric;
 
@@ -30,7 +30,8 @@ fn the_reference_describes_every_column_of_every_table() {
         };
         format!("| `{}` | {} | {unit} | ", metric.name, metric.title)
     };
-    let tables = [rows(FLOWS), rows(PROBES), rows(SERIES)].concat();
+    let origin = ORIGIN.map(|(name, kind, doc)| format!("| `{name}` | {kind} | {doc} |\n"));
+    let tables = [origin.to_vec(), rows(FLOWS), rows(PROBES), rows(SERIES)].concat();
     let quantities = Quantity::ALL.map(quantity);
     let metrics = Metric::all()
         .chain(Metric::of_services())

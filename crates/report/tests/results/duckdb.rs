@@ -80,6 +80,39 @@ fn bits(value: f64) -> String {
     }
 }
 
+/// The columns that say which run a row belongs to, and their cells in each row.
+const ORIGIN: [&str; 6] = [
+    "point UINTEGER",
+    "label VARCHAR",
+    "scheme VARCHAR",
+    "seed UBIGINT",
+    "switch.marking.kind VARCHAR",
+    "traffic.0.load VARCHAR",
+];
+
+fn origin(record: &Record) -> Vec<String> {
+    let run = &record.run;
+    let mut cells = vec![
+        "0".to_owned(),
+        quoted(&run.label),
+        quoted(&run.scheme),
+        run.seed.clone(),
+    ];
+    cells.extend(run.point.iter().map(|setting| quoted(&setting.value)));
+    cells
+}
+
+/// The columns of a table and its rows, as [`READER`] prints them.
+fn table<const N: usize>(
+    record: &Record,
+    columns: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> Vec<String> {
+    let columns = ORIGIN.into_iter().chain(columns).map(str::to_owned);
+    let rows = rows.flat_map(|row| origin(record).into_iter().chain(row));
+    columns.chain(rows).collect()
+}
+
 fn flows(record: &Record) -> Vec<String> {
     let columns = [
         "number UINTEGER",
@@ -100,7 +133,7 @@ fn flows(record: &Record) -> Vec<String> {
         "received UBIGINT",
         "goodput_bps UBIGINT",
     ];
-    let rows = record.flows.iter().flat_map(|flow| {
+    let rows = record.flows.iter().map(|flow| {
         [
             flow.number.to_string(),
             quoted(&flow.name),
@@ -121,19 +154,19 @@ fn flows(record: &Record) -> Vec<String> {
             maybe(flow.goodput_bps),
         ]
     });
-    columns.into_iter().map(str::to_owned).chain(rows).collect()
+    table(record, columns, rows)
 }
 
 fn probes(record: &Record) -> Vec<String> {
     let columns = ["series UINTEGER", "at_ps UBIGINT", "rtt_ps UBIGINT"];
-    let rows = record.probes.iter().flat_map(|probe| {
+    let rows = record.probes.iter().map(|probe| {
         [
             probe.series.to_string(),
             probe.at_ps.to_string(),
             probe.rtt_ps.to_string(),
         ]
     });
-    columns.into_iter().map(str::to_owned).chain(rows).collect()
+    table(record, columns, rows)
 }
 
 fn series(record: &Record) -> Vec<String> {
@@ -149,7 +182,7 @@ fn series(record: &Record) -> Vec<String> {
             .values
             .iter()
             .zip(0..)
-            .flat_map(|(value, index): (&f64, u64)| {
+            .map(|(value, index): (&f64, u64)| {
                 [
                     (series.from_ps + index * series.interval_ps).to_string(),
                     quoted(&trace.of),
@@ -158,7 +191,7 @@ fn series(record: &Record) -> Vec<String> {
                 ]
             })
     });
-    columns.into_iter().map(str::to_owned).chain(rows).collect()
+    table(record, columns, rows)
 }
 
 #[test]
@@ -208,4 +241,56 @@ fn another_program_reads_the_summary() {
         serde_json::from_slice(&fs::read(path.join("summary.json")).unwrap()).unwrap();
     assert_eq!(json["format"], 1);
     assert_eq!(json["points"][0]["runs"], 1);
+}
+
+/// The Python of the reference, up to the end of its query, and a line that prints what it gives.
+fn documented_query(folder: &str) -> String {
+    let reference = include_str!("../../../../docs/reference/results.md");
+    let begin = reference.find("```python\n").unwrap() + "```python\n".len();
+    let end = begin + reference[begin..].find("```").unwrap();
+    let script = reference[begin..end].replace("results/runs", &format!("{folder}/runs"));
+    let script = script.replace("duckdb.sql(", "found = duckdb.sql(");
+    assert!(script.contains(folder), "{script}");
+    format!("{script}\nfor row in found.fetchall(): print(*row, sep='|')\n")
+}
+
+#[test]
+fn the_documented_query_does_not_mix_the_points_of_a_sweep() {
+    let path = scratch("duckdb-query");
+    let mut planned = manifest(&["tcn-1", "tcn-2", "red-1", "red-2"]);
+    let place = |(place, run): (usize, &mut tidegate_report::folder::Planned)| {
+        let scheme = if place < 2 { "tcn" } else { "queue-red" };
+        run.label = format!("{scheme}, load 0.6");
+        run.point[0].value = scheme.to_owned();
+        run.seed = (place % 2 + 1).to_string();
+    };
+    planned.runs.iter_mut().enumerate().for_each(place);
+    let folder = Folder::create(&path, &planned).unwrap();
+    // Completion times in microseconds, those of one scheme far from those of the other.
+    for (place, run) in (0_u64..).zip(&planned.runs) {
+        let mut record = empty(&run.id);
+        record.run.label.clone_from(&run.label);
+        record.run.point.clone_from(&run.point);
+        record.run.scheme.clone_from(&run.point[0].value);
+        record.run.seed.clone_from(&run.seed);
+        let pattern = awkward("x").flows[0].clone();
+        record.flows = (1..=100)
+            .map(|us| tidegate_report::record::Flow {
+                fct_ps: Some((us + if place < 2 { 0 } else { 1_000 }) * 1_000_000),
+                ..pattern.clone()
+            })
+            .collect();
+        folder.write(&record).unwrap();
+    }
+    let rows = run(
+        &documented_query(path.to_str().unwrap()),
+        Path::new("no argument"),
+    );
+    assert_eq!(
+        rows,
+        [
+            "tcn, load 0.6|small|2|200|50.5|99.0",
+            "queue-red, load 0.6|small|2|200|1050.5|1099.0",
+        ]
+    );
 }

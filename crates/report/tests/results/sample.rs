@@ -59,6 +59,7 @@ pub(crate) fn empty(id: &str) -> Record {
             id: id.to_owned(),
             point: point(),
             label: "tcn, load 0.6".to_owned(),
+            scheme: "tcn".to_owned(),
             replication: 0,
             seed: u64::MAX.to_string(),
             fingerprint: "00ff".to_owned(),

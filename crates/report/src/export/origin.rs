@@ -1,0 +1,130 @@
+//! Which run the rows of a table belong to: columns that are the same in all its rows, so that a query
+//! over the tables of many runs can tell them apart. Stored once a group, they cost a few hundred bytes.
+
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedColumnWriter;
+use parquet::schema::types::{Type, TypePtr};
+
+use super::table::Malformed;
+use crate::record::Run;
+
+/// The first columns of every table: their names, types and meanings. After them comes one for each
+/// swept key.
+pub const ORIGIN: [(&str, &str, &str); 4] = [
+    (
+        "point",
+        "uint32",
+        "the number of the point in the sweep, from 0",
+    ),
+    ("label", "string", "the point in a few words"),
+    (
+        "scheme",
+        "string",
+        "the marking scheme of the switches, by its name in scenarios",
+    ),
+    ("seed", "uint64", "the seed of the run"),
+];
+
+/// The columns that say where rows come from.
+#[derive(Clone, Debug)]
+pub struct Origin(Vec<Constant>);
+
+/// A column with one value.
+#[derive(Clone, Debug)]
+pub(super) struct Constant {
+    name: String,
+    value: Value,
+}
+
+#[derive(Clone, Debug)]
+enum Value {
+    Long(u64),
+    Number(u32),
+    Text(ByteArray),
+}
+
+impl Origin {
+    /// Those of a run, whose point has this number.
+    pub fn new(run: &Run, point: u32) -> Result<Self, Malformed> {
+        let seed = run.seed.parse();
+        let seed = seed.map_err(|_| Malformed(format!("the seed {} is no number", run.seed)))?;
+        let text = |text: &str| Value::Text(text.into());
+        let [first, second, third, fourth] = ORIGIN.map(|(name, ..)| name.to_owned());
+        let fixed = [
+            (first, Value::Number(point)),
+            (second, text(&run.label)),
+            (third, text(&run.scheme)),
+            (fourth, Value::Long(seed)),
+        ];
+        let swept = run.point.iter();
+        let swept = swept.map(|setting| (setting.key.clone(), text(&setting.value)));
+        let columns = fixed.into_iter().chain(swept);
+        let columns = columns.map(|(name, value)| Constant { name, value });
+        Ok(Self(columns.collect()))
+    }
+
+    pub(super) fn columns(&self) -> &[Constant] {
+        &self.0
+    }
+
+    /// The columns for a table that has others of these names. A swept key that is called as one of
+    /// them gets a longer name, as in `summary.csv`.
+    pub(super) fn schema(&self, taken: &[&str]) -> Result<Vec<TypePtr>, Malformed> {
+        let mut types: Vec<TypePtr> = Vec::new();
+        for Constant { name, value } in &self.0 {
+            let is_taken = taken.contains(&name.as_str())
+                || types.iter().any(|earlier| earlier.name() == name);
+            let name = if is_taken {
+                format!("setting.{name}")
+            } else {
+                name.clone()
+            };
+            types.push(Arc::new(value.column(&name)?));
+        }
+        Ok(types)
+    }
+}
+
+impl Constant {
+    pub(super) fn write(
+        &self,
+        rows: usize,
+        out: &mut SerializedColumnWriter<'_>,
+    ) -> Result<(), ParquetError> {
+        match &self.value {
+            Value::Long(number) => {
+                let cells = vec![number.cast_signed(); rows];
+                out.typed::<Int64Type>().write_batch(&cells, None, None)?;
+            }
+            Value::Number(number) => {
+                let cells = vec![number.cast_signed(); rows];
+                out.typed::<Int32Type>().write_batch(&cells, None, None)?;
+            }
+            Value::Text(text) => {
+                let cells = vec![text.clone(); rows];
+                out.typed::<ByteArrayType>()
+                    .write_batch(&cells, None, None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Value {
+    fn column(&self, name: &str) -> Result<Type, ParquetError> {
+        let unsigned = |bits| LogicalType::integer(bits, false);
+        let (physical, logical) = match self {
+            Self::Long(_) => (Physical::INT64, unsigned(64)),
+            Self::Number(_) => (Physical::INT32, unsigned(32)),
+            Self::Text(_) => (Physical::BYTE_ARRAY, LogicalType::String),
+        };
+        Type::primitive_type_builder(name, physical)
+            .with_repetition(Repetition::REQUIRED)
+            .with_logical_type(Some(logical))
+            .build()
+    }
+}
