@@ -5,11 +5,31 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::page::Page;
-use crate::plot::{self, Theme};
+use crate::plot::{self, Chart, Theme};
 
-/// Writes each chart of the page as SVG and PNG into a directory, which is made if it is not there, and
-/// returns the files in the order of the page.
-pub fn write(dir: &Path, page: &Page) -> Result<Vec<PathBuf>, Error> {
+/// Whether figures carry their titles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Titles {
+    /// They do not: a paper's caption says what they show.
+    LeftOut,
+    /// They do.
+    Shown,
+}
+
+/// Writes each chart of the page as PDF, SVG and PNG into a directory, which is made if it is not
+/// there, and returns the files in the order of the page.
+pub fn write(dir: &Path, page: &Page, titles: Titles) -> Result<Vec<PathBuf>, Error> {
+    let panels = page.sections().into_iter();
+    let panels = panels.flat_map(|section| section.panels);
+    write_charts(dir, panels.map(|panel| panel.chart), titles)
+}
+
+/// Writes any charts in the same way.
+pub fn write_charts(
+    dir: &Path,
+    charts: impl Iterator<Item = Chart>,
+    titles: Titles,
+) -> Result<Vec<PathBuf>, Error> {
     let put = |path: PathBuf, bytes: &[u8]| match fs::write(&path, bytes) {
         Ok(()) => Ok(path),
         Err(cause) => Err(Error { path, cause }),
@@ -19,15 +39,17 @@ pub fn write(dir: &Path, page: &Page) -> Result<Vec<PathBuf>, Error> {
         cause,
     })?;
     let mut files = Vec::new();
-    for panel in page
-        .sections()
-        .into_iter()
-        .flat_map(|section| section.panels)
-    {
-        let chart = &panel.chart;
+    for mut chart in charts {
+        if titles == Titles::LeftOut {
+            chart.title.clear();
+        }
         let name = |ending: &str| dir.join(format!("{}.{ending}", chart.id));
-        files.push(put(name("svg"), plot::svg(chart, Theme::Light).as_bytes())?);
-        if let Some(pixels) = plot::png(chart, Theme::Light) {
+        files.push(put(name("pdf"), &plot::pdf(&chart, Theme::Light))?);
+        files.push(put(
+            name("svg"),
+            plot::svg(&chart, Theme::Light).as_bytes(),
+        )?);
+        if let Some(pixels) = plot::png(&chart, Theme::Light) {
             files.push(put(name("png"), &pixels)?);
         }
     }

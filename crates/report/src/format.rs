@@ -46,6 +46,15 @@ pub fn rate(bits_per_second: f64) -> String {
     scaled(bits_per_second, &UNITS, "bps")
 }
 
+/// A number that stands before its unit: three digits, or whole if it is large.
+pub fn three_digits(value: f64) -> String {
+    match value {
+        value if !value.is_finite() => NOTHING.to_owned(),
+        value if value.abs() >= 999.5 => grouped(value),
+        value => digits(value),
+    }
+}
+
 /// A count or a ratio: whole if it is large, else with three digits.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
@@ -194,6 +203,22 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(number(value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_number_before_its_unit_has_three_digits() {
+        let cases = [
+            (0.0, "0.00"),
+            (50.0, "50.0"),
+            (0.5784, "0.578"),
+            (1_290.4, "1290"),
+            (50_000.0, "50 000"),
+            (-2.5, "-2.50"),
+            (f64::NAN, "-"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(three_digits(value), text, "{value}");
         }
     }
 

@@ -75,7 +75,7 @@ impl Gallery<'_> {
             write!(out, "<span>{}</span>", escaped(fact))?;
         }
         out.push_str("</p>\n<p>");
-        for (verdict, count) in self.verdicts {
+        for (verdict, count) in self.verdicts.iter().filter(|(_, count)| *count > 0) {
             write!(
                 out,
                 "<span class=\"tied\">{count} {}</span> ",
@@ -112,22 +112,21 @@ impl Shown {
             write!(out, r#" <a href="{}">All runs.</a>"#, escaped(report))?;
         }
         out.push_str("</p><div class=\"choices\"></div><div class=\"charts\"></div>\n");
-        out.push_str("<div class=\"wide\"><table class=\"claims\"><thead><tr><th>claim<th>paper<th>measured<th>verdict</tr></thead><tbody>\n");
-        for row in &self.claims {
-            write!(out, "<tr><td>{}", escaped(&row.claim))?;
-            if let Some(note) = &row.note {
-                write!(out, "<small>{}</small>", escaped(note))?;
-            }
-            writeln!(
-                out,
-                r#"<td>{}<td>{}<td class="verdict {}">{}"#,
-                escaped(&row.paper),
-                escaped(&row.measured),
-                row.class,
-                escaped(&row.verdict)
-            )?;
+        let (not_run, claims): (Vec<&Row>, Vec<&Row>) =
+            self.claims.iter().partition(|row| row.class == NOT_RUN);
+        if !claims.is_empty() {
+            write_claims(out, &claims)?;
         }
-        out.push_str("</tbody></table></div>\n");
+        if !not_run.is_empty() {
+            let count = not_run.len();
+            let plural = if count == 1 { "" } else { "s" };
+            write!(
+                out,
+                "<details><summary>{count} claim{plural} not run in this version</summary>"
+            )?;
+            write_claims(out, &not_run)?;
+            out.push_str("</details>\n");
+        }
         for (heading, remarks) in self.remarks.iter().filter(|(_, items)| !items.is_empty()) {
             write!(out, "<h3>{heading}</h3><ul>")?;
             for remark in remarks {
@@ -154,6 +153,29 @@ impl Shown {
         };
         (self.id.clone(), self.charts.iter().map(panel).collect())
     }
+}
+
+/// The class of claims that a version leaves out, which are folded.
+pub const NOT_RUN: &str = "not-run";
+
+fn write_claims(out: &mut String, rows: &[&Row]) -> std::fmt::Result {
+    out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"claims\"><thead><tr><th>claim<th>paper<th>measured<th>verdict</tr></thead><tbody>\n");
+    for row in rows {
+        write!(out, "<tr><td>{}", escaped(&row.claim))?;
+        if let Some(note) = &row.note {
+            write!(out, "<small>{}</small>", escaped(note))?;
+        }
+        writeln!(
+            out,
+            r#"<td data-name="paper">{}<td data-name="measured">{}<td data-name="verdict" class="verdict {}">{}"#,
+            escaped(&row.paper),
+            escaped(&row.measured),
+            row.class,
+            escaped(&row.verdict)
+        )?;
+    }
+    out.push_str("</tbody></table></div>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -187,12 +209,17 @@ mod tests {
             class: "reproduced",
             note: None,
         };
+        let left_out = Row {
+            claim: "left out".into(),
+            class: NOT_RUN,
+            ..row.clone()
+        };
         let figure = Shown {
             id: "tcn-f1".into(),
             title: "Figure".into(),
             intro: "Intro.".into(),
             charts: vec![chart],
-            claims: vec![row],
+            claims: vec![row, left_out],
             remarks: vec![("Findings", vec!["a & b".into()]), ("Empty", Vec::new())],
             command: "tidegate reproduce tcn-f1".into(),
             report: None,
@@ -200,7 +227,7 @@ mod tests {
         let gallery = Gallery {
             title: "Gallery",
             facts: &[],
-            verdicts: &[("reproduced", 1)],
+            verdicts: &[("reproduced", 1), ("not run", 0)],
             figures: &[figure],
         };
         let page = gallery.render();
@@ -208,5 +235,9 @@ mod tests {
         assert!(page.contains(r#""id":"tcn-f1-c1""#) && page.contains(r#""published":true"#));
         assert!(!page.contains("<h3>Empty") && !page.contains("http:") || !page.contains("src="));
         assert!(page.contains(r#"<section id="tcn-f1""#));
+        let folded = page
+            .find("<summary>1 claim not run in this version")
+            .unwrap();
+        assert!(page.find("left out").unwrap() > folded && !page.contains("0 not run"));
     }
 }

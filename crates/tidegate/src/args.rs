@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
+use tidegate_report::figures::Titles;
 
 use crate::catalogue::Kind;
 
@@ -97,11 +98,33 @@ pub(crate) struct Running {
     /// Compare all points with this one, by its label
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
-    /// Write the figures too, as SVG and PNG
-    #[arg(long)]
-    pub(crate) figures: bool,
+    #[command(flatten)]
+    pub(crate) figures: Figures,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Charts as files.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Figures {
+    /// Write the figures too, as PDF, SVG and PNG, into the folder `figures` beside the page
+    #[arg(long)]
+    pub(crate) figures: bool,
+    /// Write figures without their titles, for papers whose captions say it
+    #[arg(long, requires = "figures")]
+    pub(crate) no_titles: bool,
+}
+
+impl Figures {
+    /// Whether figures are written, and with their titles or without.
+    pub(crate) fn titles(self) -> Option<Titles> {
+        let titles = if self.no_titles {
+            Titles::LeftOut
+        } else {
+            Titles::Shown
+        };
+        self.figures.then_some(titles)
+    }
 }
 
 /// Where results go.
@@ -169,9 +192,8 @@ pub(crate) struct Report {
     /// Compare all points with this one, by its label
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
-    /// Write the figures too, as SVG and PNG, into the folder `figures` beside the page
-    #[arg(long)]
-    pub(crate) figures: bool,
+    #[command(flatten)]
+    pub(crate) figures: Figures,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -7,8 +7,8 @@
 )]
 
 use tidegate_report::Record;
-use tidegate_report::page::{swept_title, swept_value, thin};
-use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
+use tidegate_report::page::{in_numeric_order, swept_title, swept_value, thin};
+use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, break_at_gaps};
 use tidegate_report::record::{Class, Quantity, Setting};
 use tidegate_report::statistics::{Interval, mean, student};
 
@@ -96,7 +96,7 @@ const fn title_of(of: CdfOf) -> &'static str {
     }
 }
 
-/// The labels of records, each once, in their order.
+/// The labels of records, each once, in the order of their numbers.
 fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut labels: Vec<&str> = Vec::new();
     for record in records {
@@ -104,7 +104,8 @@ fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
             labels.push(&record.run.label);
         }
     }
-    labels
+    let order = in_numeric_order(&labels);
+    order.into_iter().map(|place| labels[place]).collect()
 }
 
 /// A line for each point, its repetitions put together.
@@ -233,23 +234,28 @@ impl Curves<'_> {
     }
 
     fn measured(&self) -> Vec<Line> {
-        let mut lines: Vec<Line> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         for record in self.records {
             let name = self.lane(record);
-            if lines.iter().all(|line| line.name != name) {
-                let own = self
-                    .records
-                    .iter()
-                    .filter(|record| self.lane(record) == name);
-                let own: Vec<&Record> = own.copied().collect();
-                lines.push(Line {
-                    marks: self.marks(&own),
-                    hue: lines.len(),
-                    name,
-                    origin: Origin::Measured,
-                });
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
+        let line = |(hue, place): (usize, usize)| {
+            let own = self.records.iter().copied();
+            let own: Vec<&Record> = own
+                .filter(|record| self.lane(record) == names[place])
+                .collect();
+            Line {
+                marks: self.marks(&own),
+                hue,
+                name: names[place].clone(),
+                origin: Origin::Measured,
+            }
+        };
+        let order = in_numeric_order(&names).into_iter().enumerate();
+        let mut lines: Vec<Line> = order.map(line).collect();
+        break_at_gaps(&mut lines);
         lines
     }
 
@@ -275,25 +281,72 @@ impl Curves<'_> {
         places.iter().filter_map(mark).collect()
     }
 
-    /// The published curves that claims are about.
+    /// What claims say about points of the chart, with their tolerances.
     fn add_claims(&self, claims: &[Claim], lines: &mut Vec<Line>) {
         for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
-            let (Some(curve), Published::About { value, .. }) = (&claim.curve, &claim.paper) else {
+            let Published::About { value, within, .. } = &claim.paper else {
                 continue;
             };
-            if claim.against.is_some() != self.normalise.is_some() {
-                continue;
-            }
-            let fits = |record: &&&Record| pattern::fits(&curve.of, &record.run.label);
-            let Some(record) = self.records.iter().find(fits) else {
-                continue;
+            let (value, within) = (value.value, within.value);
+            let point = match (&claim.against, self.normalise) {
+                (None, None) => {
+                    let reach = within * value.abs();
+                    self.spot(claim, &claim.of)
+                        .map(|spot| (spot, value, (value - reach, value + reach)))
+                }
+                (Some(against), Some(base)) => self.relative(claim, against, base, (value, within)),
+                _ => None,
             };
-            let shift = if claim.against.is_some() { 1.0 } else { 0.0 };
-            if let Some((x, _)) = swept_value(&curve.at) {
-                let mark = Mark::new(x, shift + value.value);
-                add(lines, &self.lane(record), mark);
+            if let Some(((x, lane), y, interval)) = point {
+                let mark = Mark {
+                    interval: Some(interval),
+                    ..Mark::new(x, y)
+                };
+                add(lines, &lane, mark);
             }
         }
+        for line in lines.iter_mut() {
+            line.marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+        }
+    }
+
+    /// The place of a change in a chart whose base is 1: either its points are compared with the base,
+    /// or they are the base and those that they are compared with have the reciprocal.
+    fn relative(
+        &self,
+        claim: &Claim,
+        against: &str,
+        base: &str,
+        (change, within): (f64, f64),
+    ) -> Option<((f64, String), f64, (f64, f64))> {
+        let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
+        let ends = (1.0 + change - within, 1.0 + change + within);
+        if is_base(against) {
+            Some((self.spot(claim, &claim.of)?, 1.0 + change, ends))
+        } else if is_base(&claim.of) && ends.0 > 0.0 {
+            let interval = (1.0 / ends.1, 1.0 / ends.0);
+            Some((self.spot(claim, against)?, 1.0 / (1.0 + change), interval))
+        } else {
+            None
+        }
+    }
+
+    /// The place along the axis and the line of the points that a pattern names, if they are at one
+    /// place of one line. Of a claim that is a point of a curve, its own.
+    fn spot(&self, claim: &Claim, of: &str) -> Option<(f64, String)> {
+        if let Some(curve) = &claim.curve {
+            let fits = |record: &&&Record| pattern::fits(&curve.of, &record.run.label);
+            let record = self.records.iter().find(fits)?;
+            return Some((swept_value(&curve.at)?.0, self.lane(record)));
+        }
+        let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
+        let mut spots = self.records.iter().filter(fits).map(|record| {
+            let place = self.place(record).map(|(place, _)| place);
+            (place, self.lane(record))
+        });
+        let first = spots.next()?;
+        let is_single = spots.all(|spot| spot == first);
+        Some((first.0.filter(|_| is_single)?, first.1))
     }
 }
 
@@ -324,6 +377,9 @@ fn add(lines: &mut Vec<Line>, measured: &str, mark: Mark) {
 
 #[cfg(test)]
 mod tests {
+    use tidegate_report::record::{Counters, Flow};
+
+    use super::super::library;
     use super::*;
 
     #[test]
@@ -335,5 +391,80 @@ mod tests {
             ("2", "90th percentile".into())
         );
         assert_eq!(number_in("RED-Tail"), ("RED-Tail", String::new()));
+    }
+
+    /// A run of TCN's sixth figure, whose one small flow takes so long.
+    fn run(load: &str, scheme: &str, us: u64) -> Record {
+        let setting = |key: &str, value: &str| Setting {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let json = serde_json::json!({
+            "run": {
+                "id": format!("{scheme}-{load}"), "label": format!("load {load}, {scheme}"),
+                "point": [], "replication": 0, "seed": "1", "fingerprint": "", "command": "",
+                "end": { "reason": "finished" }, "ended_at_ps": 0,
+            },
+            "counters": Counters::default(),
+            "queues": [],
+            "links": [],
+        });
+        let mut record: Record = serde_json::from_value(json).unwrap();
+        record.run.point = vec![setting("traffic.0.load", load), setting("scheme", scheme)];
+        record.flows = vec![Flow {
+            number: 0,
+            name: String::new(),
+            source: 0,
+            src: 0,
+            dst: 1,
+            service: 0,
+            bytes: Some(1_000),
+            class: Class::Small,
+            counts: true,
+            start_ps: 0,
+            fct_ps: Some(us * 1_000_000),
+            ideal_ps: None,
+            retransmissions: 0,
+            timeouts: 0,
+            marks: 0,
+            received: None,
+            goodput_bps: None,
+        }];
+        record
+    }
+
+    fn drawn(records: &[Record], title: &str) -> Chart {
+        let files = library::files();
+        let file = files.iter().find(|file| file.id == "tcn-f6").unwrap();
+        let charts = charts(&library::figure(file).unwrap(), records);
+        let found = charts.into_iter().find(|chart| chart.title == title);
+        found.unwrap()
+    }
+
+    #[test]
+    fn a_claim_about_one_point_is_drawn_beside_it_with_its_tolerance() {
+        let records = [run("0.9", "TCN", 100), run("0.9", "RED", 200)];
+        let chart = drawn(&records, "Small flows: average");
+        // 61.4 % lower than RED, within 15 %: RED is at 1 / 0.386 where TCN is 1.
+        let paper = chart.lines.iter().find(|line| line.name == "RED (paper)");
+        let paper = paper.expect("the claim is drawn");
+        assert_eq!(paper.origin, Origin::Published);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        let mark = paper.marks[0];
+        assert!(near(mark.x, 0.9) && near(mark.y, 1.0 / 0.386), "{mark:?}");
+        let (low, high) = mark.interval.unwrap();
+        assert!(near(low, 1.0 / 0.536) && near(high, 1.0 / 0.236));
+        let measured = chart.lines.iter().find(|line| line.name == "RED").unwrap();
+        assert!(measured.hue == paper.hue && near(measured.marks[0].y, 2.0));
+    }
+
+    #[test]
+    fn a_load_that_one_scheme_was_not_run_at_breaks_its_line() {
+        let mut records = vec![run("0.5", "RED", 1), run("0.9", "RED", 1)];
+        records.extend(["0.5", "0.7", "0.9"].map(|load| run(load, "TCN", 1)));
+        let chart = drawn(&records, "Small flows: average");
+        let line = chart.lines.iter().find(|line| line.name == "RED").unwrap();
+        assert_eq!(line.marks.len(), 3);
+        assert!(line.marks[1].y.is_nan() && !line.marks[2].y.is_nan());
     }
 }

@@ -112,6 +112,15 @@ pub enum Published {
 }
 
 impl Published {
+    /// The number that is published, if there is one.
+    pub const fn number(&self) -> Option<&Number> {
+        match self {
+            Self::About { value, .. } => Some(value),
+            Self::AtLeast(number) | Self::AtMost(number) => Some(number),
+            Self::NotTestable(_) => None,
+        }
+    }
+
     /// It in words.
     pub fn words(&self) -> String {
         match self {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use tidegate_report::Record;
 use tidegate_report::format;
-use tidegate_report::gallery::{Row, Shown};
+use tidegate_report::gallery::{NOT_RUN, Row, Shown};
 
 use super::chart;
 use super::figure::Figure;
@@ -73,7 +73,7 @@ impl Judged {
     /// A figure that has no results yet: its claims stand there without a measured number.
     pub fn without_results(figure: &Figure, title: &str) -> Self {
         let claim = |claim| match judge(claim, &[]) {
-            finding if finding.measured.is_some() => finding,
+            finding if finding.verdict != Verdict::NotRun => finding,
             finding => Finding {
                 note: Some("not run yet".to_owned()),
                 ..finding
@@ -135,7 +135,7 @@ impl Judged {
 const VARIED: &str = "One assumption changed";
 
 /// How many claims have each verdict.
-pub fn tally<'a>(findings: impl Iterator<Item = &'a Finding>) -> [(Verdict, usize); 4] {
+pub fn tally<'a>(findings: impl Iterator<Item = &'a Finding>) -> [(Verdict, usize); 5] {
     let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));
     for finding in findings {
         for (verdict, count) in &mut counts {
@@ -153,6 +153,7 @@ impl Verdict {
             Self::SameDirection => "same-direction",
             Self::NotReproduced => "not-reproduced",
             Self::NotTestable => "not-testable",
+            Self::NotRun => NOT_RUN,
         }
     }
 }
@@ -174,15 +175,26 @@ impl Finding {
         else {
             return "–".to_owned();
         };
-        let shown = |value: f64| match self.unit {
-            CHANGE => format::change(1.0 + value),
-            "" if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
-            unit => format::quantity(value, unit),
+        let shown = |value: f64| match (self.unit, self.written_in) {
+            (CHANGE, _) => format::change(1.0 + value),
+            // Beside a published number it has the same unit, so that both can be compared at a glance.
+            (_, (unit, scale)) if !unit.is_empty() => {
+                format!("{} {unit}", format::three_digits(value / scale))
+            }
+            (unit, _) => plain(value, unit),
         };
         match interval {
             None => shown(value),
             Some((low, high)) => format!("{} [{}, {}]", shown(value), shown(low), shown(high)),
         }
+    }
+}
+
+/// A number without a published one beside it that would say its unit.
+fn plain(value: f64, unit: &str) -> String {
+    match unit {
+        "" if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
+        unit => format::quantity(value, unit),
     }
 }
 
@@ -214,7 +226,10 @@ figure again and draws it.
   so is its whole 95 % interval, if it has one.
 - **not reproduced**: anything else that was measured; *within chance* if its interval has a number
   with which it would be reproduced, so that more flows or repetitions may decide otherwise.
-- **not testable**: the claim says why, or the version that was run has no such point.
+- **not testable**: the claim says why.
+
+Claims about points that the version leaves out are *not run*: they are folded and not counted with the
+others.
 
 Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
 run, from blocks of its flows. A change is relative to what the claim compares with. The tolerance of a
@@ -234,12 +249,26 @@ fn write(out: &mut String, figures: &[Judged], facts: &[String]) -> std::fmt::Re
     for fact in facts {
         writeln!(out, "- {fact}")?;
     }
+    let all = tally(figures.iter().flat_map(|figure| &figure.claims));
+    let has_column = |verdict: Verdict| {
+        let count = all.iter().find(|(other, _)| *other == verdict);
+        verdict != Verdict::NotRun || count.is_some_and(|(_, count)| *count > 0)
+    };
+    let columns = Verdict::ALL
+        .into_iter()
+        .filter(|verdict| has_column(*verdict));
+    let columns: Vec<Verdict> = columns.collect();
     out.push_str("\n| figure | version | runs |");
-    for verdict in Verdict::ALL {
+    for verdict in &columns {
         write!(out, " {} |", verdict.title())?;
     }
-    out.push_str("\n|---|---|--:|--:|--:|--:|--:|\n");
-    let counts = |figures: &[Judged]| tally(figures.iter().flat_map(|figure| &figure.claims));
+    writeln!(out, "\n|---|---|--:|{}", "--:|".repeat(columns.len()))?;
+    let counts = |figures: &[Judged]| {
+        let counts = tally(figures.iter().flat_map(|figure| &figure.claims));
+        counts
+            .into_iter()
+            .filter(|(verdict, _)| has_column(*verdict))
+    };
     for figure in figures {
         let id = &figure.id;
         write!(
@@ -280,7 +309,8 @@ fn write_figure(out: &mut String, figure: &Judged) -> std::fmt::Result {
         figure.source
     )?;
     out.push_str("| claim | paper | measured | verdict |\n|---|---|---|---|\n");
-    for claim in &figure.claims {
+    let is_run = |claim: &&Finding| claim.verdict != Verdict::NotRun;
+    for claim in figure.claims.iter().filter(is_run) {
         let note = claim.note.as_ref();
         let note = note.filter(|_| claim.verdict != Verdict::Reproduced);
         let note = note.map_or_else(String::new, |note| format!(" ({note})"));
@@ -293,6 +323,20 @@ fn write_figure(out: &mut String, figure: &Judged) -> std::fmt::Result {
             claim.shown(),
             claim.answer()
         )?;
+    }
+    let left_out = figure.claims.iter().filter(|claim| !is_run(claim));
+    let left_out: Vec<&Finding> = left_out.collect();
+    if !left_out.is_empty() {
+        let count = left_out.len();
+        let plural = if count == 1 { "" } else { "s" };
+        writeln!(
+            out,
+            "\n<details><summary>{count} claim{plural} not run in this version</summary>\n"
+        )?;
+        for claim in left_out {
+            writeln!(out, "- {} ({})", claim.claim, claim.paper)?;
+        }
+        writeln!(out, "\n</details>")?;
     }
     write_remarks(out, "Cut", &figure.cut)?;
     write_remarks(out, "Findings", &figure.findings)?;
@@ -359,6 +403,7 @@ mod tests {
                 runs: 3,
             }),
             unit,
+            written_in: ("", 1.0),
             verdict: Verdict::Reproduced,
             is_within_chance: false,
             note: None,
@@ -370,6 +415,31 @@ mod tests {
     fn numbers_are_shown_in_their_units_with_their_intervals() {
         assert_eq!(finding(-0.38, CHANGE).shown(), "-38.0 % [-39.0 %, -37.0 %]");
         assert_eq!(finding(0.05, "s").shown(), "50.0 ms [40.0 ms, 60.0 ms]");
+    }
+
+    #[test]
+    fn a_number_has_the_unit_of_the_published_one_beside_it() {
+        let kibibytes = Finding {
+            written_in: ("KiB", 1024.0),
+            measured: Some(Measured {
+                value: 87_400.0,
+                interval: None,
+                runs: 1,
+            }),
+            ..finding(0.0, "B")
+        };
+        assert_eq!(kibibytes.shown(), "85.4 KiB");
+        let micros = Finding {
+            written_in: ("us", 1e-6),
+            ..finding(0.05, "s")
+        };
+        assert_eq!(micros.shown(), "50 000 us [40 000 us, 60 000 us]");
+        // A relative change has its sign and its own unit.
+        let change = Finding {
+            written_in: ("%", 0.01),
+            ..finding(-0.38, CHANGE)
+        };
+        assert_eq!(change.shown(), "-38.0 % [-39.0 %, -37.0 %]");
     }
 
     #[test]
@@ -392,7 +462,15 @@ mod tests {
                 after: "-30 %".into(),
             }],
             runs: 3,
-            claims: vec![finding(-0.38, CHANGE)],
+            claims: vec![
+                finding(-0.38, CHANGE),
+                Finding {
+                    claim: "left out".into(),
+                    measured: None,
+                    verdict: Verdict::NotRun,
+                    ..finding(0.0, CHANGE)
+                },
+            ],
             command: String::new(),
         };
         let page = markdown(&[figure], &["fact".into()]);
@@ -401,9 +479,12 @@ mod tests {
             "a \\| b",
             "it hinges on x",
             "| more flows `flows=2` | a \\| b | -38% | -1 % | -30 % |",
-            "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 0 |",
+            "| not testable | not run |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
+            "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 0 | 1 |",
+            "<summary>1 claim not run in this version</summary>\n\n- left out (-38%)\n\n</details>",
         ] {
             assert!(page.contains(part), "{part}\n{page}");
         }
+        assert!(!page.contains("| left out |"), "it is not among the others");
     }
 }

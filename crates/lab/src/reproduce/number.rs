@@ -12,7 +12,31 @@ pub struct Number {
     pub value: f64,
     /// As it was written.
     pub text: String,
+    /// The unit that it was written in; empty without one.
+    pub unit: &'static str,
+    /// How many units of the International System that is.
+    pub scale: f64,
 }
+
+/// The units of published numbers.
+const UNITS: [(&str, f64); 16] = [
+    ("", 1.0),
+    ("%", 0.01),
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("B", 1.0),
+    ("KB", 1e3),
+    ("KiB", 1024.0),
+    ("MB", 1e6),
+    ("MiB", 1024.0 * 1024.0),
+    ("bps", 1.0),
+    ("Kbps", 1e3),
+    ("Mbps", 1e6),
+    ("Gbps", 1e9),
+    ("pkts", 1.0),
+];
 
 impl FromStr for Number {
     type Err = String;
@@ -23,30 +47,21 @@ impl FromStr for Number {
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
             .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
-        let scale = match unit.trim() {
-            "%" => 0.01,
-            "ns" => 1e-9,
-            "us" => 1e-6,
-            "ms" => 1e-3,
-            "" | "s" | "B" | "bps" | "pkts" => 1.0,
-            "KB" | "Kbps" => 1e3,
-            "KiB" => 1024.0,
-            "MB" | "Mbps" => 1e6,
-            "MiB" => 1024.0 * 1024.0,
-            "Gbps" => 1e9,
-            _ => {
-                return Err(format!(
-                    "`{text}` has an unknown unit; accepted: %, ns, us, ms, s, B, KB, KiB, MB, MiB, \
-                     bps, Kbps, Mbps, Gbps, pkts"
-                ));
-            }
-        };
+        let known = UNITS.iter().find(|(name, _)| *name == unit.trim());
+        let &(unit, scale) = known.ok_or_else(|| {
+            format!(
+                "`{text}` has an unknown unit; accepted: %, ns, us, ms, s, B, KB, KiB, MB, MiB, bps, \
+                 Kbps, Mbps, Gbps, pkts"
+            )
+        })?;
         let value: f64 = number.parse().map_err(|_| {
             format!("`{text}` is not a number with a unit, such as 357us or -94.3%")
         })?;
         Ok(Self {
             value: value * scale,
             text: trimmed.to_owned(),
+            unit,
+            scale,
         })
     }
 }
@@ -73,7 +88,12 @@ impl<'de> Deserialize<'de> for Number {
 
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
                 let text = value.to_string();
-                Ok(Number { value, text })
+                Ok(Number {
+                    value,
+                    text,
+                    unit: "",
+                    scale: 1.0,
+                })
             }
 
             #[expect(clippy::cast_precision_loss, reason = "published numbers are short")]

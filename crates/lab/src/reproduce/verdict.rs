@@ -9,7 +9,8 @@
 //!   difference as the published one, and so is its whole 95 % interval, if it has one.
 //! - **not reproduced**: anything else that was measured. If the interval has a number with which it
 //!   would be reproduced, that is told too: more flows or repetitions may decide otherwise.
-//! - **not testable**: the claim says why, or this version of the figure has no such point.
+//! - **not testable**: the claim says why.
+//! - **not run**: this version of the figure has no such point.
 //!
 //! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
 //! part of the number. A number without comparison has no direction, unless the claim names the
@@ -34,6 +35,10 @@ pub struct Finding {
     pub measured: Option<Measured>,
     /// The unit of the number: `s`, `bit/s`, `B` or empty; `change` if it is a relative change.
     pub unit: &'static str,
+    /// The unit of the published number, in which the measured one is shown beside it, and how many
+    /// units of the International System that is; empty without one.
+    #[serde(skip)]
+    pub written_in: (&'static str, f64),
     /// The answer.
     pub verdict: Verdict,
     /// Whether it is not reproduced, but would be with another number of the interval.
@@ -54,17 +59,20 @@ pub enum Verdict {
     SameDirection,
     /// It is not as published.
     NotReproduced,
-    /// It cannot be tested, or was not in a run that was cut short.
+    /// It cannot be tested.
     NotTestable,
+    /// The version that was run leaves it out.
+    NotRun,
 }
 
 impl Verdict {
     /// All of them, best first.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Reproduced,
         Self::SameDirection,
         Self::NotReproduced,
         Self::NotTestable,
+        Self::NotRun,
     ];
 
     /// Its name for people.
@@ -74,6 +82,7 @@ impl Verdict {
             Self::SameDirection => "same direction, other size",
             Self::NotReproduced => "not reproduced",
             Self::NotTestable => "not testable",
+            Self::NotRun => "not run",
         }
     }
 }
@@ -105,6 +114,10 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
             Take::FirstAboveZero => "",
             _ => claim.measure.unit(),
         },
+        written_in: claim
+            .paper
+            .number()
+            .map_or(("", 1.0), |n| (n.unit, n.scale)),
         verdict,
         is_within_chance: verdict == Verdict::NotReproduced
             && measured.is_some_and(|measured| could_hold(&claim.paper, &measured, is_change)),
@@ -116,7 +129,7 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
     }
     let Some(measured) = measure(claim, records) else {
         let note = "this version of the figure has no such point".to_owned();
-        return finding(None, Verdict::NotTestable, Some(note));
+        return finding(None, Verdict::NotRun, Some(note));
     };
     let verdict = verdict(&claim.paper, &measured, is_change);
     finding(Some(measured), verdict, claim.because.clone())

@@ -14,7 +14,12 @@ const SHAPES = [
   [[1.2, 0], [-0.8, -1.1], [-0.8, 1.1]],
 ];
 // The dashes of lines that come from a publication.
-const PUBLISHED = '3 3';
+const PUBLISHED = '1.5 3';
+// The dashes of a line: those that may lie on each other differ.
+function dashesOf(line, kind) {
+  if (line.published) return PUBLISHED;
+  return kind === 'cdf' || kind === 'curves' ? DASHES[line.hue % HUES] : '';
+}
 const DASHES = ['', '7 2.5', '2 2', '9 2.5 2 2.5', '4 2', '12 3', '1 1.6', '7 2 1.5 2 1.5 2'];
 
 function make(name, attributes, ...children) {
@@ -31,11 +36,12 @@ function textWidth(text, size = 12) {
   return pen.measureText(text).width;
 }
 
-function fitted(text, room) {
-  if (textWidth(text) <= room) return text;
-  let kept = text;
-  while (kept && textWidth(`${kept}…`) > room) kept = kept.slice(0, -1);
-  return `${kept}…`;
+// The text, cut with an ellipsis if it is wider; its unit stays.
+function fitted(text, room, { size = 12, unit = '' } = {}) {
+  if (textWidth(text, size) <= room) return text;
+  let kept = text.slice(0, text.length - unit.length);
+  while (kept && textWidth(`${kept}…${unit}`, size) > room) kept = kept.slice(0, -1);
+  return `${kept.trimEnd()}…${unit}`;
 }
 
 // The lines as they are to be drawn: hidden ones left out, a distribution's tail turned over.
@@ -97,7 +103,7 @@ function draw(view) {
   const side = Boolean(chart.x.names);
   const width = Math.max(260, Math.floor(view.paper || view.box.clientWidth || 640));
   const lines = shownLines(view);
-  const about = Math.max(2, Math.min(8, Math.floor(width / 75)));
+  const about = Math.max(5, Math.min(8, Math.floor(width / 75)));
   const value = valueRuler(view, lines, side ? about : 6);
   const along = alongRuler(view, lines, about);
   const [h, v] = side ? [value, along] : [along, value];
@@ -125,8 +131,7 @@ function draw(view) {
     })),
     drawAxes(view, labels), data,
   );
-  // Lines stand a little aside, so that intervals at the same place can be told apart.
-  const apart = chart.kind === 'curves' && lines.some(line => line.low?.some((low, n) => low < line.high[n])) ? Math.min(3, 18 / lines.length) : 0;
+  const apart = apartOf(view, lines);
   lines.forEach((line, place) => {
     line.aside = apart * (place - (lines.length - 1) / 2);
     data.append(drawLine(view, line, place));
@@ -134,6 +139,16 @@ function draw(view) {
   view.cursor = make('g', { class: 'cursor' });
   svg.append(view.cursor);
   view.figure.dataset.drawn = data.querySelectorAll('path, circle, rect').length;
+}
+
+// How far lines are moved apart, so that points and intervals at the same place can be told apart.
+function apartOf(view, lines) {
+  if (view.chart.kind !== 'curves') return 0;
+  const intervals = lines.some(line => line.low?.some((low, n) => low < line.high[n]));
+  const places = lines.flatMap(line => line.x.map((x, n) => [x, line.y[n] === null ? NaN : view.v.place(line.y[n])]))
+    .filter(([, y]) => Number.isFinite(y)).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  const covered = places.some(([x, y], n) => n > 0 && places[n - 1][0] === x && y - places[n - 1][1] < 0.01);
+  return intervals || covered ? Math.min(3, 18 / lines.length) : 0;
 }
 
 function drawAxes(view, labels) {
@@ -163,11 +178,12 @@ function drawAxes(view, labels) {
     }
   }
   const middle = (field.left + field.right) / 2;
-  text(middle, field.bottom + 36, fitted(h.title, view.width - 20), 'middle', { class: 'name' });
+  const name = (ruler, room) => fitted(ruler.title, room - 6, { size: 12.5, unit: ruler.unit });
+  text(middle, field.bottom + 36, name(h, 2 * Math.min(middle, view.width - middle)), 'middle', { class: 'name' });
   if (!side) {
     const centre = (field.top + field.bottom) / 2;
     const turned = { class: 'name', transform: `rotate(-90 13 ${centre})` };
-    text(13, centre, fitted(v.title, view.height - 10), 'middle', turned);
+    text(13, centre, name(v, 2 * Math.min(centre, view.height - centre)), 'middle', turned);
   }
   axes.append(make('path', {
     class: 'frame', d: `M${field.left} ${field.top}V${field.bottom}H${field.right}`,
@@ -183,7 +199,7 @@ function drawLine(view, line, place) {
   if (pointed) drawIntervals(view, line, group);
   if (kind !== 'bars' && kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: pathOf(view, line) });
-    if (line.published || kind === 'cdf') path.setAttribute('stroke-dasharray', line.published ? PUBLISHED : DASHES[line.hue % HUES]);
+    path.setAttribute('stroke-dasharray', dashesOf(line, kind));
     // A colour that comes again is told apart by its width.
     if (line.hue >= HUES) path.style.strokeWidth = 1.6 + Math.floor(line.hue / HUES);
     group.append(path);
@@ -200,7 +216,10 @@ function drawLine(view, line, place) {
 // Where a point is on the screen.
 function placeOf(view, line, x, y) {
   if (y === null) return [NaN, NaN];
-  return view.side ? [view.across(y), view.down(x)] : [view.across(x) + line.aside, view.down(y)];
+  if (view.side) return [view.across(y), view.down(x)];
+  // What is not positive has no place on a log axis, but its share is where the curve begins.
+  const at = view.chart.kind === 'cdf' && view.h.log && x <= 0 ? view.h.low : x;
+  return [view.across(at) + line.aside, view.down(y)];
 }
 
 function pathOf(view, line) {
@@ -226,19 +245,26 @@ function pointAt(x, y, hue, size = 4) {
   return make('path', { d: `M${corners.join('L')}Z`, class: 'point' });
 }
 
+// An interval has a short bar at each end that is there, and an arrow where it goes on beyond the axis.
 function drawIntervals(view, line, group) {
   if (!line.low) return;
   const ruler = view.side ? view.h : view.v;
-  // Only the lower end can lie outside a log axis; the frame cuts what is beyond.
-  const within = value => (ruler.log ? Math.max(value, ruler.low / 10) : value);
   line.x.forEach((x, n) => {
-    if (line.low[n] === null || line.high[n] === null) return;
-    const [x1, y1] = placeOf(view, line, x, within(line.low[n]));
-    const [x2, y2] = placeOf(view, line, x, within(line.high[n]));
-    if (![x1, y1, x2, y2].every(Number.isFinite)) return;
-    const cap = view.side ? at => `M${at} ${y1 - 4}V${y1 + 4}` : at => `M${x1 - 4} ${at}H${x1 + 4}`;
-    const [from, to] = view.side ? [x1, x2] : [y1, y2];
-    group.append(make('path', { class: 'interval', d: `M${x1} ${y1}L${x2} ${y2}${cap(from)}${cap(to)}` }));
+    const ends = [line.low[n], line.high[n]];
+    if (ends.includes(null) || line.y[n] === null || ends[1] < ruler.low || ends[0] > ruler.high) return;
+    const shown = ends.map(end => Math.min(ruler.high, Math.max(ruler.low, end)));
+    const places = shown.map(end => placeOf(view, line, x, end));
+    if (!places.flat().every(Number.isFinite)) return;
+    const tip = ([px, py], side) => {
+      const [whole, out] = [shown[side] === ends[side], side ? 1 : -1];
+      if (view.side) return whole ? `M${px} ${py - 4}V${py + 4}` : `M${px - 5 * out} ${py - 4}L${px} ${py}L${px - 5 * out} ${py + 4}`;
+      return whole ? `M${px - 4} ${py}H${px + 4}` : `M${px - 4} ${py + 5 * out}L${px} ${py}L${px + 4} ${py + 5 * out}`;
+    };
+    const beyond = shown.some((end, side) => end !== ends[side]);
+    group.append(make('path', {
+      class: beyond ? 'interval beyond' : 'interval',
+      d: `M${places[0].join(' ')}L${places[1].join(' ')}${places.map(tip).join('')}`,
+    }));
   });
 }
 

@@ -13,6 +13,7 @@
 
 mod budget;
 pub(crate) mod data;
+mod order;
 mod section;
 mod sweep;
 mod table;
@@ -26,6 +27,7 @@ use crate::plot::Chart;
 use crate::record::Record;
 use crate::summary::Summary;
 
+pub use order::in_numeric_order;
 pub use section::{Facet, Panel, Section};
 pub use sweep::{measure as swept_value, title_of as swept_title};
 
@@ -88,9 +90,13 @@ impl Page<'_> {
             let (id, title) = (section.id, escaped(section.title));
             writeln!(
                 out,
-                r#"<section id="{id}"><h2>{title}</h2><p>{}</p><div class="choices"></div><div class="charts"></div></section>"#,
+                r#"<section id="{id}"><h2>{title}</h2><p>{}</p>"#,
                 escaped(section.intro)
             )?;
+            if section.id == "classes" {
+                table::classes(out, self.summary)?;
+            }
+            out.push_str("<div class=\"choices\"></div><div class=\"charts\"></div></section>\n");
         }
         self.write_origin(out)?;
         let sweeps: Vec<&str> = self

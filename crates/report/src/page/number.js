@@ -49,9 +49,10 @@ function linearRuler(axis, low, high, about) {
     const number = withStep(n * step / divisor, step / divisor);
     ticks.push({ at: n * step, label: number + (axis.unit || number === '0' ? '' : letter) });
   }
+  const suffix = axis.unit ? ` (${letter}${unit})` : '';
   return {
-    low, high, ticks, minors: [], log: false,
-    title: axis.unit ? `${axis.title} (${letter}${unit})` : axis.title,
+    low, high, ticks, minors: [], log: false, unit: suffix,
+    title: axis.title + suffix,
     place: value => (value - low) / (high - low),
     value: share => low + share * (high - low),
   };
@@ -81,7 +82,7 @@ function logRuler(axis, low, high, about) {
     return `${number}${unit ? ' ' : ''}${letter}${unit}`;
   };
   return {
-    low, high, minors, log: true, title: axis.title,
+    low, high, minors, log: true, unit: '', title: axis.title,
     ticks: labelled.map(at => ({ at, label: label(at) })),
     place: value => (value > 0 ? Math.log(value / low) / Math.log(high / low) : NaN),
     value: share => low * (high / low) ** share,
@@ -91,7 +92,7 @@ function logRuler(axis, low, high, about) {
 function nameRuler(axis) {
   const low = -0.5, high = axis.names.length - 0.5;
   return {
-    low, high, minors: [], log: false, title: axis.title,
+    low, high, minors: [], log: false, unit: '', title: axis.title,
     ticks: axis.names.map((label, at) => ({ at, label })),
     place: value => (value - low) / (high - low),
     value: share => low + share * (high - low),

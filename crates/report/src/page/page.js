@@ -26,11 +26,11 @@ function button(text, title, action) {
 
 // A sample of a line for legends.
 function swatch(line, kind) {
-  const picture = make('svg', { class: `swatch hue${line.hue % HUES}`, width: 26, height: 12, 'aria-hidden': 'true' });
+  const picture = make('svg', { class: `swatch hue${line.hue % HUES}${line.published ? ' published' : ''}`, width: 26, height: 12, 'aria-hidden': 'true' });
   if (kind === 'bars') picture.append(make('rect', { x: 8, y: 1, width: 10, height: 10, class: 'bar' }));
   else if (kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: 'M1 6H25' });
-    if (line.published || kind === 'cdf') path.setAttribute('stroke-dasharray', line.published ? PUBLISHED : DASHES[line.hue % HUES]);
+    path.setAttribute('stroke-dasharray', dashesOf(line, kind));
     picture.append(path);
   }
   if (kind === 'curves' || kind === 'dots') picture.append(pointAt(13, 6, line.hue));
@@ -139,7 +139,7 @@ function jsonOf(chart) {
 // The drawing by itself: what the style sheet gives is written into it.
 function svgOf(view) {
   const copy = view.svg.cloneNode(true);
-  const kept = ['fill', 'stroke', 'stroke-width', 'font-size', 'font-weight', 'opacity'];
+  const kept = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'font-size', 'font-weight', 'opacity'];
   const from = view.svg.querySelectorAll('*');
   copy.querySelectorAll('*').forEach((element, n) => {
     const style = getComputedStyle(from[n]);
@@ -239,8 +239,22 @@ function fillLines() {
   }
 }
 
+// Tables that are wider than their place fade out where they go on.
+function watchTable(box) {
+  const note = () => {
+    const rest = box.scrollWidth - box.clientWidth;
+    box.classList.toggle('more-left', box.scrollLeft > 1);
+    box.classList.toggle('more-right', rest > 1 && box.scrollLeft < rest - 1);
+  };
+  box.addEventListener('scroll', note, { passive: true });
+  box.closest('details')?.addEventListener('toggle', note);
+  window.addEventListener('resize', note);
+  note();
+}
+
 for (const section of data.sections) fill(section, document.getElementById(section.id));
 fillLines();
+document.querySelectorAll('.wide').forEach(watchTable);
 
 // Charts are as wide as their place.
 let width = document.body.clientWidth;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tidegate_units::{Rate, Size, Span};
 
+use super::order::in_numeric_order;
 use crate::record::{Record, Setting};
 use crate::summary::{Point, Summary};
 
@@ -45,11 +46,13 @@ impl Sweep {
                     .collect(),
             })
         });
-        let (lanes, lane_of) = lanes(points, along.as_ref().and(key));
+        let (names, own) = lanes(points, along.as_ref().and(key));
+        let order = in_numeric_order(&names);
+        let place = |lane: &usize| order.iter().position(|other| other == lane);
         Self {
             along,
-            lanes,
-            lane_of,
+            lanes: order.iter().map(|&lane| names[lane].clone()).collect(),
+            lane_of: own.iter().filter_map(place).collect(),
         }
     }
 
@@ -325,6 +328,20 @@ mod tests {
         let sweep = sweep(points);
         assert_eq!(sweep.lanes, ["tcn", "tcn (2)"]);
         assert_eq!(sweep.lane_of, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn lines_are_in_the_order_of_their_numbers() {
+        let mut points = Vec::new();
+        for threshold in ["100us", "10us"] {
+            for load in ["0.3", "0.5", "0.8"] {
+                let label = format!("tcn {threshold}, load {load}");
+                points.push(point(&label, &[("m", threshold), ("load", load)]));
+            }
+        }
+        let sweep = sweep(points);
+        assert_eq!(sweep.lanes, ["tcn 10us", "tcn 100us"]);
+        assert_eq!(sweep.lane_of, [1, 1, 1, 0, 0, 0]);
     }
 
     #[test]

@@ -57,13 +57,58 @@ pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
 /// All points and metrics, the best of each group marked.
 pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
     let sweep = Sweep::new(summary);
-    let columns: Vec<Column> = (0..summary.metrics.len())
-        .map(|metric| Column::new(summary, metric))
-        .collect();
     out.push_str("<section id=\"table\"><h2>Table</h2>\n");
     write_key(out, summary, &sweep)?;
+    let columns = columns(summary, std::slice::from_ref(summary));
+    begin(out, summary, &columns)?;
+    let mut rows = 0;
+    write_groups(out, summary, &sweep, &columns, ("", &mut rows))?;
+    out.push_str("</table></div>");
+    write_rest(out, summary.points.len(), "settings", "summary.csv")?;
+    out.push_str("</section>\n");
+    Ok(())
+}
+
+/// The numbers of each class of service, and of the queues of each number.
+pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
+    let sweep = Sweep::new(summary);
+    let kinds = [
+        ("class", "Flows by class of service", &summary.services),
+        ("queue", "Observed queues by number", &summary.queues),
+    ];
+    for (kind, title, breakdown) in kinds {
+        let Some(breakdown) = breakdown else { continue };
+        let parts = breakdown.parts.iter();
+        let parts: Vec<Summary> = parts.map(|part| breakdown.summary(part, summary)).collect();
+        let Some(first) = parts.first() else { continue };
+        let open = if parts.len() > FOLDED { "" } else { " open" };
+        write!(out, "<details{open}><summary>{title}</summary>")?;
+        let columns = columns(first, &parts);
+        begin(out, first, &columns)?;
+        let mut rows = 0;
+        for (part, of) in breakdown.parts.iter().zip(&parts) {
+            let name = format!("{kind} {}", part.number);
+            write_groups(out, of, &sweep, &columns, (&name, &mut rows))?;
+        }
+        out.push_str("</table></div>");
+        write_rest(
+            out,
+            parts.len() * summary.points.len(),
+            "rows",
+            "summary.json",
+        )?;
+        out.push_str("</details>\n");
+    }
+    Ok(())
+}
+
+/// Tables of more classes than this are folded at first.
+const FOLDED: usize = 4;
+
+/// Begins a table with the names of its columns.
+fn begin(out: &mut String, summary: &Summary, columns: &[Column]) -> Result {
     out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"headline\"><thead><tr><th scope=\"col\">setting</th>");
-    for (metric, column) in summary.metrics.iter().zip(&columns) {
+    for (metric, column) in summary.metrics.iter().zip(columns) {
         let unit = column.prefix.unit();
         let unit = if unit.is_empty() {
             String::new()
@@ -77,34 +122,46 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
         )?;
     }
     out.push_str("</tr></thead>\n");
-    let mut rows = 0;
+    Ok(())
+}
+
+/// The rows of a summary, those at one value of the sweep together. `part` is what they are of beside
+/// that, if it is not the whole; `rows` counts those of the table.
+fn write_groups(
+    out: &mut String,
+    summary: &Summary,
+    sweep: &Sweep,
+    columns: &[Column],
+    (part, rows): (&str, &mut usize),
+) -> Result {
     for stop in sweep.stops() {
         let lanes = 0..sweep.lanes.len();
         let group: Vec<usize> = lanes
             .filter_map(|lane| sweep.point(lane, stop.as_ref()))
             .collect();
         // The best is that of the whole group, so a group is shown whole or, if it is the first, in part.
-        if rows > 0 && rows + group.len() > ROWS {
+        if *rows > 0 && *rows + group.len() > ROWS {
             break;
         }
-        rows += group.len();
+        *rows += group.len();
         out.push_str("<tbody>");
-        if let (Some(along), Some((_, value))) = (&sweep.along, &stop) {
-            let (span, along) = (summary.metrics.len() + 1, escaped(&along.title));
+        let along = sweep.along.as_ref().zip(stop.as_ref());
+        let along = along.map(|(along, (_, value))| format!("{} {value}", along.title));
+        let names = [Some(part.to_owned()), along].into_iter().flatten();
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        if !names.is_empty() {
+            let span = summary.metrics.len() + 1;
             write!(
                 out,
-                "<tr class=\"group\"><th colspan=\"{span}\" scope=\"rowgroup\"><span>{along} {}</span></th></tr>",
-                escaped(value)
+                "<tr class=\"group\"><th colspan=\"{span}\" scope=\"rowgroup\"><span>{}</span></th></tr>",
+                escaped(&names.join(", "))
             )?;
         }
         for point in group.iter().take(ROWS) {
-            write_row(out, summary, &sweep, *point, &group, &columns)?;
+            write_row(out, summary, sweep, *point, &group, columns)?;
         }
         out.push_str("</tbody>\n");
     }
-    out.push_str("</table></div>");
-    write_rest(out, summary.points.len(), "settings", "summary.csv")?;
-    out.push_str("</section>\n");
     Ok(())
 }
 
@@ -274,15 +331,24 @@ struct Column {
     decimals: usize,
 }
 
+/// The columns of a table, whose rows are those of all these summaries.
+fn columns(first: &Summary, all: &[Summary]) -> Vec<Column> {
+    let column = |(place, metric): (usize, &Metric)| {
+        let values = all.iter().flat_map(|summary| {
+            let points = 0..summary.points.len();
+            points.filter_map(move |point| Some(estimate(summary, point, place)?.value.abs()))
+        });
+        Column::new(metric.unit, values)
+    };
+    first.metrics.iter().enumerate().map(column).collect()
+}
+
 impl Column {
     /// As it suits the middle value: three digits of it.
-    fn new(summary: &Summary, metric: usize) -> Self {
-        let points = 0..summary.points.len();
-        let values = points.filter_map(|point| Some(estimate(summary, point, metric)?.value.abs()));
+    fn new(unit: &'static str, values: impl Iterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
-        let unit = summary.metrics[metric].unit;
         // Counts are written out: a table has the room.
         let prefix = Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle });
         let digits = (middle / prefix.divisor).log10().floor();

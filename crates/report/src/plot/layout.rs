@@ -3,7 +3,7 @@
 use super::drawing::{draw_bar, draw_line, point};
 use super::palette::dashes;
 use super::ruler::{Begin, Ruler, Tick};
-use super::scene::{Anchor, Ink, Scene, Shape, Turn, Weight};
+use super::scene::{Anchor, Fill, Ink, Scene, Shape, Turn, Weight};
 use super::text::{fitted, width};
 use super::{Chart, Kind, Scale};
 
@@ -12,8 +12,9 @@ const HEIGHT: f64 = 360.0;
 const SMALL: f64 = 12.0;
 const NORMAL: f64 = 13.0;
 const EDGE: f64 = 10.0;
-/// From the edge to the data: the title above, the labels and the axis title below.
+/// From the edge to the data: the title above, if there is one, the labels and the axis title below.
 const TOP: f64 = 36.0;
+const TOP_WITHOUT_TITLE: f64 = 12.0;
 const BOTTOM: f64 = 50.0;
 /// Names and the legend get no more, so that the data keeps most of the figure.
 const WIDEST_NAME: f64 = 190.0;
@@ -53,7 +54,7 @@ pub(super) fn figure(chart: &Chart) -> Scene {
 fn upright(chart: &Chart) -> Scene {
     let mut scene = Scene {
         width: WIDTH,
-        height: HEIGHT,
+        height: HEIGHT - TOP + top(chart),
         shapes: Vec::new(),
     };
     let y = value_ruler(chart, 7);
@@ -65,8 +66,8 @@ fn upright(chart: &Chart) -> Scene {
     let field = Field {
         left: EDGE + NORMAL + 10.0 + labels.fold(0.0, f64::max) + 7.0,
         right: WIDTH - EDGE - legend_width(chart),
-        top: TOP,
-        bottom: HEIGHT - BOTTOM,
+        top: top(chart),
+        bottom: HEIGHT - TOP + top(chart) - BOTTOM,
     };
     title(&mut scene, chart);
     for tick in &y.ticks {
@@ -93,10 +94,17 @@ fn upright(chart: &Chart) -> Scene {
     };
     scene.shapes.push(turned);
     frame(&mut scene, &field);
+    let apart = apart(chart, &y);
     for (number, line) in chart.lines.iter().enumerate() {
-        let aside = aside(chart, number);
+        let aside = apart * (number as f64 - (chart.lines.len() as f64 - 1.0) / 2.0);
         draw_line(&mut scene, chart.kind, line, &y, |mark, value| {
-            let (x, y) = (x.place(mark.x), y.place(value));
+            // What is not positive has no place on a log axis, but its share is where the curve begins.
+            let x = if chart.kind == Kind::Cdf && mark.x <= 0.0 {
+                x.place_within(mark.x)
+            } else {
+                x.place(mark.x)
+            };
+            let y = y.place(value);
             (x.is_finite() && y.is_finite()).then(|| (field.across(x) + aside, field.up(y)))
         });
     }
@@ -116,7 +124,7 @@ fn on_its_side(chart: &Chart) -> Scene {
     let each = each.max(22.0);
     let legend_height = 20.0 * chart.lines.len().min(24) as f64;
     let rows = each * names.ticks.len().max(1) as f64;
-    let height = TOP
+    let height = top(chart)
         + BOTTOM
         + if chart.names_itself() {
             rows
@@ -142,7 +150,7 @@ fn on_its_side(chart: &Chart) -> Scene {
             } else {
                 legend_width(chart)
             },
-        top: TOP,
+        top: top(chart),
         bottom: height - BOTTOM,
     };
     title(&mut scene, chart);
@@ -181,16 +189,35 @@ fn on_its_side(chart: &Chart) -> Scene {
     scene
 }
 
-/// How far a line stands aside, so that intervals at the same place can be told apart.
-fn aside(chart: &Chart, number: usize) -> f64 {
+/// How far lines are moved apart, so that points and intervals at the same place can be told apart.
+fn apart(chart: &Chart, values: &Ruler) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
-    let count = chart.lines.len() as f64;
-    if chart.kind != Kind::Curves
-        || !marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low))
-    {
-        return 0.0;
+    let has_intervals = marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low));
+    if chart.kind == Kind::Curves && (has_intervals || lie_on_each_other(chart, values)) {
+        (18.0 / chart.lines.len() as f64).min(3.0)
+    } else {
+        0.0
     }
-    (number as f64 - (count - 1.0) / 2.0) * (18.0 / count).min(3.0)
+}
+
+/// Whether points of two lines cover each other: within a hundredth of the axis at the same x.
+fn lie_on_each_other(chart: &Chart, values: &Ruler) -> bool {
+    let mut places: Vec<(f64, f64)> = chart
+        .marks()
+        .map(|mark| (mark.x, values.place(mark.y)))
+        .collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let near = |pair: &[(f64, f64)]| pair[0].0 == pair[1].0 && pair[1].1 - pair[0].1 < 0.01;
+    places.windows(2).any(near)
+}
+
+/// The room above the data.
+fn top(chart: &Chart) -> f64 {
+    if chart.title.is_empty() {
+        TOP_WITHOUT_TITLE
+    } else {
+        TOP
+    }
 }
 
 /// The axis of what was measured.
@@ -255,6 +282,9 @@ pub(super) fn along_ruler(chart: &Chart, about: usize) -> Ruler {
 }
 
 fn title(scene: &mut Scene, chart: &Chart) {
+    if chart.title.is_empty() {
+        return;
+    }
     let shape = Shape::Text {
         x: EDGE,
         y: EDGE + 12.0,
@@ -350,7 +380,8 @@ fn legend(scene: &mut Scene, chart: &Chart, field: &Field) {
                 (x + 18.0, y + 5.0),
                 (x + 8.0, y + 5.0),
             ];
-            scene.shapes.push(Shape::Area { points, ink });
+            let fill = Fill::Solid;
+            scene.shapes.push(Shape::Area { points, ink, fill });
         } else if chart.kind != Kind::Dots {
             let dashes = dashes(chart.kind, line);
             let points = vec![(x, y), (x + 24.0, y)];
@@ -362,7 +393,7 @@ fn legend(scene: &mut Scene, chart: &Chart, field: &Field) {
             });
         }
         if matches!(chart.kind, Kind::Curves | Kind::Dots) {
-            scene.shapes.push(point(x + 12.0, y, line.hue));
+            scene.shapes.push(point(x + 12.0, y, line));
         }
         let name = fitted(&line.name, SMALL, WIDEST_NAME);
         scene.text(x + 30.0, y + 4.0, &name, SMALL, Anchor::Start);

@@ -1,4 +1,4 @@
-//! Charts as data, and their drawings: SVG and PNG for papers, characters for a terminal. The report
+//! Charts as data, and their drawings: PDF, SVG and PNG for papers, characters for a terminal. The report
 //! page's script draws the same data.
 //!
 //! The drawing is ours, not a library's: the same few rules about axes and labels then hold on paper,
@@ -16,6 +16,7 @@ mod drawing;
 mod layout;
 mod number;
 mod palette;
+mod pdf;
 mod png;
 mod ruler;
 mod scene;
@@ -24,6 +25,7 @@ mod terminal;
 mod text;
 
 pub(crate) use number::{Prefix, rounded};
+pub use pdf::pdf;
 pub use png::png;
 pub use svg::svg;
 pub use terminal::{Colour, terminal};
@@ -33,7 +35,7 @@ pub use terminal::{Colour, terminal};
 pub struct Chart {
     /// Fit for a file name, and unique among the charts of a page.
     pub id: String,
-    /// What it shows, in a few words.
+    /// What it shows, in a few words; empty for a figure whose caption says it.
     pub title: String,
     /// How it is drawn.
     pub kind: Kind,
@@ -105,7 +107,8 @@ pub enum Origin {
     /// Runs of our own.
     #[default]
     Measured,
-    /// A publication. It is drawn with short dashes.
+    /// A publication. It is drawn with hollow points and dots between them; intervals are what counts
+    /// as the same.
     Published,
 }
 
@@ -184,6 +187,33 @@ impl Chart {
         };
         let marks = self.lines.iter().flat_map(|line| &line.marks);
         marks.filter(move |mark| drawable(&self.x, mark.x) && drawable(&self.y, mark.y))
+    }
+}
+
+/// Breaks measured lines where they have no point and another has one, so that nothing is drawn through
+/// what was not run.
+pub fn break_at_gaps(lines: &mut [Line]) {
+    let measured = |line: &&Line| line.origin == Origin::Measured;
+    let all = lines.iter().filter(measured).flat_map(|line| &line.marks);
+    let mut places: Vec<f64> = all.map(|mark| mark.x).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    for line in lines
+        .iter_mut()
+        .filter(|line| line.origin == Origin::Measured)
+    {
+        let (Some(first), Some(last)) = (line.marks.first(), line.marks.last()) else {
+            continue;
+        };
+        let within = first.x..last.x;
+        let is_gap = |x: &&f64| within.contains(*x) && line.marks.iter().all(|mark| mark.x != **x);
+        let gaps: Vec<Mark> = places
+            .iter()
+            .filter(is_gap)
+            .map(|&x| Mark::new(x, f64::NAN))
+            .collect();
+        line.marks.extend(gaps);
+        line.marks.sort_by(|a, b| a.x.total_cmp(&b.x));
     }
 }
 

@@ -15,7 +15,7 @@ const DARK: [&str; 8] = [
     "#4fa8e0", "#f0883e", "#2fc498", "#e08fca", "#9ad4f7", "#f2c14b", "#c9ccd1", "#e08585",
 ];
 
-/// The dashes of lines without points, in the order of colours.
+/// The dashes of lines that may lie on each other, in the order of colours.
 const DASHES: [&[f32]; 8] = [
     &[],
     &[7.0, 2.5],
@@ -49,8 +49,8 @@ pub(super) fn colour(ink: Ink, theme: Theme) -> &'static str {
 /// The dashes of a line in a chart of a kind.
 pub(super) fn dashes(kind: Kind, line: &Line) -> &'static [f32] {
     match (line.origin, kind) {
-        (Origin::Published, _) => &[3.0, 3.0],
-        (Origin::Measured, Kind::Cdf) => DASHES[line.hue % COLOURS],
+        (Origin::Published, _) => &[1.5, 3.0],
+        (Origin::Measured, Kind::Cdf | Kind::Curves) => DASHES[line.hue % COLOURS],
         (Origin::Measured, _) => &[],
     }
 }

@@ -37,15 +37,21 @@ fn draw(pixels: &mut Pixmap, scene: &Scene, theme: Theme) {
     let transform = Transform::from_scale(SCALE, SCALE);
     for shape in &scene.shapes {
         match shape {
-            Shape::Area { points, ink } => {
+            Shape::Area { points, ink, fill } => {
                 let mut path = through(points);
                 path.close();
-                fill(pixels, path, *ink, theme, transform);
+                paint_area(pixels, path, fill.inks(*ink), theme, transform);
             }
-            Shape::Disc { x, y, radius, ink } => {
+            Shape::Disc {
+                x,
+                y,
+                radius,
+                ink,
+                fill,
+            } => {
                 let mut path = PathBuilder::new();
                 path.push_circle(*x as f32, *y as f32, *radius as f32);
-                fill(pixels, path, *ink, theme, transform);
+                paint_area(pixels, path, fill.inks(*ink), theme, transform);
             }
             Shape::Path {
                 points,
@@ -97,21 +103,22 @@ fn draw(pixels: &mut Pixmap, scene: &Scene, theme: Theme) {
     }
 }
 
-/// Filled, with an edge in the colour of the paper.
-fn fill(pixels: &mut Pixmap, path: PathBuilder, ink: Ink, theme: Theme, transform: Transform) {
+/// An area with the inks of its inside and its edge.
+fn paint_area(
+    pixels: &mut Pixmap,
+    path: PathBuilder,
+    (inside, edge, width): (Ink, Ink, f64),
+    theme: Theme,
+    transform: Transform,
+) {
     let Some(path) = path.finish() else { return };
-    let edge = Stroke {
-        width: 0.7,
+    let stroke = Stroke {
+        width: width as f32,
         ..Stroke::default()
     };
-    pixels.fill_path(
-        &path,
-        &paint(ink, theme),
-        FillRule::Winding,
-        transform,
-        None,
-    );
-    pixels.stroke_path(&path, &paint(Ink::Paper, theme), &edge, transform, None);
+    let rule = FillRule::Winding;
+    pixels.fill_path(&path, &paint(inside, theme), rule, transform, None);
+    pixels.stroke_path(&path, &paint(edge, theme), &stroke, transform, None);
 }
 
 fn through(points: &[(f64, f64)]) -> PathBuilder {

@@ -12,14 +12,19 @@ pub(super) struct Scene {
 /// A shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
-    /// A filled outline with an edge in the colour of the paper, which keeps points apart.
-    Area { points: Vec<(f64, f64)>, ink: Ink },
-    /// A filled circle, with the same edge.
+    /// An outline and how it is filled.
+    Area {
+        points: Vec<(f64, f64)>,
+        ink: Ink,
+        fill: Fill,
+    },
+    /// A circle, likewise.
     Disc {
         x: f64,
         y: f64,
         radius: f64,
         ink: Ink,
+        fill: Fill,
     },
     /// A line through points.
     Path {
@@ -38,6 +43,25 @@ pub(super) enum Shape {
         weight: Weight,
         turn: Turn,
     },
+}
+
+/// How an outline is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// With the colour of the paper, and the edge has the ink.
+    Hollow,
+    /// With the ink, and the edge has the colour of the paper, which keeps points apart.
+    Solid,
+}
+
+impl Fill {
+    /// The inks of inside and edge, and the width of the edge.
+    pub(super) const fn inks(self, ink: Ink) -> (Ink, Ink, f64) {
+        match self {
+            Self::Hollow => (Ink::Paper, ink, 1.4),
+            Self::Solid => (ink, Ink::Paper, 0.7),
+        }
+    }
 }
 
 /// A colour by its role.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::layout::figure;
 use super::palette::colour;
-use super::scene::{Anchor, Scene, Shape, Turn, Weight};
+use super::scene::{Anchor, Fill, Ink, Scene, Shape, Turn, Weight};
 use super::{Chart, Theme};
 use crate::html::escaped;
 
@@ -23,7 +23,7 @@ fn write(out: &mut String, scene: &Scene, chart: &Chart, theme: Theme) -> std::f
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="'Noto Sans', Helvetica, Arial, sans-serif">"#
     )?;
     writeln!(out, "<title>{}</title>", escaped(&chart.title))?;
-    let paper = colour(super::scene::Ink::Paper, theme);
+    let paper = colour(Ink::Paper, theme);
     writeln!(out, r#"<rect width="100%" height="100%" fill="{paper}"/>"#)?;
     for shape in &scene.shapes {
         write_shape(out, shape, theme)?;
@@ -33,21 +33,25 @@ fn write(out: &mut String, scene: &Scene, chart: &Chart, theme: Theme) -> std::f
 }
 
 fn write_shape(out: &mut String, shape: &Shape, theme: Theme) -> std::fmt::Result {
-    let paper = colour(super::scene::Ink::Paper, theme);
+    let painted = |fill: Fill, ink: Ink| {
+        let (inside, edge, width) = fill.inks(ink);
+        let (inside, edge) = (colour(inside, theme), colour(edge, theme));
+        format!(r#"fill="{inside}" stroke="{edge}" stroke-width="{width}""#)
+    };
     match shape {
-        Shape::Area { points, ink } => {
-            let (path, fill) = (path(points), colour(*ink, theme));
-            writeln!(
-                out,
-                r#"<path d="{path}Z" fill="{fill}" stroke="{paper}" stroke-width=".7"/>"#
-            )
+        Shape::Area { points, ink, fill } => {
+            let (path, paint) = (path(points), painted(*fill, *ink));
+            writeln!(out, r#"<path d="{path}Z" {paint}/>"#)
         }
-        Shape::Disc { x, y, radius, ink } => {
-            let (x, y, fill) = (short(*x), short(*y), colour(*ink, theme));
-            writeln!(
-                out,
-                r#"<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}" stroke="{paper}" stroke-width=".7"/>"#
-            )
+        Shape::Disc {
+            x,
+            y,
+            radius,
+            ink,
+            fill,
+        } => {
+            let (x, y, paint) = (short(*x), short(*y), painted(*fill, *ink));
+            writeln!(out, r#"<circle cx="{x}" cy="{y}" r="{radius}" {paint}/>"#)
         }
         Shape::Path {
             points,
@@ -77,7 +81,7 @@ fn write_shape(out: &mut String, shape: &Shape, theme: Theme) -> std::fmt::Resul
             turn,
         } => {
             let (x, y, text) = (short(*x), short(*y), escaped(text));
-            let fill = colour(super::scene::Ink::Text, theme);
+            let fill = colour(Ink::Text, theme);
             let anchor = match anchor {
                 Anchor::End => "end",
                 Anchor::Middle => "middle",

@@ -26,33 +26,48 @@ fn seen(name: &str, page: &str) -> Vec<String> {
     let page = page.replacen("<title>", &format!("{listen}<title>"), 1);
     let page = page.replacen("</body>", &format!("<script>{STEPS}</script></body>"), 1);
     fs::write(&file, page).unwrap();
-    let text = dump(&dir, &file);
-    let begin = text
-        .find("<pre id=\"seen\">")
-        .expect("the steps ran to their end")
-        + 15;
-    let end = begin + text[begin..].find("</pre>").unwrap();
-    text[begin..end].lines().map(str::to_owned).collect()
+    let text = printed(&mut begun(&dir.join("profile"), (1200, 900)), &file);
+    between(&text, "<pre id=\"seen\">", "</pre>")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
-fn dump(dir: &Path, file: &Path) -> String {
-    let mut address = "file://".to_owned();
-    address.push_str(file.to_str().unwrap());
-    let output = Command::new("chromium")
+/// What stands between two texts, of which the steps write the first.
+pub(super) fn between<'a>(text: &'a str, begin: &str, end: &str) -> &'a str {
+    let from = text.find(begin).expect("the steps ran to their end") + begin.len();
+    let to = from + text[from..].find(end).unwrap();
+    &text[from..to]
+}
+
+/// The browser with a profile of its own and a window of this size.
+pub(super) fn begun(profile: &Path, (width, height): (u32, u32)) -> Command {
+    let mut command = Command::new("chromium");
+    command
         .args([
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
             "--disable-quic",
             "--no-first-run",
+            "--hide-scrollbars",
         ])
         .args([
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
         ])
-        .args(["--window-size=1200,900", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", dir.join("profile").display()))
+        .arg(format!("--window-size={width},{height}"))
+        .arg(format!("--user-data-dir={}", profile.display()));
+    command
+}
+
+/// The document of a file when all its scripts have run.
+pub(super) fn printed(command: &mut Command, file: &Path) -> String {
+    let mut address = "file://".to_owned();
+    address.push_str(file.to_str().unwrap());
+    let output = command
+        .arg("--dump-dom")
         .arg(address)
         .output()
         .expect("chromium is installed; on Debian: apt-get install chromium");

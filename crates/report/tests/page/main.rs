@@ -8,5 +8,6 @@
 )]
 
 mod browser;
+mod layout;
 mod render;
 mod sample;

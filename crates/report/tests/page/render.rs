@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tidegate_report::figures::{self, Titles};
+use tidegate_report::folder::Manifest;
 use tidegate_report::record::Record;
 use tidegate_report::{Page, Summary};
-use tidegate_report::{figures, folder::Manifest};
 
 use super::sample;
 
@@ -167,7 +168,7 @@ fn the_table_marks_the_best_of_each_group() {
 }
 
 #[test]
-fn figures_are_written_as_svg_and_png() {
+fn figures_are_written_as_pdf_svg_and_png_with_titles_or_without() {
     let (manifest, records) = sample::sweep(2, &["0.6"], 2);
     let summary = Summary::new(&records, None);
     let page = Page {
@@ -177,21 +178,93 @@ fn figures_are_written_as_svg_and_png() {
         summary: &summary,
     };
     let dir = folder("figures");
-    let files = figures::write(&dir, &page).unwrap();
+    let files = figures::write(&dir, &page, Titles::Shown).unwrap();
     let panels = page
         .sections()
         .iter()
         .map(|section| section.panels.len())
         .sum::<usize>();
-    assert_eq!(files.len(), 2 * panels);
+    assert_eq!(files.len(), 3 * panels);
     for file in &files {
         let bytes = fs::read(file).unwrap();
         match file.extension().unwrap().to_str().unwrap() {
             "png" => assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 2000),
+            "pdf" => assert!(bytes.starts_with(b"%PDF-1.4") && bytes.ends_with(b"%%EOF\n")),
             _ => assert!(bytes.starts_with(b"<svg ") && bytes.ends_with(b"</svg>\n")),
         }
     }
     let in_the_way = dir.join("fct-mean.svg");
-    let error = figures::write(&in_the_way, &page).unwrap_err();
+    let error = figures::write(&in_the_way, &page, Titles::Shown).unwrap_err();
     assert!(error.to_string().contains("fct-mean.svg"), "{error}");
+
+    let titled = fs::read_to_string(dir.join("fct-mean.svg")).unwrap();
+    assert!(titled.contains(">FCT, overall mean</text>"), "{titled}");
+    let chart = page.chart_of("fct_mean").into_iter();
+    figures::write_charts(&dir, chart, Titles::LeftOut).unwrap();
+    let bare = fs::read_to_string(dir.join("fct-mean.svg")).unwrap();
+    assert_eq!(
+        bare.matches("FCT, overall mean").count(),
+        1,
+        "the axis has it"
+    );
+}
+
+/// The lines of a chart of the page, by their names.
+fn lines<'a>(data: &'a serde_json::Value, id: &str) -> Vec<&'a serde_json::Value> {
+    let sections = data["sections"].as_array().unwrap().iter();
+    let mut charts = sections.flat_map(|section| section["charts"].as_array().unwrap());
+    let chart = charts.find(|chart| chart["id"] == id);
+    let chart = chart.unwrap_or_else(|| panic!("there is no chart {id}"));
+    chart["lines"].as_array().unwrap().iter().collect()
+}
+
+#[test]
+fn a_line_is_broken_where_another_was_run_and_it_was_not() {
+    let (manifest, mut records) = sample::sweep(2, &["0.3", "0.5", "0.8"], 1);
+    records.retain(|record| record.run.label != "codel, load 0.5");
+    let data = data(&rendered("Gap", &manifest, &records));
+    let lines = lines(&data, "fct-mean");
+    assert_eq!(lines[1]["name"], "codel");
+    assert_eq!(lines[1]["x"].as_array().unwrap().len(), 3);
+    assert!(lines[1]["y"][1].is_null() && lines[1]["y"][2].is_number());
+    assert!(
+        lines[0]["y"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|y| y.is_number())
+    );
+}
+
+#[test]
+fn queue_lengths_and_waits_have_log_axes() {
+    let (manifest, records) = sample::sweep(2, &["0.3", "0.5"], 1);
+    let data = data(&rendered("Queues", &manifest, &records));
+    let sections = data["sections"].as_array().unwrap().iter();
+    let charts = sections.flat_map(|section| section["charts"].as_array().unwrap());
+    let queues: Vec<_> = charts
+        .filter(|chart| chart["kind"] == "cdf")
+        .filter(|chart| chart["id"].as_str().unwrap().starts_with("queue-"))
+        .collect();
+    assert!(queues.len() >= 4);
+    assert!(queues.iter().all(|chart| chart["x"]["log"] == true));
+}
+
+#[test]
+fn classes_of_service_have_a_table_and_charts_if_there_are_several() {
+    let (manifest, mut records) = sample::sweep(2, &["0.3", "0.5"], 2);
+    let page = rendered("Classes", &manifest, &records);
+    let section = &page[page.find("<section id=\"classes\">").unwrap()..];
+    let section = &section[..section.find("</section>").unwrap()];
+    for group in ["class 0, load 0.3", "class 3, load 0.5"] {
+        assert!(section.contains(group), "{group}");
+    }
+    let data = data(&page);
+    let by_class = lines(&data, "class-fct-small-p99-0.5");
+    assert_eq!(by_class[0]["y"].as_array().unwrap().len(), 4);
+    for flow in records.iter_mut().flat_map(|record| &mut record.flows) {
+        flow.service = 2;
+    }
+    let page = rendered("One class", &manifest, &records);
+    assert!(!page.contains("<section id=\"classes\">"));
 }

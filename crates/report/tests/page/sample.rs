@@ -115,12 +115,10 @@ fn record(
     let marks = (20_000.0 * busy * busy * (1.4 - wait) * (1.0 + chance.next() / 10.0)) as u64;
     Record {
         run: Run {
-            id: format!(
-                "{scheme}-{load}-{scheme: scheme.to_owned(),
-            replication}"
-            ),
+            id: format!("{scheme}-{load}-{replication}"),
             point,
             label,
+            scheme: scheme.to_owned(),
             replication,
             seed: seed.to_string(),
             fingerprint: format!("{hash:016x}"),

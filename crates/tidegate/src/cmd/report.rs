@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{Folder, Manifest};
 use tidegate_report::page::Page;
 use tidegate_report::plot::{self, Colour};
 use tidegate_report::record::Setting;
-use tidegate_report::{Record, Summary, figures};
+use tidegate_report::{Record, Summary};
 
 use super::run::count;
 use crate::args::Report;
@@ -38,7 +39,7 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
     };
     let baseline = arguments.baseline.clone().or(of_folder);
     let comparison = Comparison::of(folders, baseline.as_deref())?;
-    comparison.write(&page, arguments.figures)?;
+    comparison.write(&page, arguments.figures.titles())?;
     if output.json {
         let value = json!({ "report": page.display().to_string(), "summary": comparison.summary });
         output.print_json(&value)?;
@@ -112,7 +113,7 @@ impl Comparison {
     }
 
     /// Writes the page, the summary of a single folder, and figures if they are asked for.
-    pub(crate) fn write(&self, path: &Path, with_figures: bool) -> Result<(), Error> {
+    pub(crate) fn write(&self, path: &Path, figures: Option<Titles>) -> Result<(), Error> {
         let page = self.page();
         let cannot = |path: &Path, error: &dyn std::fmt::Display| {
             Error::new(format!("cannot write {}: {error}", path.display()))
@@ -129,10 +130,10 @@ impl Comparison {
             }
             _ => std::fs::write(path, page.render()).map_err(|error| cannot(path, &error))?,
         }
-        if with_figures {
+        if let Some(titles) = figures {
             let folder = path.with_file_name("figures");
             std::fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
-            figures::write(&folder, &page).map_err(Error::new)?;
+            figures::write(&folder, &page, titles).map_err(Error::new)?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tidegate_lab::reproduce::judged::{self, Judged};
-use tidegate_lab::reproduce::{Entry, Version, library};
+use tidegate_lab::reproduce::{Entry, Verdict as Claimed, Version, library};
 use tidegate_lab::scenario::{Experiment, Scenario};
 use tidegate_report::gallery::{Gallery, Shown};
 use tidegate_report::{Folder, Record};
@@ -254,7 +254,7 @@ fn run_figure(
         return Ok(());
     }
     let comparison = Comparison::of(vec![folder], None)?;
-    comparison.write(&job.path.join(report::PAGE), false)?;
+    comparison.write(&job.path.join(report::PAGE), None)?;
     let stalled = run::stalled(&comparison.records);
     for failed in ran.failed.iter().chain(&stalled) {
         done.verdict = Verdict::Bad;
@@ -402,7 +402,11 @@ impl Done {
             });
             return output.print_json(&value);
         }
-        let words = tally.map(|(verdict, count)| format!("{count} {}", verdict.title()));
+        // What a version leaves out is told only if there is such.
+        let told = |(verdict, count): &(_, usize)| *verdict != Claimed::NotRun || *count > 0;
+        let told = tally.into_iter().filter(told);
+        let words = told.map(|(verdict, count)| format!("{count} {}", verdict.title()));
+        let words: Vec<String> = words.collect();
         output.print(&format!(
             "{}\ngallery: {}\n",
             words.join(" · "),

@@ -158,7 +158,7 @@ fn run_job(
     }
     let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
-    comparison.write(&page, running.figures)?;
+    comparison.write(&page, running.figures.titles())?;
     let stalled = stalled(&comparison.records);
     let verdict = if told.failed.is_empty() && stalled.is_empty() {
         Verdict::Good

@@ -79,10 +79,17 @@ fn figures_are_written_on_request() {
     let names = fs::read_dir(room.path().join("out/figures")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names = names.collect::<Vec<_>>();
-    for kind in ["svg", "png"] {
+    for kind in ["pdf", "svg", "png"] {
         let is_kind = |name: &String| Path::new(name).extension().is_some_and(|end| end == kind);
         assert!(names.iter().any(is_kind), "{names:?}");
     }
+    let drawing = room.path().join("out/figures/fct-mean.svg");
+    let titled = fs::read_to_string(&drawing).unwrap();
+    room.run("report out --quiet --figures --no-titles")
+        .ended(0);
+    let bare = fs::read_to_string(&drawing).unwrap();
+    assert!(titled.contains("font-weight=\"bold\"") && !bare.contains("font-weight=\"bold\""));
+    room.run("report out --no-titles").ended(2);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The charts of a page, from a summary and its records.
 
+mod class;
 mod distribution;
 mod link;
 mod probe;
@@ -62,6 +63,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
     };
     let sections = [
         result::section(&material),
+        class::section(&material),
         distribution::section(&material),
         queue::section(&material),
         time::section(&material),
@@ -110,15 +112,20 @@ impl<'a> Material<'a> {
         })
     }
 
-    /// The lines at a stop, each with its records.
-    fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
+    /// The lines at a stop, each with its point.
+    fn points(&self, stop: &Stop) -> Vec<(usize, usize)> {
         let lanes = 0..self.lanes();
         let point = |lane| {
             self.sweep
                 .point(lane, stop.as_ref())
                 .map(|point| (lane, point))
         };
-        let found = lanes.filter_map(point);
+        lanes.filter_map(point).collect()
+    }
+
+    /// The lines at a stop, each with its records.
+    fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
+        let found = self.points(stop).into_iter();
         found
             .map(|(lane, point)| (lane, self.records[point].as_slice()))
             .collect()

@@ -151,21 +151,30 @@ fn distributions(
             let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
             let (id, title) = named(kind, what, &facets);
             let several = at.iter().any(|(_, records)| records.len() > 1);
-            let note = "Each quantile is the mean of those of the seeds.".to_owned();
             let share = if unit == "B" {
                 "share of time"
             } else {
                 "share of packets"
             };
+            let note = "Each quantile is the mean of those of the seeds.".to_owned();
+            let nothing = lines.iter().flat_map(|line| &line.marks);
+            let nothing = nothing
+                .into_iter()
+                .any(|mark| mark.x <= 0.0 && mark.y > 0.0);
+            let at_edge = format!("Curves begin at the left edge with the {share} that is zero.");
             Panel {
                 chart: Chart {
                     id,
                     title,
                     kind: Kind::Cdf,
-                    x: Axis::linear(axis, unit),
+                    x: Axis::log(axis, unit),
                     y: Axis::linear(share, ""),
                     lines,
-                    notes: several.then_some(note).into_iter().collect(),
+                    notes: several
+                        .then_some(note)
+                        .into_iter()
+                        .chain(nothing.then_some(at_edge))
+                        .collect(),
                     commands: commands(at.iter().flat_map(|(_, records)| records.iter())),
                 },
                 facets: facets.clone(),

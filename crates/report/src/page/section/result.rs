@@ -1,7 +1,7 @@
 //! Each metric against the number that was swept, or beside the names of what was.
 
 use super::{Material, Panel, Section, slug};
-use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale};
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Scale, break_at_gaps};
 use crate::summary::{Estimate, Metric, Point};
 
 /// Values that differ by more than this are drawn with equal steps for equal ratios.
@@ -45,10 +45,13 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
             material.line(lane, marks)
         })
         .collect();
-    let lines: Vec<Line> = lines
+    let mut lines: Vec<Line> = lines
         .into_iter()
         .filter(|line| !line.marks.is_empty())
         .collect();
+    if sweep.along.is_some() {
+        break_at_gaps(&mut lines);
+    }
     let (kind, x) = match &sweep.along {
         Some(along) => {
             let values = along.values.iter().map(|value| value.0);
@@ -59,14 +62,18 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
             Axis::names("", sweep.lanes[..material.lanes()].to_vec()),
         ),
     };
-    let marks = || lines.iter().flat_map(|line| &line.marks);
+    let mut known = lines
+        .iter()
+        .flat_map(|line| &line.marks)
+        .filter(|mark| !mark.y.is_nan());
     // What never happened is told by the table.
-    let lines = if marks().all(|mark| mark.y == 0.0) {
+    let lines = if known.all(|mark| mark.y == 0.0) {
         Vec::new()
     } else {
         lines
     };
     let values = lines.iter().flat_map(|line| &line.marks).map(|mark| mark.y);
+    let values = values.filter(|value| !value.is_nan());
     // The names of a table's columns are short.
     let short = metric.name.starts_with("fct_");
     let title = if short {

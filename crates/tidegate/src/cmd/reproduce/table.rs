@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_lab::reproduce::{Judged, Verdict};
+use tidegate_lab::reproduce::{Finding, Judged, Verdict};
 
 use crate::markdown::WIDTH;
 use crate::output::Paint;
@@ -18,7 +18,9 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
         let cut = format!("cut: {}", judged.cut.join("; "));
         _ = writeln!(out, "{}", paint.dim(&cut));
     }
-    let rows = judged.claims.iter().map(|claim| {
+    let (left_out, claims): (Vec<&Finding>, Vec<&Finding>) =
+        (judged.claims.iter()).partition(|claim| claim.verdict == Verdict::NotRun);
+    let rows = claims.iter().map(|claim| {
         [
             claim.claim.clone(),
             claim.paper.clone(),
@@ -49,10 +51,7 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
                     text.push_str("  ");
                     text.push_str(&padded(cell, width));
                 }
-                let verdict = match number
-                    .checked_sub(1)
-                    .map(|number| judged.claims[number].verdict)
-                {
+                let verdict = match number.checked_sub(1).map(|number| claims[number].verdict) {
                     Some(Verdict::Reproduced) => paint.best(&row[3]),
                     Some(Verdict::NotTestable) => paint.dim(&row[3]),
                     _ => row[3].clone(),
@@ -67,6 +66,11 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
                 _ = writeln!(out, "{text}");
             }
         }
+    }
+    if !left_out.is_empty() {
+        let count = crate::cmd::run::count(left_out.len(), "claim");
+        let told = format!("{count} not run in this version");
+        _ = writeln!(out, "{}", paint.dim(&told));
     }
     for finding in &judged.findings {
         for (place, line) in wrapped(finding, WIDTH - 2).iter().enumerate() {

@@ -1,0 +1,93 @@
+//! Classes of service: what each got, and what its queues did.
+
+use super::{Material, Panel, Section, Stop, named};
+use crate::plot::{Axis, Chart, Kind, Line, Mark};
+use crate::summary::{Breakdown, Metric, Part};
+
+/// Classes in one chart.
+const SHOWN: usize = 16;
+
+/// The metrics that are drawn of services and of queues.
+const OF_SERVICES: &[&str] = &[
+    "fct_mean",
+    "fct_small_p99",
+    "fct_large_mean",
+    "byte_share",
+    "goodput_share",
+];
+const OF_QUEUES: &[&str] = &["throughput_share", "queue_p99", "wait_p99", "mark_share"];
+
+pub(super) fn section(material: &Material) -> Section {
+    let summary = material.summary;
+    let kinds = [
+        ("class", summary.services.as_ref(), OF_SERVICES),
+        ("queue", summary.queues.as_ref(), OF_QUEUES),
+    ];
+    let mut panels = Vec::new();
+    for stop in material.sweep.stops() {
+        for (kind, breakdown, names) in kinds {
+            let Some(breakdown) = breakdown else { continue };
+            let metrics = breakdown.metrics.iter().enumerate();
+            let drawn = metrics.filter(|(_, metric)| names.contains(&metric.name));
+            let chart = |(place, metric)| chart(material, &stop, (kind, breakdown), place, metric);
+            panels.extend(drawn.map(chart));
+        }
+    }
+    Section {
+        id: "classes",
+        title: "Classes of service",
+        intro: "What the flows of each service got, and what the observed queues of each number did.",
+        panels,
+    }
+}
+
+fn chart(
+    material: &Material,
+    stop: &Stop,
+    (kind, breakdown): (&str, &Breakdown),
+    place: usize,
+    metric: &Metric,
+) -> Panel {
+    let facets: Vec<_> = material.facet(stop).into_iter().collect();
+    let shown = &breakdown.parts[..breakdown.parts.len().min(SHOWN)];
+    let points = material.points(stop);
+    let lines = points.iter().map(|&(lane, point)| {
+        let mark = |(number, part): (usize, &Part)| {
+            let estimate = part.points.get(point)?.get(place).copied().flatten()?;
+            Some(Mark {
+                x: number as f64,
+                y: estimate.value,
+                interval: estimate.interval(),
+                samples: Some(estimate.samples),
+            })
+        };
+        material.line(lane, shown.iter().enumerate().filter_map(mark).collect())
+    });
+    let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
+    let nothing = lines.iter().flat_map(|line| &line.marks);
+    let nothing = nothing.into_iter().all(|mark| mark.y <= 0.0);
+    let what = if metric.name.starts_with("fct_") {
+        format!("FCT, {}", metric.title)
+    } else {
+        metric.title.to_owned()
+    };
+    let slug = format!("{kind}-{}", metric.name.replace('_', "-"));
+    let (id, title) = named(&slug, &format!("{what} by {kind}"), &facets);
+    let names = shown.iter().map(|part| format!("{kind} {}", part.number));
+    let known = breakdown.parts.len();
+    let note = format!("The first {SHOWN} of {known}; all are in summary.json.");
+    let commands = points
+        .iter()
+        .flat_map(|&(_, point)| material.summary.points[point].commands.clone());
+    let chart = Chart {
+        id,
+        title,
+        kind: Kind::Bars,
+        x: Axis::names(kind, names.collect()),
+        y: Axis::linear(what, metric.unit),
+        lines: if nothing { Vec::new() } else { lines },
+        notes: (known > SHOWN).then_some(note).into_iter().collect(),
+        commands: commands.collect(),
+    };
+    Panel { chart, facets }
+}
