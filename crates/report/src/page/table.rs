@@ -10,48 +10,72 @@ use crate::plot::Prefix;
 use crate::record::{End, Run};
 use crate::summary::{Better, Estimate, Metric, Relative, Summary};
 
-/// Why numbers should not be trusted: each reason once, with where it holds.
+/// Why numbers should not be trusted: each reason once, with where it holds. Reasons that differ in
+/// their numbers only are one, told with the first's.
 pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
-    let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     for text in &summary.warnings {
-        places.push((text, Vec::new()));
+        reasons.push((text, Vec::new()));
     }
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for point in &summary.points {
         for text in &point.warnings {
-            let place = *known.entry(text).or_insert_with(|| {
-                places.push((text, Vec::new()));
-                places.len() - 1
+            let place = *known.entry(without_numbers(text)).or_insert_with(|| {
+                reasons.push((text, Vec::new()));
+                reasons.len() - 1
             });
-            places[place].1.push(&point.label);
+            reasons[place].1.push((&point.label, text));
         }
     }
-    if places.is_empty() {
+    if reasons.is_empty() {
         return Ok(());
     }
     out.push_str(
         "<section class=\"warning\" aria-label=\"Warnings\"><h2>Read with care</h2><ul>\n",
     );
-    for (text, labels) in places {
+    for (text, places) in reasons {
         write!(out, "<li>{}", escaped(text))?;
-        match labels.as_slice() {
+        let is_same = places.iter().all(|(_, other)| *other == text);
+        match places.as_slice() {
             [] => {}
-            [label] => write!(out, " <em>({})</em>", escaped(label))?,
-            labels if labels.len() == summary.points.len() => {
+            [(label, _)] => write!(out, " <em>({})</em>", escaped(label))?,
+            places if is_same && places.len() == summary.points.len() => {
                 out.push_str(" <em>(everywhere)</em>");
             }
-            labels => write!(
-                out,
-                " <details><summary>in {} of {} settings</summary>{}</details>",
-                labels.len(),
-                summary.points.len(),
-                escaped(&labels[..labels.len().min(ROWS)].join(" · "))
-            )?,
+            places => {
+                let (there, all) = (places.len(), summary.points.len());
+                let what = if is_same { "in" } else { "and alike in" };
+                write!(
+                    out,
+                    " <details><summary>{what} {there} of {all} settings</summary><ul>"
+                )?;
+                for (label, own) in places.iter().take(ROWS) {
+                    write!(out, "<li><em>{}</em>", escaped(label))?;
+                    if !is_same {
+                        write!(out, ": {}", escaped(own))?;
+                    }
+                }
+                out.push_str("</ul></details>");
+            }
         }
         out.push_str("</li>\n");
     }
     out.push_str("</ul></section>\n");
     Ok(())
+}
+
+/// A text with a `#` in place of each number.
+fn without_numbers(text: &str) -> String {
+    let mut frame = String::new();
+    for letter in text.chars() {
+        let is_number = letter.is_ascii_digit() || letter == '.' && frame.ends_with('#');
+        if !is_number {
+            frame.push(letter);
+        } else if !frame.ends_with('#') {
+            frame.push('#');
+        }
+    }
+    frame
 }
 
 /// All points and metrics, the best of each group marked.

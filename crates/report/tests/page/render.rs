@@ -268,3 +268,14 @@ fn classes_of_service_have_a_table_and_charts_if_there_are_several() {
     let page = rendered("One class", &manifest, &records);
     assert!(!page.contains("<section id=\"classes\">"));
 }
+
+#[test]
+fn a_warning_whose_numbers_differ_is_told_once() {
+    let (manifest, records) = sample::sweep(3, &["0.3", "0.8"], 2);
+    let page = rendered("Warnings", &manifest, &records);
+    let begin = page.find("Read with care").unwrap();
+    let warnings = &page[begin..begin + page[begin..].find("</section>").unwrap()];
+    let (told, _) = warnings.split_once("<details>").unwrap();
+    assert_eq!(told.matches("the p99 of small flows").count(), 1, "{told}");
+    assert!(warnings.contains("and alike in 6 of 6 settings"), "{warnings}");
+}
