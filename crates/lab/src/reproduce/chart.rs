@@ -291,17 +291,13 @@ impl Curves<'_> {
             let point = match (&claim.against, self.normalise) {
                 (None, None) => {
                     let reach = within * value.abs();
-                    self.spot(claim, &claim.of)
-                        .map(|spot| (spot, value, (value - reach, value + reach)))
+                    let interval = (value - reach, value + reach);
+                    self.published(claim, &claim.of, value, interval)
                 }
                 (Some(against), Some(base)) => self.relative(claim, against, base, (value, within)),
                 _ => None,
             };
-            if let Some(((x, lane), y, interval)) = point {
-                let mark = Mark {
-                    interval: Some(interval),
-                    ..Mark::new(x, y)
-                };
+            if let Some((lane, mark)) = point {
                 add(lines, &lane, mark);
             }
         }
@@ -318,17 +314,33 @@ impl Curves<'_> {
         against: &str,
         base: &str,
         (change, within): (f64, f64),
-    ) -> Option<((f64, String), f64, (f64, f64))> {
+    ) -> Option<(String, Mark)> {
         let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
         let ends = (1.0 + change - within, 1.0 + change + within);
         if is_base(against) {
-            Some((self.spot(claim, &claim.of)?, 1.0 + change, ends))
-        } else if is_base(&claim.of) && ends.0 > 0.0 {
+            self.published(claim, &claim.of, 1.0 + change, ends)
+        } else if is_base(&claim.of) && ends.0 > 0.0 && claim.curve.is_none() {
             let interval = (1.0 / ends.1, 1.0 / ends.0);
-            Some((self.spot(claim, against)?, 1.0 / (1.0 + change), interval))
+            self.published(claim, against, 1.0 / (1.0 + change), interval)
         } else {
             None
         }
+    }
+
+    /// A published number of the points that a pattern names, and the line that it belongs to.
+    fn published(
+        &self,
+        claim: &Claim,
+        of: &str,
+        y: f64,
+        interval: (f64, f64),
+    ) -> Option<(String, Mark)> {
+        let (x, lane) = self.spot(claim, of)?;
+        let mark = Mark {
+            interval: Some(interval),
+            ..Mark::new(x, y)
+        };
+        Some((lane, mark))
     }
 
     /// The place along the axis and the line of the points that a pattern names, if they are at one

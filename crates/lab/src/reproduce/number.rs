@@ -12,10 +12,6 @@ pub struct Number {
     pub value: f64,
     /// As it was written.
     pub text: String,
-    /// The unit that it was written in; empty without one.
-    pub unit: &'static str,
-    /// How many units of the International System that is.
-    pub scale: f64,
 }
 
 /// The units of published numbers.
@@ -38,17 +34,32 @@ const UNITS: [(&str, f64); 16] = [
     ("pkts", 1.0),
 ];
 
+impl Number {
+    /// The unit that it was written in, which is empty without one, and how many units of the
+    /// International System that is.
+    pub fn written_in(&self) -> (&'static str, f64) {
+        unit(split(&self.text).1).unwrap_or(("", 1.0))
+    }
+}
+
+/// The digits of a number and what follows them.
+fn split(text: &str) -> (&str, &str) {
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+');
+    let end = text.find(|c| !is_digit(c)).unwrap_or(text.len());
+    (&text[..end], text[end..].trim())
+}
+
+fn unit(name: &str) -> Option<(&'static str, f64)> {
+    UNITS.into_iter().find(|(known, _)| *known == name)
+}
+
 impl FromStr for Number {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let trimmed = text.trim();
-        let split = trimmed
-            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
-            .unwrap_or(trimmed.len());
-        let (number, unit) = trimmed.split_at(split);
-        let known = UNITS.iter().find(|(name, _)| *name == unit.trim());
-        let &(unit, scale) = known.ok_or_else(|| {
+        let (number, unit) = split(trimmed);
+        let (_, scale) = self::unit(unit).ok_or_else(|| {
             format!(
                 "`{text}` has an unknown unit; accepted: %, ns, us, ms, s, B, KB, KiB, MB, MiB, bps, \
                  Kbps, Mbps, Gbps, pkts"
@@ -60,8 +71,6 @@ impl FromStr for Number {
         Ok(Self {
             value: value * scale,
             text: trimmed.to_owned(),
-            unit,
-            scale,
         })
     }
 }
@@ -88,12 +97,7 @@ impl<'de> Deserialize<'de> for Number {
 
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
                 let text = value.to_string();
-                Ok(Number {
-                    value,
-                    text,
-                    unit: "",
-                    scale: 1.0,
-                })
+                Ok(Number { value, text })
             }
 
             #[expect(clippy::cast_precision_loss, reason = "published numbers are short")]
@@ -121,7 +125,9 @@ mod tests {
             let number: Number = text.parse().unwrap();
             assert!((number.value - value).abs() < 1e-12 * value.abs(), "{text}");
             assert_eq!(number.to_string(), text);
+            assert!(text.ends_with(number.written_in().0), "{text}");
         }
+        assert_eq!("16MiB".parse::<Number>().unwrap().written_in().0, "MiB");
         assert!("5 furlongs".parse::<Number>().is_err());
         assert!("about 5".parse::<Number>().is_err());
     }

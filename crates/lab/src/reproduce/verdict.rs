@@ -22,6 +22,7 @@ use tidegate_report::Record;
 use tidegate_report::statistics::{Interval, mean, student};
 
 use super::figure::{Claim, Published, Take};
+use super::number::Number;
 use super::pattern;
 
 /// What became of a claim.
@@ -114,10 +115,7 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
             Take::FirstAboveZero => "",
             _ => claim.measure.unit(),
         },
-        written_in: claim
-            .paper
-            .number()
-            .map_or(("", 1.0), |n| (n.unit, n.scale)),
+        written_in: (claim.paper.number()).map_or(("", 1.0), Number::written_in),
         verdict,
         is_within_chance: verdict == Verdict::NotReproduced
             && measured.is_some_and(|measured| could_hold(&claim.paper, &measured, is_change)),

@@ -60,8 +60,9 @@ fn file(objects: &[Vec<u8>]) -> Vec<u8> {
     for place in places {
         writeln!(end, "{place:010} 00000 n ").expect("writing to a string cannot fail");
     }
-    end += &format!("trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n");
     out.extend(end.into_bytes());
+    let trailer = format!("trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n");
+    out.extend(trailer.into_bytes());
     out
 }
 

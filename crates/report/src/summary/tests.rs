@@ -432,7 +432,7 @@ fn a_network_that_has_settled_is_seldom_blamed() {
     assert!(alarms <= 3, "{alarms} of 300");
 }
 
-fn part<'a>(breakdown: &'a Breakdown, number: u8) -> &'a Part {
+fn part(breakdown: &Breakdown, number: u8) -> &Part {
     let mut parts = breakdown.parts.iter();
     parts.find(|part| part.number == number).unwrap()
 }

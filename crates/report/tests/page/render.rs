@@ -277,5 +277,8 @@ fn a_warning_whose_numbers_differ_is_told_once() {
     let warnings = &page[begin..begin + page[begin..].find("</section>").unwrap()];
     let (told, _) = warnings.split_once("<details>").unwrap();
     assert_eq!(told.matches("the p99 of small flows").count(), 1, "{told}");
-    assert!(warnings.contains("and alike in 6 of 6 settings"), "{warnings}");
+    assert!(
+        warnings.contains("and alike in 6 of 6 settings"),
+        "{warnings}"
+    );
 }
