@@ -232,7 +232,7 @@ fn a_line_is_broken_where_another_was_run_and_it_was_not() {
             .as_array()
             .unwrap()
             .iter()
-            .all(|y| y.is_number())
+            .all(serde_json::Value::is_number)
     );
 }
 
