@@ -14,6 +14,7 @@ mod hosts;
 pub mod ideal;
 pub mod network;
 pub mod observe;
+pub mod offered;
 mod packet;
 pub mod result;
 pub mod routes;

@@ -4,9 +4,12 @@
 //! switch that has hosts: two bytes a pair, 2 MiB for a fat-tree of 11,664 hosts. A path is found
 //! link by link when a flow starts and then kept by the flow.
 
+use std::collections::BTreeMap;
+
 use tidegate_units::{ConfigError, choices};
 
 use crate::network::{HostId, Link, LinkId, Network, NodeId};
+use crate::workload::Shares;
 
 choices! {
     /// How a switch chooses among links of equal cost, which it counts by number.
@@ -227,6 +230,55 @@ impl Routes {
         match self.edge(host) {
             Some(switch) => NodeId(hosts + switch),
             None => NodeId(hosts - 1 - host.0), // the only other host
+        }
+    }
+
+    /// Adds amounts between hosts to the links that they take, where paths of equal length share
+    /// alike.
+    pub(crate) fn spread(&self, network: &Network, shares: &Shares, links: &mut [f64]) {
+        for (host, amount) in &shares.sent {
+            links[self.uplinks[host.index()].link.index()] += amount;
+        }
+        for (host, amount) in &shares.received {
+            // Two hosts on one cable have no other link.
+            if self.edge(*host).is_some() {
+                let uplink = self.uplinks[host.index()].link;
+                links[Network::reverse(uplink).index()] += amount;
+            }
+        }
+        let switch = |node: u32| node.checked_sub(network.hosts());
+        let mut towards: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
+        for (&(from, to), &amount) in &shares.between {
+            if let (Some(from), Some(to)) = (switch(from), switch(to)) {
+                towards.entry(to).or_default().push((from, amount));
+            }
+        }
+        for (to, from) in towards {
+            self.spread_towards(to, &from, links);
+        }
+    }
+
+    /// Spreads what begins at switches on the links to the switch `to`, the farthest switches first.
+    fn spread_towards(&self, to: u32, from: &[(u32, f64)], links: &mut [f64]) {
+        let switches = self.rows.len();
+        let row = &self.distances[self.rows[to as usize] as usize * switches..][..switches];
+        let mut amounts = vec![0.0; switches];
+        for &(switch, amount) in from {
+            amounts[switch as usize] += amount;
+        }
+        let mut order: Vec<u32> = (0..switches as u32).collect();
+        order.sort_by_key(|&switch| std::cmp::Reverse(row[switch as usize]));
+        for switch in order {
+            let amount = std::mem::take(&mut amounts[switch as usize]);
+            if amount <= 0.0 {
+                continue;
+            }
+            let ways = self.shortest(row, switch).count() as u32; // fewer than 2^32 links
+            for way in self.shortest(row, switch) {
+                let part = amount / f64::from(ways);
+                links[way.link.index()] += part;
+                amounts[way.to as usize] += part;
+            }
         }
     }
 

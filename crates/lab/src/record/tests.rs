@@ -29,6 +29,7 @@ const BUSY: &str = r#"
     to = "4"
     from = "0-3"
     load = 0.8
+    load_on = "senders"
     sizes = "web-search"
     services = 2
     assignment = "pair"

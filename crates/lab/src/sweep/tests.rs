@@ -19,6 +19,7 @@ const SMALL: &str = r#"
     to = "3"
     from = "0-2"
     load = 0.5
+    load_on = "senders"
     sizes = "20KB"
     flows = 40
     [observe]

@@ -38,6 +38,7 @@ pub mod poisson;
 pub mod probe;
 mod published;
 mod service;
+mod shares;
 mod size;
 mod text;
 mod window;
@@ -49,6 +50,7 @@ pub use pattern::Pattern;
 pub use probe::Probe;
 pub use published::Published;
 pub use service::Assignment;
+pub(crate) use shares::Shares;
 pub use size::{Distribution, Mean, Rounding, Sampler, Sizes, Table};
 pub use text::{Fault, LineError};
 pub use window::{Drain, Window};
@@ -151,6 +153,24 @@ sources! {
     "long-lived" => LongLived(long_lived),
     /// Arrivals at random.
     "poisson" => Poisson(poisson),
+}
+
+impl Source {
+    /// How the bytes of a source whose pairs are drawn are spread over hosts and switches, in
+    /// expectation; `None` for one whose pairs are given.
+    pub(crate) fn shares(&self, hosts: u32, rack: &dyn Fn(HostId) -> u32) -> Option<Shares> {
+        let Self::Poisson(config) = self else {
+            return None;
+        };
+        let site = Site {
+            hosts,
+            rack,
+            seed: 0,
+            place: 0,
+        };
+        let pairs = pattern::Pairs::new(config.pattern, &config.from, &config.to, &site);
+        Some(pairs.ok()?.even_shares(&site))
+    }
 }
 
 /// All that a run carries.

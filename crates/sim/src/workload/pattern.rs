@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate_units::{ConfigError, Rng, choices};
 
 use super::draw::below;
-use super::{Hosts, Site};
+use super::{Hosts, Shares, Site};
 use crate::network::HostId;
 
 choices! {
@@ -126,6 +126,37 @@ impl Pairs {
         };
         let sum: u64 = self.senders.iter().map(each).sum();
         sum / self.senders()
+    }
+
+    /// What each host and each pair of switches has of flows of one size, in expectation.
+    pub(super) fn even_shares(&self, site: &Site) -> Shares {
+        let all = self.receivers.len() as u32;
+        let sender_part = 1.0 / f64::from(self.senders.len() as u32);
+        let mut shares = Shares::default();
+        // What one receiver gets of all senders, and those of its rack of their own.
+        let mut everywhere = 0.0;
+        let mut of_rack: BTreeMap<u32, f64> = BTreeMap::new();
+        for one in &self.senders {
+            let each = sender_part / f64::from(all - one.skip);
+            let rack = (site.rack)(one.host);
+            *shares.sent.entry(one.host).or_default() += sender_part;
+            everywhere += each;
+            *of_rack.entry(rack).or_default() += each;
+            let skipped = one.skip_from as usize..(one.skip_from + one.skip) as usize;
+            for &host in &self.receivers[skipped] {
+                *shares.received.entry(host).or_default() -= each;
+                *shares.between.entry((rack, rack)).or_default() -= each;
+            }
+        }
+        for &host in &self.receivers {
+            *shares.received.entry(host).or_default() += everywhere;
+        }
+        for (&from, &each) in &of_rack {
+            for (&to, &(_, count)) in &self.racks {
+                *shares.between.entry((from, to)).or_default() += each * f64::from(count);
+            }
+        }
+        shares
     }
 
     /// The part of the flows in each of `classes`, in units of 2^−32, where a pair is in the class

@@ -19,7 +19,8 @@ use crate::network::HostId;
 settings! {
     /// Parameters of Poisson arrivals.
     pub struct Config {
-        /// The load, above 0. Above 1 it needs an end, as all arrivals do.
+        /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end, as
+        /// all arrivals do.
         pub load: Ratio = Ratio::new(3, 5).expect("5 is not 0"),
         /// The speed of the links that the load is a part of.
         pub link: Rate = Rate::from_gbps(10),
@@ -67,6 +68,9 @@ settings! {
     }
 }
 
+/// From here on a load is a percentage by mistake.
+const NO_LOAD: Ratio = Ratio::whole(10);
+
 /// The random streams of a source.
 struct Streams {
     gaps: Rng,
@@ -103,7 +107,7 @@ impl Config {
         let services = Services::new(self.assignment, range, &self.service_weights, site.hosts)?;
         let (samplers, means) = self.samplers()?;
         let (classes, mean) = classes(&services, &means, &services.shares(&pairs));
-        let gap = self.demand().gap(mean, &pairs, site)?;
+        let gap = self.demand(&pairs).gap(mean, &pairs, site)?;
 
         let most = self.flows.unwrap_or(u64::MAX);
         if let Some(until) = self.until
@@ -148,6 +152,10 @@ impl Config {
             let allowed = "above 0, such as 0.6";
             return Err(ConfigError::out_of_range("load", self.load, allowed));
         }
+        if self.load >= NO_LOAD {
+            let allowed = "below 10, as it is a part of the link's speed: 60 % is 0.6 or \"60%\"";
+            return Err(ConfigError::out_of_range("load", self.load, allowed));
+        }
         if self.flows.is_none() && self.until.is_none() {
             if self.load > Ratio::ONE {
                 let allowed = "at most 1 without an end: set `flows` or `until`";
@@ -163,6 +171,10 @@ impl Config {
             return Err(ConfigError::out_of_range("until", until, allowed));
         }
         match self.flows {
+            Some(0) => {
+                let allowed = "at least 1; leave the source out if it sends nothing";
+                Err(ConfigError::out_of_range("flows", 0, allowed))
+            }
             Some(flows) if flows > MOST_FLOWS => {
                 let allowed = format!("at most {MOST_FLOWS}");
                 Err(ConfigError::out_of_range("flows", flows, allowed))
@@ -171,10 +183,10 @@ impl Config {
         }
     }
 
-    fn demand(&self) -> Demand {
-        let natural = match self.pattern {
-            Pattern::AllToAll | Pattern::InterRack => LoadOn::Senders,
-            Pattern::AllToOne | Pattern::OneFromMany => LoadOn::Receivers,
+    fn demand(&self, pairs: &Pairs) -> Demand {
+        let natural = match pairs.receivers() {
+            1 => LoadOn::Receivers,
+            _ => LoadOn::Senders,
         };
         Demand {
             load: self.load,

@@ -223,6 +223,10 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
         (&[][..], "flows"),
         (&[("load", "1.01")], "load"),
         (&[("load", "0"), ("flows", "5")], "load"),
+        (&[("load", "60"), ("flows", "5")], "load"),
+        (&[("load", "10"), ("flows", "5")], "load"),
+        (&[("flows", "0")], "flows"),
+        (&[("flows", "0"), ("until", "1ms")], "flows"),
         (&[("flows", "100000001")], "flows"),
         (&[("until", "100000s")], "until"),
         (&[("until", "1ms"), ("start", "1ms")], "until"),
@@ -250,7 +254,40 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
             other => panic!("{settings:?}: {other:?}"),
         }
     }
-    assert_eq!(ended(0).flows(&site(128, 1)), Ok(Vec::new()));
+    // Ten times the link is a percentage by mistake; nine times is an overload that ends.
+    let nine = Config {
+        load: "9".parse().unwrap(),
+        ..ended(5)
+    };
+    assert_eq!(flows(&nine, 128).len(), 5);
+}
+
+#[test]
+fn a_load_is_that_of_the_receiver_if_there_is_one_and_of_the_senders_otherwise() {
+    // 8 · 1 711 250 / 6e9 s = 2281.7 µs at one link, whatever the pattern is called.
+    let gap = |from: &str, to: &str, pattern: Pattern| {
+        let config = Config {
+            from: Hosts::read(from).unwrap(),
+            to: Hosts::read(to).unwrap(),
+            pattern,
+            ..ended(20_000)
+        };
+        mean_gap(&flows(&config, 33))
+    };
+    for (from, to, pattern, expected) in [
+        ("all", "0", Pattern::AllToAll, 2_281.7),
+        ("all", "0", Pattern::AllToOne, 2_281.7),
+        ("16-32", "0", Pattern::InterRack, 2_281.7),
+        ("0", "1-32", Pattern::AllToAll, 2_281.7),
+        ("0-7", "31-32", Pattern::AllToAll, 2_281.7 / 8.0),
+    ] {
+        let found = gap(from, to, pattern);
+        // Four standard errors of a mean of 20 000 exponential gaps.
+        assert!(
+            (found / expected - 1.0).abs() < 0.03,
+            "{from} {to}: {found}"
+        );
+    }
 }
 
 #[test]
