@@ -14,6 +14,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Settings, Time};
 
 use super::describe::{Dcqcn, Described, Marking, Switch, Tcp, Transport};
 use super::limits::Limits;
+use super::outline::Outline;
 use super::problem::Problem;
 use super::reader::Spots;
 use super::select;
@@ -39,6 +40,23 @@ pub struct Built {
 impl Described {
     /// Makes the run with this seed.
     pub(crate) fn build(&self, seed: u64, limits: &Limits) -> Result<Built, Problem> {
+        self.build_with_sources(seed, limits)
+            .map(|(built, _)| built)
+    }
+
+    /// What the run with this seed comes to.
+    pub(crate) fn outline(&self, seed: u64, limits: &Limits) -> Result<Outline, Problem> {
+        let (built, traffic) = self.build_with_sources(seed, limits)?;
+        let warnings = self.link_warnings(&built.setup.network);
+        Outline::new(&built, &traffic, &self.topology.spots.kind, warnings)
+            .map_err(|error| self.setup_problem(&error))
+    }
+
+    fn build_with_sources(
+        &self,
+        seed: u64,
+        limits: &Limits,
+    ) -> Result<(Built, workload::Traffic), Problem> {
         limits.check_topology(&self.topology)?;
         let network = self.topology.item.build();
         let network = network.map_err(|error| self.topology.spots.problem(&error))?;
@@ -99,14 +117,37 @@ impl Described {
         };
         setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
-        Ok(Built {
+        let built = Built {
             setup,
             plan,
             names,
             convention: self.convention,
             window,
             ports,
-        })
+        };
+        Ok((built, traffic))
+    }
+
+    /// Sources whose load is a part of a speed that no host has.
+    fn link_warnings(&self, network: &Network) -> Vec<String> {
+        let rates = host_rates(network);
+        let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
+        let each = (0..)
+            .zip(&self.traffic)
+            .filter_map(|(number, traffic): (u32, _)| {
+                let Source::Poisson(config) = &traffic.source.item else {
+                    return None;
+                };
+                (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
+                format!(
+                    "the load of traffic.{number} is a part of {} (`link`), and the hosts' cables \
+                     have {}\n  help: leave `link` out to take the speed of the hosts",
+                    config.link,
+                    texts.join(", ")
+                )
+            })
+            });
+        each.collect()
     }
 
     fn stop(&self, window: &Window) -> Stop {

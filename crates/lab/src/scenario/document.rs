@@ -70,7 +70,7 @@ impl Table {
         Some(&entry.node)
     }
 
-    fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         let entry = self.entries.iter_mut().find(|entry| entry.key == key)?;
         Some(&mut entry.node)
     }

@@ -29,33 +29,40 @@
 //! simulator (`build`). What a file can say is in `layout`, which takes it from the libraries.
 
 mod build;
+mod cut;
 mod describe;
+mod diagnose;
 mod document;
 pub mod fuzz;
 pub(crate) mod layout;
 mod limits;
+mod load;
+mod outline;
 mod problem;
 mod range;
 mod reader;
 mod select;
+mod settle;
 mod sweep;
 mod traffic;
 mod write;
 
 pub use build::Built;
 pub use limits::Limits;
+pub use outline::{Outline, Threshold};
 pub use problem::Problem;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_report::record::Setting;
 
 use crate::reproduce::Figure;
 use describe::Described;
-use document::{Entry, Node, Overlay, Step, Table, Value};
+use document::{Entry, Node, Step, Table};
 use layout::Section;
+use load::{Shelf, load};
 use problem::{Place, Source};
 use sweep::Axis;
 use traffic::Files;
@@ -70,12 +77,33 @@ pub struct Scenario {
     pub title: String,
     /// The label of the point that all others are compared with.
     pub baseline: Option<String>,
+    /// What overrides did to the sweep, for whoever gave them.
+    pub notes: Vec<String>,
     base: Described,
     axes: Vec<Axis>,
     points: Vec<Point>,
     overrides: Vec<String>,
     limits: Limits,
     figure: Option<(Arc<Figure>, Place)>,
+    /// What it was read from, to look for more mistakes; `None` if nobody wants to know them.
+    text: Option<Arc<Text>>,
+}
+
+/// What a scenario is read from.
+#[derive(Clone, Debug)]
+struct Text {
+    /// With overrides.
+    table: Table,
+    whole: Place,
+    /// What overrides set, and their texts.
+    overrides: Vec<(Vec<Step>, String)>,
+}
+
+/// Whether all mistakes are looked for, or the first one is enough.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    All,
+    First,
 }
 
 /// A scenario file that is part of the program.
@@ -87,13 +115,6 @@ pub struct Embedded {
     pub path: &'static str,
     /// Its text.
     pub text: &'static str,
-}
-
-/// Where files come from.
-#[derive(Clone, Copy)]
-enum Shelf {
-    Disk,
-    Embedded(&'static [Embedded]),
 }
 
 /// A point of the sweep.
@@ -119,23 +140,19 @@ pub struct Experiment {
     pub replication: u32,
     /// The seed of everything random.
     pub seed: u64,
+    /// What its point came to mean.
+    pub outline: Arc<Outline>,
     described: Arc<Described>,
     overrides: Vec<String>,
     limits: Limits,
 }
-
-/// The longest scenario file.
-const LONGEST_FILE: u64 = 4 << 20;
-
-/// How deep files may include each other.
-const DEEPEST_INCLUDE: usize = 16;
 
 impl Scenario {
     /// Reads a file and those that it includes. `overrides` such as `switch.marking.threshold=60us`
     /// come last.
     pub fn read(path: &Path, overrides: &[String]) -> Result<Self, Problem> {
         let (table, whole) = load(Shelf::Disk, path, None, &mut Vec::new())?;
-        Self::new(table, &whole, overrides, Limits::default())
+        Self::new(table, &whole, overrides, Limits::default(), Search::All)
     }
 
     /// Reads a file that is part of the program, and those that it includes among the others.
@@ -146,20 +163,31 @@ impl Scenario {
     ) -> Result<Self, Problem> {
         let shelf = Shelf::Embedded(files);
         let (table, whole) = load(shelf, Path::new(path), None, &mut Vec::new())?;
-        Self::new(table, &whole, overrides, Limits::default())
+        Self::new(table, &whole, overrides, Limits::default(), Search::All)
     }
 
     /// Reads a text that has no file: it cannot name others.
     pub fn parse(file_name: &str, text: &str, overrides: &[String]) -> Result<Self, Problem> {
-        Self::parse_within(file_name, text, overrides, Limits::default())
+        Self::parse_text(file_name, text, overrides, Limits::default(), Search::All)
     }
 
-    /// The same with bounds of one's own on what it may ask for.
+    /// The same with bounds of one's own on what it may ask for, and an error of the first mistake
+    /// alone.
     pub fn parse_within(
         file_name: &str,
         text: &str,
         overrides: &[String],
         limits: Limits,
+    ) -> Result<Self, Problem> {
+        Self::parse_text(file_name, text, overrides, limits, Search::First)
+    }
+
+    fn parse_text(
+        file_name: &str,
+        text: &str,
+        overrides: &[String],
+        limits: Limits,
+        search: Search,
     ) -> Result<Self, Problem> {
         let source = Arc::new(Source {
             name: file_name.to_owned(),
@@ -173,7 +201,8 @@ impl Scenario {
                     .at(&include.place),
             );
         }
-        Self::new(table, &Place::whole(&source), overrides, limits)
+        let whole = Place::whole(&source);
+        Self::new(table, &whole, overrides, limits, search)
     }
 
     fn new(
@@ -181,11 +210,34 @@ impl Scenario {
         whole: &Place,
         overrides: &[String],
         limits: Limits,
+        search: Search,
     ) -> Result<Self, Problem> {
+        let mut read = Vec::new();
         for text in overrides {
             let (path, node) = document::read_override(text)?;
             table.assign(&path, &node, &Section::selects)?;
+            read.push((path, text.clone()));
         }
+        let text = Text {
+            table,
+            whole: whole.clone(),
+            overrides: read,
+        };
+        match Self::compose(&text, limits) {
+            Ok(mut scenario) => {
+                scenario.check_baseline(&text)?;
+                scenario.text = (search == Search::All).then(|| Arc::new(text));
+                Ok(scenario)
+            }
+            Err(problem) if search == Search::All => Err(text.diagnose(problem, limits)),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Reads the tree of a scenario.
+    fn compose(text: &Text, limits: Limits) -> Result<Self, Problem> {
+        let mut table = text.table.clone();
+        let whole = &text.whole;
         let top = Place {
             source: Arc::clone(&whole.source),
             span: 0..0,
@@ -199,6 +251,12 @@ impl Scenario {
             Some(sweep) => sweep::axes(&sweep.node, &limits)?,
             None => Vec::new(),
         };
+        let set: Vec<_> = text
+            .overrides
+            .iter()
+            .map(|(path, _)| path.clone())
+            .collect();
+        let (axes, notes) = settle::settle(axes, &set)?;
         let mut files = Files::default();
         let base = describe::describe(&table, &top, &mut files)?;
         let name = match &base.name {
@@ -249,13 +307,45 @@ impl Scenario {
             title: base.title.clone().unwrap_or_else(|| name.clone()),
             baseline: base.baseline.clone(),
             name,
+            notes,
             base,
             axes,
             points,
-            overrides: overrides.to_vec(),
+            overrides: text
+                .overrides
+                .iter()
+                .map(|(_, text)| text.clone())
+                .collect(),
             limits,
             figure,
+            text: None,
         })
+    }
+
+    /// That `baseline` names a point. An override that leaves points out may leave out that one.
+    fn check_baseline(&mut self, text: &Text) -> Result<(), Problem> {
+        let Some(name) = &self.baseline else {
+            return Ok(());
+        };
+        let is_called = |point: &Point| is_called(name, &point.label, &point.settings);
+        if self.points.iter().any(is_called) {
+            return Ok(());
+        }
+        let changes_sweep = |(path, _): &(Vec<Step>, String)| path[0].name == "sweep";
+        if text.overrides.iter().any(changes_sweep) || !self.notes.is_empty() {
+            self.notes.push(format!(
+                "no point is called `{name}` any more: there is no baseline"
+            ));
+            self.baseline = None;
+            return Ok(());
+        }
+        let labels = self.points.iter().map(|point| format!("`{}`", point.label));
+        let labels: Vec<String> = labels.collect();
+        Err(
+            Problem::new(format!("`baseline` is `{name}`, and no point is called so"))
+                .at(self.base.root.place("baseline"))
+                .help(format!("there are {}", labels.join(", "))),
+        )
     }
 
     /// The published figure that it stands for, if it says so.
@@ -305,6 +395,14 @@ impl Scenario {
     /// Every run: the points of the sweep in its order, the first axis varying slowest, each with its
     /// repetitions. Each point is made once, so that all of them can run.
     pub fn plan(&self) -> Result<Vec<Experiment>, Problem> {
+        let plan = self.plan_points();
+        match &self.text {
+            Some(text) => plan.map_err(|problem| text.diagnose(problem, self.limits)),
+            None => plan,
+        }
+    }
+
+    fn plan_points(&self) -> Result<Vec<Experiment>, Problem> {
         let mut taken = BTreeSet::new();
         let mut runs = Vec::new();
         for point in &self.points {
@@ -319,16 +417,15 @@ impl Scenario {
                     .at(root.place("seed"))
             };
             let last = seed.checked_add(u64::from(*count - 1)).ok_or_else(beyond)?;
+            let outline = point.described.outline(*seed, &self.limits);
+            let outline = outline.map_err(|problem| match self.axes.len() {
+                0 => problem,
+                _ => at_point(problem, &point.label),
+            })?;
+            let outline = Arc::new(outline);
             for (replication, seed) in (0..).zip(*seed..=last) {
-                runs.push(self.experiment(point, replication, seed, &mut taken));
+                runs.push(self.experiment(point, &outline, (replication, seed), &mut taken));
             }
-            point
-                .described
-                .build(*seed, &self.limits)
-                .map_err(|problem| match self.axes.len() {
-                    0 => problem,
-                    _ => at_point(problem, &point.label),
-                })?;
         }
         Ok(runs)
     }
@@ -336,8 +433,8 @@ impl Scenario {
     fn experiment(
         &self,
         point: &Point,
-        replication: u32,
-        seed: u64,
+        outline: &Arc<Outline>,
+        (replication, seed): (u32, u64),
         taken: &mut BTreeSet<String>,
     ) -> Experiment {
         let mut overrides = self.overrides.clone();
@@ -355,6 +452,7 @@ impl Scenario {
             point: point.settings.clone(),
             replication,
             seed,
+            outline: Arc::clone(outline),
             described: Arc::clone(&point.described),
             overrides,
             limits: self.limits,
@@ -369,7 +467,12 @@ impl Scenario {
     /// the sender's; those of a profile that the sweep varies; and those that follow the speed of the
     /// links.
     pub fn resolved(&self) -> String {
-        write::scenario(self)
+        write::scenario(self, write::Lists::Whole)
+    }
+
+    /// The same for reading: lists of flows that are in files are named instead of written out.
+    pub fn resolved_by_name(&self) -> String {
+        write::scenario(self, write::Lists::Named)
     }
 }
 
@@ -397,6 +500,28 @@ impl Experiment {
     }
 }
 
+impl Text {
+    /// A problem of this scenario with all others behind it.
+    fn diagnose(&self, first: Problem, limits: Limits) -> Problem {
+        diagnose::all(first, &self.table, |table| {
+            let rest = Self {
+                table: table.clone(),
+                ..self.clone()
+            };
+            Scenario::compose(&rest, limits)?.plan_points().map(|_| ())
+        })
+    }
+}
+
+/// Whether a point is called `name`: by its label, a part of that, or a value that it sets.
+pub fn is_called(name: &str, label: &str, settings: &[Setting]) -> bool {
+    let is_name = |text: &str| text.trim().eq_ignore_ascii_case(name.trim());
+    let is_value = |setting: &Setting| {
+        is_name(&setting.value) || is_name(&format!("{}={}", setting.key, setting.value))
+    };
+    label.split(',').chain([label]).any(is_name) || settings.iter().any(is_value)
+}
+
 /// Says at which point of a sweep something is wrong.
 fn at_point(problem: Problem, label: &str) -> Problem {
     problem.note(&format!("at the point `{label}`"))
@@ -413,105 +538,6 @@ fn figure(entry: Entry) -> Result<Option<(Arc<Figure>, Place)>, Problem> {
             Err(Problem::new(wrong.message).at(&Place { source, span }))
         }
     }
-}
-
-impl Shelf {
-    /// A name for a file that no other file has, and its text; or why it cannot be read.
-    fn take(self, path: &Path) -> Result<(PathBuf, String), String> {
-        match self {
-            Self::Disk => {
-                let said = |error: std::io::Error| error.to_string();
-                let real = path.canonicalize().map_err(said)?;
-                if std::fs::metadata(&real).map_err(said)?.len() > LONGEST_FILE {
-                    return Err(format!("it is longer than {LONGEST_FILE} bytes"));
-                }
-                let text = std::fs::read_to_string(&real).map_err(said)?;
-                Ok((real, text))
-            }
-            Self::Embedded(files) => {
-                let file = files.iter().find(|file| Path::new(file.path) == path);
-                let file = file.ok_or("it is not part of the program")?;
-                Ok((path.to_path_buf(), file.text.to_owned()))
-            }
-        }
-    }
-}
-
-/// Reads a file, laid over those that it includes.
-fn load(
-    shelf: Shelf,
-    path: &Path,
-    from: Option<&Place>,
-    open: &mut Vec<PathBuf>,
-) -> Result<(Table, Place), Problem> {
-    let at = |problem: Problem| match from {
-        Some(place) => problem.at(place),
-        None => problem,
-    };
-    let (real, text) = shelf.take(path).map_err(|why| {
-        let message = format!("`{}` cannot be read: {why}", path.display());
-        at(Problem::new(message))
-    })?;
-    if open.contains(&real) {
-        return Err(at(Problem::new(format!(
-            "`{}` includes itself",
-            path.display()
-        )))
-        .help("a file cannot be included by what it includes"));
-    }
-    if open.len() == DEEPEST_INCLUDE {
-        let message = format!("files include each other more than {DEEPEST_INCLUDE} deep");
-        return Err(at(Problem::new(message)));
-    }
-    let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let source = Arc::new(Source {
-        name: match shelf {
-            Shelf::Disk => path.display().to_string(),
-            Shelf::Embedded(_) => format!("{} (built in)", path.display()),
-        },
-        text,
-        folder: matches!(shelf, Shelf::Disk).then(|| folder.clone()),
-    });
-    let mut table = Table::parse(&source)?;
-    let whole = Place::whole(&source);
-    let Some(include) = table.remove("include") else {
-        return Ok((table, whole));
-    };
-    open.push(real);
-    let mut below = Table::default();
-    for (name, place) in included(&include)? {
-        let (mut table, _) = load(shelf, &folder.join(name), Some(&place), open)?;
-        // Claims are about the file that they stand in.
-        table.remove("figure");
-        lay_over(&mut below, &table);
-    }
-    open.pop();
-    lay_over(&mut below, &table);
-    Ok((below, whole))
-}
-
-/// Lays a file over those before it.
-fn lay_over(below: &mut Table, above: &Table) {
-    for entry in above.entries() {
-        below.lay(&mut Vec::new(), entry, Overlay::Merge, &Section::selects);
-    }
-}
-
-/// The names of included files.
-fn included(include: &Entry) -> Result<Vec<(String, Place)>, Problem> {
-    let items = match &include.node.value {
-        Value::List(items) => items.as_slice(),
-        _ => std::slice::from_ref(&include.node),
-    };
-    let name = |item: &Node| match &item.value {
-        Value::Text(name) => Ok((name.clone(), item.place.clone())),
-        _ => Err(Problem::new(format!(
-            "`include` is {}, and should be the name of a file",
-            item.noun()
-        ))
-        .at(&item.place)),
-    };
-    items.iter().map(name).collect()
 }
 
 /// A name from that of a file.

@@ -33,6 +33,13 @@ impl Place {
             span: 0..source.text.len(),
         }
     }
+
+    /// Whether it is a part of another place.
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source)
+            && other.span.start <= self.span.start
+            && self.span.end <= other.span.end
+    }
 }
 
 /// What is wrong with a scenario, where, and what would work.
@@ -52,6 +59,7 @@ pub struct Problem {
     message: String,
     place: Option<Box<Place>>,
     help: Option<String>,
+    others: Vec<Self>,
 }
 
 impl Problem {
@@ -60,7 +68,18 @@ impl Problem {
             message: message.into(),
             place: None,
             help: None,
+            others: Vec::new(),
         }
+    }
+
+    /// The same with others of the same scenario behind it.
+    pub(crate) fn with(mut self, others: Vec<Self>) -> Self {
+        self.others.extend(others);
+        self
+    }
+
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.place.as_deref()
     }
 
     /// The same at a place. The first place stays: it is the closest.
@@ -81,6 +100,11 @@ impl Problem {
     pub(crate) fn note(mut self, note: &str) -> Self {
         self.message = format!("{} ({note})", self.message);
         self
+    }
+
+    /// What else is wrong with the same scenario.
+    pub fn others(&self) -> &[Self] {
+        &self.others
     }
 
     /// What is wrong, in one line.
@@ -116,6 +140,9 @@ impl Display for Problem {
         }
         if let Some(help) = &self.help {
             write!(f, "\n  help: {help}")?;
+        }
+        for other in &self.others {
+            write!(f, "\n\n{other}")?;
         }
         Ok(())
     }

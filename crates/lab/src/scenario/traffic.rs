@@ -1,7 +1,7 @@
 //! Sources of flows as typed settings, and the files that they refer to.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tidegate_sim::workload::{Distribution, LineError, List, Sizes, Source};
@@ -34,6 +34,8 @@ pub(crate) enum Follows {
 #[derive(Clone, Debug)]
 pub(crate) struct ListText {
     pub(crate) text: Arc<str>,
+    /// The file, by a name that holds from anywhere.
+    pub(crate) file: Option<PathBuf>,
     pub(crate) group: u8,
     /// The flows, which all points of a sweep share.
     pub(crate) list: Arc<List>,
@@ -122,7 +124,15 @@ pub(super) fn source(node: &Node, files: &mut Files) -> Result<Traffic, Problem>
             "sizes" => sizes_text(node, files)?,
             name => setting_text(name, field.form, node)?,
         };
-        reader.set(&mut item, field.name, &text, node)?;
+        let set = reader.set(&mut item, field.name, &text, node);
+        set.map_err(|problem| {
+            if field.name == "sizes" && looks_like_file(&text) {
+                let name = text.trim();
+                problem.help(format!("a table of sizes in a file is `file:{name}`"))
+            } else {
+                problem
+            }
+        })?;
     }
     Ok(Traffic {
         source: Located {
@@ -133,6 +143,17 @@ pub(super) fn source(node: &Node, files: &mut Files) -> Result<Traffic, Problem>
         oversubscription,
         list: None,
     })
+}
+
+/// Whether a word is more likely the name of a file than anything else.
+fn looks_like_file(text: &str) -> bool {
+    let path = Path::new(text.trim());
+    let has_end = path.extension().is_some_and(|end| {
+        let mut letters = end.to_string_lossy().into_owned();
+        letters.retain(char::is_alphabetic);
+        !letters.is_empty()
+    });
+    text.contains('/') || (has_end && !text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// The text of sizes, with tables in files written out.
@@ -193,6 +214,10 @@ fn list(reader: &Reader<'_>, files: &mut Files) -> Result<Traffic, Problem> {
         oversubscription: Follows::Itself,
         list: Some(ListText {
             list: parsed,
+            file: name.and_then(|name| {
+                let path = folder(place)?.join(name);
+                Some(path.canonicalize().unwrap_or(path))
+            }),
             text,
             group,
         }),

@@ -18,11 +18,21 @@ use super::reader::{Located, Spots};
 use super::sweep::Axis;
 use super::traffic::{Follows, Traffic};
 
+/// How flows that are in a file are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lists {
+    /// All of them.
+    Whole,
+    /// By the name of their file.
+    Named,
+}
+
 /// The text of a scenario.
-pub(super) fn scenario(scenario: &Scenario) -> String {
+pub(super) fn scenario(scenario: &Scenario, lists: Lists) -> String {
     let base = &scenario.base;
     let mut page = Page {
         text: String::new(),
+        lists,
         axes: &scenario.axes,
     };
     page.line("name", &quoted(&scenario.name));
@@ -42,6 +52,7 @@ pub(super) fn scenario(scenario: &Scenario) -> String {
 
 struct Page<'a> {
     text: String,
+    lists: Lists,
     axes: &'a [Axis],
 }
 
@@ -244,7 +255,12 @@ impl Page<'_> {
         if let Source::List(_) = traffic.source.item {
             if let Some(list) = &traffic.list {
                 self.line("group", &list.group.to_string());
-                self.line("flows", &quoted(&list.text));
+                match &list.file {
+                    Some(file) if self.lists == Lists::Named => {
+                        self.line("file", &quoted(&file.display().to_string()));
+                    }
+                    _ => self.line("flows", &quoted(&list.text)),
+                }
             }
             return;
         }

@@ -1,5 +1,7 @@
 //! Scenarios of several files.
 
+use std::path::PathBuf;
+
 use tidegate_units::Span;
 
 use super::*;
