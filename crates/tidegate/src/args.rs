@@ -50,7 +50,7 @@ pub(crate) enum Command {
     List(List),
     /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
     Explain(Explain),
-    /// Checks scenario files without running them
+    /// Shows what scenario files came to mean, or all that is wrong with them, without running them
     Check(Check),
     /// Prints the JSON Schema of scenario files, for editors
     Schema(Schema),
@@ -81,7 +81,7 @@ pub(crate) struct Common {
 /// How to run.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    /// Change a key of the scenario, such as traffic.0.load=0.8; a swept key is then swept no more
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// The first seed; repetitions use the ones after it
@@ -220,7 +220,7 @@ pub(crate) struct Check {
     /// Scenario files, or the names of built-in scenarios
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
-    /// Change a key of the scenario, such as switch.marking.threshold=60us
+    /// Change a key of the scenario, such as traffic.0.load=0.8; a swept key is then swept no more
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Print the scenario with every default written out

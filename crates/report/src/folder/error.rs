@@ -127,6 +127,10 @@ impl Error {
                 io::ErrorKind::PermissionDenied => "check the permissions of the file",
                 _ => return None,
             },
+            // What is made before the first run.
+            Self::Write { path, .. } if path.ends_with(super::RUNS) => {
+                "nothing has run; give another folder with --out"
+            }
             Self::Write { source, .. } => match source.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     "give another folder with --out"

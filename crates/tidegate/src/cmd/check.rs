@@ -1,8 +1,9 @@
-//! `tidegate check`: what is wrong with scenario files, without running them.
+//! `tidegate check`: what scenario files came to mean, or all that is wrong with them.
 
 use serde_json::{Value, json};
-use tidegate_lab::scenario::{Problem, Scenario};
+use tidegate_lab::scenario::{Experiment, Problem, Scenario};
 
+use super::outline;
 use super::source::{self, Unread};
 use crate::args::Check;
 use crate::output::{Error, Output, Verdict};
@@ -12,10 +13,10 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<Verdict, Error>
     let mut values = Vec::new();
     for file in &arguments.files {
         let checked = source::read(file, &arguments.set).and_then(|scenario| {
-            let runs = scenario.plan().map_err(Unread::problem)?.len();
-            Ok((scenario, runs))
+            let plan = scenario.plan().map_err(Unread::problem)?;
+            Ok((scenario, plan))
         });
-        match checked {
+        let (scenario, plan) = match checked {
             Err(Unread::NoFile(text)) => return Err(Error::new(text)),
             Err(Unread::Problem(problem)) => {
                 verdict = Verdict::Bad;
@@ -24,20 +25,20 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<Verdict, Error>
                 } else {
                     output.fail(&problem.to_string());
                 }
+                continue;
             }
-            Ok((scenario, runs)) if output.json => {
-                values.push(right(file, &scenario, runs, arguments.resolved));
-            }
-            Ok((scenario, _)) if arguments.resolved => output.print(&scenario.resolved())?,
-            Ok((scenario, runs)) => {
-                let runs = if runs == 1 {
-                    "1 run".to_owned()
-                } else {
-                    format!("{runs} runs")
-                };
-                output.print(&format!("{file}: fine, {runs} ({})\n", scenario.title))?;
-            }
+            Ok(read) => read,
+        };
+        if output.json {
+            values.push(right(file, &scenario, &plan, arguments.resolved));
+            continue;
         }
+        if arguments.resolved {
+            output.print(&scenario.resolved_by_name())?;
+        } else {
+            output.print(&outline::summary(file, &scenario, &plan))?;
+        }
+        outline::warn(&scenario, &plan, output);
     }
     if output.json {
         output.print_json(&values)?;
@@ -45,27 +46,32 @@ pub(crate) fn check(arguments: &Check, output: Output) -> Result<Verdict, Error>
     Ok(verdict)
 }
 
-fn right(file: &str, scenario: &Scenario, runs: usize, resolved: bool) -> Value {
+fn right(file: &str, scenario: &Scenario, plan: &[Experiment], resolved: bool) -> Value {
     let mut value = json!({
-        "file": file, "ok": true, "name": scenario.name, "title": scenario.title, "runs": runs,
+        "file": file,
+        "ok": true,
+        "name": scenario.name,
+        "title": scenario.title,
+        "runs": plan.len(),
+        "means": outline::json(scenario, plan),
     });
     if resolved {
-        value["resolved"] = scenario.resolved().into();
+        value["resolved"] = scenario.resolved_by_name().into();
     }
     value
 }
 
 fn wrong(file: &str, problem: &Problem) -> Value {
-    let (line, column) = problem.position().unzip();
-    json!({
-        "file": file,
-        "ok": false,
-        "problem": {
+    let one = |problem: &Problem| {
+        let (line, column) = problem.position().unzip();
+        json!({
             "message": problem.message(),
             "help": problem.advice(),
             "in": problem.file(),
             "line": line,
             "column": column,
-        },
-    })
+        })
+    };
+    let all = [problem].into_iter().chain(problem.others()).map(one);
+    json!({ "file": file, "ok": false, "problems": all.collect::<Vec<_>>() })
 }

@@ -5,6 +5,7 @@ pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod live;
+mod outline;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use tidegate_lab::scenario;
 use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{Folder, Manifest};
 use tidegate_report::page::Page;
@@ -161,16 +162,9 @@ pub(crate) fn check_baseline<'a>(
     name: &str,
     points: impl Iterator<Item = (&'a str, &'a [Setting])>,
 ) -> Result<(), Error> {
-    let name = name.trim();
-    let is_value = |setting: &Setting| {
-        let full = format!("{}={}", setting.key, setting.value);
-        setting.value.eq_ignore_ascii_case(name) || full.eq_ignore_ascii_case(name)
-    };
     let mut labels = Vec::new();
     for (label, settings) in points {
-        let mut parts = label.split(',').chain([label]);
-        let is_part = parts.any(|part| part.trim().eq_ignore_ascii_case(name));
-        if is_part || settings.iter().any(is_value) {
+        if scenario::is_called(name, label, settings) {
             return Ok(());
         }
         labels.push(format!("`{label}`"));

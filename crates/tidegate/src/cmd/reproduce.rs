@@ -13,6 +13,7 @@ use tidegate_lab::scenario::{Experiment, Scenario};
 use tidegate_report::gallery::{Gallery, Shown};
 use tidegate_report::{Folder, Record};
 
+use super::outline;
 use super::report::{self, Comparison};
 use super::run::{self, Job, place};
 use crate::args::Reproduce;
@@ -174,6 +175,7 @@ fn run_all(names: &[String], arguments: &Reproduce, output: Output) -> Result<Do
         let plan = if entry.figure.is_computed {
             Vec::new()
         } else {
+            outline::note(&entry.scenario, output);
             entry.scenario.plan().map_err(Error::new)?
         };
         let name = name.clone();

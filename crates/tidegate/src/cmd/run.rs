@@ -12,6 +12,7 @@ use tidegate_lab::sweep::{Done, Failure, Sweep};
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
 
+use super::outline;
 use super::report::{self, Comparison};
 use super::source;
 use crate::args::Running;
@@ -81,6 +82,7 @@ pub(crate) fn run(
                 .map(|run| (run.label.as_str(), run.point.as_slice()));
             report::check_baseline(name, points)?;
         }
+        outline::warn(&scenario, &plan, output);
         let taken = jobs
             .iter()
             .map(|job| job.path.as_path())
@@ -190,6 +192,9 @@ pub(crate) fn execute(
         count(open, "run"),
         job.path.display()
     ));
+    if job.on.world == World::Simulator && open > 0 {
+        outline::announce(&job.plan, open, jobs.unwrap_or(NonZeroUsize::MIN), output);
+    }
     let bars = Bars::new(folder, open, output);
     let command = |experiment: &Experiment| command(&job.file, &job.on, &experiment.overrides());
     let sweep = Sweep {

@@ -24,8 +24,12 @@ pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread>
         }
         (None, Some(figure)) if !path.exists() => figure.map_err(Unread::problem),
         _ => {
-            if let Err(error) = std::fs::metadata(path) {
-                return Err(Unread::NoFile(no_file(file, &error)));
+            match std::fs::metadata(path) {
+                Ok(found) if found.is_dir() => {
+                    return Err(Unread::NoFile(no_file(file, "it is a folder")));
+                }
+                Ok(_) => {}
+                Err(error) => return Err(Unread::NoFile(no_file(file, &error.to_string()))),
             }
             Scenario::read(path, overrides).map_err(Unread::problem)
         }
@@ -53,10 +57,10 @@ impl std::fmt::Display for Unread {
     }
 }
 
-fn no_file(file: &str, error: &std::io::Error) -> String {
+fn no_file(file: &str, why: &str) -> String {
     let known = crate::builtin::ALL.iter().map(|builtin| builtin.name);
     let known = known.collect::<Vec<_>>().join(", ");
     format!(
-        "cannot read {file}: {error}\nhint: give the path of a scenario file, or a built-in scenario: {known},\n  or a published figure, as `tidegate list figure` shows them"
+        "cannot read {file}: {why}\nhint: give the path of a scenario file, or a built-in scenario: {known},\n  or a published figure, as `tidegate list figure` shows them"
     )
 }

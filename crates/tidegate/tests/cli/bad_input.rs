@@ -68,7 +68,7 @@ fn a_file_that_does_not_exist() {
 #[test]
 fn an_override_that_cannot_be() {
     let room = Room::with_tiny("override");
-    room.run("run tiny.toml --set switch.marking.treshold=60us")
+    room.run("run tiny.toml --set switch.buffer.limt=60KB")
         .is("wrong-override");
     room.run("run tiny.toml --set nonsense").ended(2);
 }

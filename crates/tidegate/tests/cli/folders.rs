@@ -21,6 +21,21 @@ fn a_folder_that_exists_is_not_written_to() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_keeps_nothing() {
+    let room = Room::with_tiny("unmade");
+    // A link to nowhere: nothing is there, and nothing can be made there.
+    std::os::unix::fs::symlink("nowhere/below", room.path().join("link")).unwrap();
+    let said = room.run("run tiny.toml --out link/out");
+    said.ended(2);
+    said.tells("hint: nothing has run; give another folder with --out");
+    assert!(
+        !said.stderr.contains("finished are kept"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_folder_of_another_scenario_is_not_resumed() {
     let room = Room::with_tiny("other");
     room.run("run tiny.toml --out out --quiet").ended(0);

@@ -172,16 +172,3 @@ fn what_is_generated_names_all_commands() {
     let schema: serde_json::Value = serde_json::from_str(&schema.stdout).unwrap();
     assert!(schema["properties"]["switch"].is_object());
 }
-
-#[test]
-fn check_says_what_would_run() {
-    let room = Room::with_tiny("check");
-    room.run("check tiny.toml").is("check-fine");
-    let main = room.run("check main");
-    main.ended(0);
-    assert!(main.stdout.contains("21 runs"), "{}", main.stdout);
-    let resolved = room.run("check tiny.toml --resolved");
-    resolved.ended(0);
-    room.write("resolved.toml", &resolved.stdout);
-    room.run("check resolved.toml").ended(0);
-}

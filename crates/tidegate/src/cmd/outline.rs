@@ -1,0 +1,342 @@
+//! What a scenario came to mean, in a few lines.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use serde_json::{Value, json};
+use tidegate_lab::scenario::{Experiment, Outline, Scenario, Threshold};
+use tidegate_units::{Rate, Span};
+
+use super::run::count;
+use crate::output::Output;
+
+/// The points of a plan: the first run of each.
+fn points(plan: &[Experiment]) -> impl Iterator<Item = &Experiment> + Clone {
+    plan.iter().filter(|run| run.replication == 0)
+}
+
+fn outlines(plan: &[Experiment]) -> impl Iterator<Item = &Outline> + Clone {
+    points(plan).map(|run| &*run.outline)
+}
+
+/// A summary of a scenario and its runs.
+pub(crate) fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> String {
+    let mut lines = vec![format!("{file}: {}", scenario.title)];
+    let mut line = |name: &str, text: &str| lines.push(format!("  {name:<9} {text}"));
+    for (number, network) in different(outlines(plan).map(network)).iter().enumerate() {
+        line(if number == 0 { "network" } else { "" }, network);
+    }
+    for (number, scheme) in different(outlines(plan).map(scheme)).iter().enumerate() {
+        line(if number == 0 { "marking" } else { "" }, scheme);
+    }
+    line("traffic", &traffic(plan));
+    line("load", &load(plan));
+    line("runs", &runs(scenario, plan));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// The lines of a list that differ, the first few of them.
+fn different(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut more = 0;
+    for text in texts {
+        if found.contains(&text) {
+            continue;
+        }
+        if found.len() < MOST_LINES {
+            found.push(text);
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        found.push(format!("… and {more} more"));
+    }
+    found
+}
+
+const MOST_LINES: usize = 12;
+
+fn network(outline: &Outline) -> String {
+    let rates = |rates: &[Rate]| {
+        let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
+        texts.join(", ")
+    };
+    let hosts = count(outline.hosts as usize, "host");
+    let mut parts = vec![
+        outline.topology.clone(),
+        format!("{hosts} at {}", rates(&outline.host_rates)),
+    ];
+    if !outline.fabric_rates.is_empty() {
+        parts.push(format!("switches at {}", rates(&outline.fabric_rates)));
+    }
+    if let Some((least, most)) = outline.base_rtt {
+        parts.push(format!("base RTT {}", range(&span(least), &span(most))));
+    }
+    parts.join(", ")
+}
+
+fn scheme(outline: &Outline) -> String {
+    let thresholds: Vec<String> = outline.thresholds.iter().map(threshold).collect();
+    match thresholds.as_slice() {
+        [] => outline.scheme.clone(),
+        _ => format!("{}: {}", outline.scheme, thresholds.join(", ")),
+    }
+}
+
+fn threshold(threshold: &Threshold) -> String {
+    let at_rates = threshold.at_rates.iter();
+    let others: Vec<String> = at_rates
+        .map(|(rate, other)| format!("{other} at {rate}"))
+        .collect();
+    let name = threshold.name.replace('_', " ");
+    match others.as_slice() {
+        [] => format!("{name} {}", threshold.value),
+        _ => format!("{name} {} = {}", threshold.value, others.join(", ")),
+    }
+}
+
+fn traffic(plan: &[Experiment]) -> String {
+    let offered = || outlines(plan).map(|outline| &outline.offered);
+    let flows = extremes(offered().map(|offered| real(offered.flows)), &whole);
+    let bytes = extremes(offered().map(|offered| real(offered.payload)), &bytes);
+    let spans = extremes(offered().map(|offered| seconds(offered.span)), &time);
+    let endless = extremes(offered().map(|offered| real(offered.endless)), &whole);
+    let some = if offered().all(|offered| offered.flows == 0) {
+        String::new()
+    } else if offered().all(|offered| offered.span == Span::ZERO) {
+        format!("{flows} flows of {bytes} in all, which start at once")
+    } else {
+        format!("{flows} flows of {bytes} in all, which arrive in {spans}")
+    };
+    let others = if offered().any(|offered| offered.endless > 0) {
+        format!("{endless} endless flows, which take what is left")
+    } else {
+        String::new()
+    };
+    match (some.is_empty(), others.is_empty()) {
+        (false, false) => format!("{some}; {others}"),
+        (true, true) => "no flows".to_owned(),
+        _ => some + &others,
+    }
+}
+
+fn load(plan: &[Experiment]) -> String {
+    let busiest = || outlines(plan).filter_map(|outline| outline.busiest.as_ref());
+    let percent = |load: f64| format!("{:.1} %", load * 100.0);
+    let highest = busiest().max_by(|one, other| one.1.total_cmp(&other.1));
+    let Some((link, _)) = highest else {
+        let is_endless = |outline: &Outline| outline.offered.endless > 0;
+        let text = if outlines(plan).any(is_endless) {
+            "what endless flows get"
+        } else {
+            "none that lasts"
+        };
+        return text.to_owned();
+    };
+    let loads = extremes(busiest().map(|(_, load)| *load), &percent);
+    format!("{loads} of the busiest link, {link}, with headers and without ACKs")
+}
+
+fn runs(scenario: &Scenario, plan: &[Experiment]) -> String {
+    let points = count(points(plan).count(), "point");
+    format!(
+        "{}: {points}, {}; about {} on one core, by estimate",
+        count(plan.len(), "run"),
+        count(scenario.runs() as usize, "seed"),
+        time(total(plan))
+    )
+}
+
+/// What `run` says first: the load, and how long the runs that are `open` will take.
+pub(crate) fn announce(plan: &[Experiment], open: usize, jobs: NonZeroUsize, output: Output) {
+    output.say(&format!("offered load: {}", load(plan)));
+    let jobs = jobs.get().min(open.max(1));
+    let part = real(open as u64) / real(plan.len().max(1) as u64);
+    let spans = outlines(plan).map(|outline| seconds(outline.offered.span));
+    output.say(&format!(
+        "flows arrive in {}; the runs take about {} with {}, by estimate",
+        extremes(spans, &time),
+        time(total(plan) * part / real(jobs as u64)),
+        count(jobs, "job")
+    ));
+}
+
+/// Warns of everything that makes results other than they seem.
+pub(crate) fn warn(scenario: &Scenario, plan: &[Experiment], output: Output) {
+    note(scenario, output);
+    for text in warnings(plan) {
+        output.warn(&text);
+    }
+}
+
+/// Says what overrides did to the sweep.
+pub(crate) fn note(scenario: &Scenario, output: Output) {
+    for note in &scenario.notes {
+        output.say(&format!("note: {note}"));
+    }
+}
+
+/// Each warning once, with the points that it is about if not all.
+fn warnings(plan: &[Experiment]) -> Vec<String> {
+    // By what they advise: the numbers differ from point to point.
+    let mut found: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
+    for run in points(plan) {
+        for text in &run.outline.warnings {
+            let advice = text.lines().last().unwrap_or_default();
+            let about = text.split_whitespace().next().unwrap_or_default();
+            let same = found.entry(format!("{about} {advice}")).or_default();
+            same.push((&run.label, text));
+        }
+    }
+    let all = points(plan).count();
+    let shown = found.into_values().map(|same| {
+        let (label, text) = same[same.len() - 1];
+        let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let points = match same.len() {
+            number if number == all && all == 1 => String::new(),
+            number if number == all => " (at all points)".to_owned(),
+            1 => format!(" (at `{label}`)"),
+            number => format!(" (at `{label}`, and {} others)", number - 1),
+        };
+        format!("{first}{points}\n{rest}").trim_end().to_owned()
+    });
+    shown.collect()
+}
+
+/// The same as data.
+pub(crate) fn json(scenario: &Scenario, plan: &[Experiment]) -> Value {
+    let point = |run: &Experiment| {
+        let outline = &*run.outline;
+        let texts = |rates: &[Rate]| -> Vec<String> { rates.iter().map(Rate::to_string).collect() };
+        let threshold = |threshold: &Threshold| {
+            let at_rates = threshold.at_rates.iter();
+            json!({
+                "name": threshold.name,
+                "value": threshold.value,
+                "is": at_rates.map(|(rate, text)| json!({ "at": rate.to_string(), "value": text }))
+                    .collect::<Vec<_>>(),
+            })
+        };
+        json!({
+            "label": run.label,
+            "topology": outline.topology,
+            "hosts": outline.hosts,
+            "switches": outline.switches,
+            "host_rates": texts(&outline.host_rates),
+            "fabric_rates": texts(&outline.fabric_rates),
+            "base_rtt_s": outline.base_rtt.map(|(least, most)| [seconds(least), seconds(most)]),
+            "scheme": outline.scheme,
+            "thresholds": outline.thresholds.iter().map(threshold).collect::<Vec<_>>(),
+            "flows": outline.offered.flows,
+            "endless_flows": outline.offered.endless,
+            "payload_bytes": outline.offered.payload,
+            "arrival_span_s": seconds(outline.offered.span),
+            "offered_load": outline.busiest.as_ref().map(|(_, load)| *load),
+            "busiest_link": outline.busiest.as_ref().map(|(link, _)| link.clone()),
+            "estimated_s": outline.seconds(),
+            "warnings": outline.warnings,
+        })
+    };
+    json!({
+        "points": points(plan).map(point).collect::<Vec<_>>(),
+        "estimated_s": total(plan),
+        "notes": scenario.notes,
+        "warnings": warnings(plan),
+    })
+}
+
+/// The estimated time of all runs on one core, in seconds.
+fn total(plan: &[Experiment]) -> f64 {
+    plan.iter().map(|run| run.outline.seconds()).sum()
+}
+
+/// The least and the most of some numbers.
+fn extremes(numbers: impl Iterator<Item = f64>, shown: &dyn Fn(f64) -> String) -> String {
+    let range_of = |range: Option<(f64, f64)>, number: f64| {
+        let (least, most) = range.unwrap_or((number, number));
+        Some((least.min(number), most.max(number)))
+    };
+    let (least, most) = numbers.fold(None, range_of).unwrap_or_default();
+    range(&shown(least), &shown(most))
+}
+
+fn range(least: &str, most: &str) -> String {
+    if least == most {
+        least.to_owned()
+    } else {
+        format!("{least} to {most}")
+    }
+}
+
+fn whole(number: f64) -> String {
+    format!("{number:.0}")
+}
+
+fn bytes(number: f64) -> String {
+    with_unit(number, 1_000.0, &["B", "KB", "MB", "GB", "TB"])
+}
+
+/// A time from seconds.
+fn time(seconds: f64) -> String {
+    match seconds {
+        long if long >= 7_200.0 => format!("{:.1} h", long / 3_600.0),
+        long if long >= 120.0 => format!("{:.0} min", long / 60.0),
+        short if short >= 1.0 || short <= 0.0 => format!("{} s", digits(short)),
+        short => with_unit(short * 1e12, 1_000.0, &["ps", "ns", "us", "ms"]),
+    }
+}
+
+fn span(span: Span) -> String {
+    time(seconds(span))
+}
+
+fn with_unit(mut number: f64, step: f64, units: &[&str]) -> String {
+    let mut unit = 0;
+    while number >= step && unit + 1 < units.len() {
+        number /= step;
+        unit += 1;
+    }
+    format!("{} {}", digits(number), units[unit])
+}
+
+/// Three digits.
+fn digits(number: f64) -> String {
+    match number {
+        large if large >= 100.0 => format!("{large:.0}"),
+        middle if middle >= 10.0 => format!("{middle:.1}"),
+        small => format!("{small:.2}"),
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    real(span.as_ps()) / 1e12
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a figure for people needs no more than 53 bits"
+)]
+const fn real(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_shown_with_three_digits_and_a_unit() {
+        let times = [0.0, 36.61e-6, 0.0047, 4.56, 90.0, 400.0, 10_000.0].map(time);
+        let expected = [
+            "0.00 s", "36.6 us", "4.70 ms", "4.56 s", "90.0 s", "7 min", "2.8 h",
+        ];
+        assert_eq!(times, expected);
+        assert_eq!(bytes(8.557e9), "8.56 GB");
+        assert_eq!(
+            extremes([0.5, 0.1, 0.3].into_iter(), &|x| format!("{x}")),
+            "0.1 to 0.5"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! What `check` says of a file, and what `run` says before it begins.
+
+use std::fmt::Write;
+
+use crate::program::{Room, TINY};
+
+#[test]
+fn check_shows_what_a_file_came_to_mean() {
+    let room = Room::with_tiny("check");
+    room.run("check tiny.toml").is("check-fine");
+    let main = room.run("check main");
+    main.ended(0);
+    assert!(main.stdout.contains("21 runs"), "{}", main.stdout);
+    let json = room.run("check tiny.toml --json");
+    json.ended(0);
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    let means = &value[0]["means"];
+    assert_eq!(means["points"].as_array().unwrap().len(), 2);
+    let load = means["points"][0]["offered_load"].as_f64().unwrap();
+    assert!((0.5..0.9).contains(&load), "{load}");
+    assert_eq!(means["points"][0]["busiest_link"], "switch0>host3");
+    assert_eq!(means["points"][0]["thresholds"][0]["value"], "20us");
+}
+
+#[test]
+fn what_is_resolved_can_be_checked_again_and_names_its_lists() {
+    let room = Room::with_tiny("resolved");
+    let resolved = room.run("check tiny.toml --resolved");
+    resolved.ended(0);
+    room.write("resolved.toml", &resolved.stdout);
+    room.run("check resolved.toml").ended(0);
+    let mut flows = "id,start_s,src,dst,bytes\n".to_owned();
+    for number in 0..1000 {
+        writeln!(flows, "{number},{number}e-6,0,1,100").unwrap();
+    }
+    room.write("flows.csv", &flows);
+    room.write(
+        "list.toml",
+        "[[traffic]]\nkind = \"list\"\nfile = \"flows.csv\"\n",
+    );
+    let resolved = room.run("check list.toml --resolved");
+    resolved.ended(0);
+    assert!(resolved.stdout.lines().count() < 200, "{}", resolved.stdout);
+    room.write("resolved-list.toml", &resolved.stdout);
+    let again = room.run("check resolved-list.toml");
+    again.ended(0);
+    assert!(again.stdout.contains("1000 flows"), "{}", again.stdout);
+}
+
+#[test]
+fn all_mistakes_are_shown_at_once() {
+    let room = Room::new("mistakes");
+    let text = TINY
+        .replace("hosts = 4", "host = 4")
+        .replace("limit = \"30KB\"", "limit = \"much\"")
+        .replace("load = 0.7", "load = 70");
+    room.write("wrong.toml", &text);
+    let said = room.run("check wrong.toml");
+    said.ended(1);
+    for part in [
+        "unknown key `host`",
+        "`much` cannot be read",
+        "`load` is 70",
+    ] {
+        said.tells(part);
+    }
+    let json = room.run("check wrong.toml --json");
+    json.ended(1);
+    let value: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(value[0]["problems"].as_array().unwrap().len(), 3);
+    assert_eq!(room.run("run wrong.toml").stderr, said.stderr);
+}
+
+#[test]
+fn more_than_a_link_carries_is_warned_of_before_the_run() {
+    let room = Room::new("overload");
+    let text = TINY.replace("load = 0.7", "load = 0.7\nload_on = \"senders\"");
+    room.write("silent.toml", &text);
+    for command in ["check silent.toml", "run silent.toml --runs 1 --out out"] {
+        let said = room.run(command);
+        said.ended(0);
+        said.tells("warning: switch0>host3 is offered 2");
+        said.tells("load_on = \"receivers\"");
+    }
+    let begun = room.run("run silent.toml --runs 1 --jobs 1 --out other");
+    begun.tells("offered load: 2");
+    begun.tells("flows arrive in ");
+    begun.tells("by estimate");
+    let fine = Room::with_tiny("no-overload").run("check tiny.toml");
+    assert_eq!(fine.stderr, "");
+}
+
+#[test]
+fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
+    let room = Room::new("late-acks");
+    room.write("late.toml", &TINY.replace("tcn-sim", "tcn-testbed"));
+    let said = room.run("check late.toml");
+    said.ended(0);
+    said.tells("`ack_delay`");
+    said.tells("timeouts without a loss");
+    let said = room.run("check late.toml --set transport.ack_delay=1ms");
+    assert_eq!(said.stderr, "");
+}
+
+#[test]
+fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
+    let room = Room::new("other-link");
+    room.write(
+        "slow.toml",
+        &TINY.replace("load = 0.7", "load = 0.7\nlink = \"1Gbps\""),
+    );
+    let said = room.run("check slow.toml");
+    said.ended(0);
+    said.tells("a part of 1Gbps (`link`), and the hosts' cables have 10Gbps");
+}
+
+#[test]
+fn a_swept_key_that_is_set_is_swept_no_more_and_that_is_said() {
+    let room = Room::new("set-swept");
+    let text = TINY.replace("[sweep]", "[sweep]\n\"traffic.0.load\" = [0.3, 0.5]");
+    room.write("swept.toml", &text);
+    let all = room.run("check swept.toml");
+    assert!(all.stdout.contains("8 runs"), "{}", all.stdout);
+    let one = room.run("check swept.toml --set traffic.0.load=0.8");
+    one.ended(0);
+    one.tells("`traffic.0.load` is set, and no longer swept: 2 values are left out");
+    assert!(one.stdout.contains("4 runs"), "{}", one.stdout);
+    let ran = room.run("run swept.toml --set traffic.0.load=0.8 --runs 1 --out out --json");
+    ran.ended(0);
+    ran.tells("no longer swept");
+    let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(value["results"][0]["finished"], 2);
+    // A part of what a value sets as a whole cannot be set.
+    let undone = room.run("check swept.toml --set switch.marking.threshold=60us");
+    undone.ended(1);
+    undone.tells("would have no effect");
+}
+
+#[test]
+fn a_baseline_that_names_no_point_is_found_by_check() {
+    let room = Room::new("check-baseline");
+    room.write("wrong.toml", &format!("baseline = \"codel\"\n{TINY}"));
+    let said = room.run("check wrong.toml");
+    said.ended(1);
+    said.tells("`baseline` is `codel`, and no point is called so");
+    room.write("right.toml", &format!("baseline = \"tcn\"\n{TINY}"));
+    room.run("check right.toml").ended(0);
+    // A run of its own has no point to compare with.
+    let alone = room.run("check right.toml --set sweep={}");
+    alone.ended(0);
+    alone.tells("there is no baseline");
+}
+
+#[test]
+fn a_folder_and_a_missing_file_end_alike() {
+    let room = Room::new("no-scenario");
+    let folder = room.run("check .");
+    folder.ended(2);
+    folder.tells("cannot read .: it is a folder");
+    room.run("check nowhere.toml").ended(2);
+}
