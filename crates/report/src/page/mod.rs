@@ -29,7 +29,7 @@ use crate::summary::Summary;
 
 pub use order::in_numeric_order;
 pub use section::{Facet, Panel, Section};
-pub use sweep::{measure as swept_value, title_of as swept_title};
+pub use sweep::{Group, Row, groups, measure as swept_value, title_of as swept_title};
 
 const STYLE: &str = include_str!("style.css");
 /// In the order in which they need each other.

@@ -18,6 +18,29 @@ pub(super) struct Sweep {
     pub(super) lane_of: Vec<usize>,
 }
 
+/// Points at one value of what was swept, which are compared with each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What was swept and its value, such as `load 0.6`; `None` if nothing was.
+    pub title: Option<String>,
+    /// The points.
+    pub rows: Vec<Row>,
+}
+
+/// A point in its group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its place in the summary.
+    pub point: usize,
+    /// What tells it from the others of the group.
+    pub name: String,
+}
+
+/// The points of a summary by the number that was swept, if there is one, as tables show them.
+pub fn groups(summary: &Summary) -> Vec<Group> {
+    Sweep::new(summary).groups()
+}
+
 /// A number that was swept.
 pub(super) struct Along {
     /// What it is called, such as `load`.
@@ -73,6 +96,27 @@ impl Sweep {
             let here = self.along.as_ref().map(|along| along.values[*point].0);
             self.lane_of[*point] == lane && here == stop.map(|stop| stop.0)
         })
+    }
+
+    /// The points by the value of what was swept: those of a group differ in nothing else that is a
+    /// number along the axis, and are compared with each other.
+    pub(super) fn groups(&self) -> Vec<Group> {
+        let title = |stop: &(f64, String)| {
+            let along = self.along.as_ref()?;
+            Some(format!("{} {}", along.title, stop.1))
+        };
+        let group = |stop: Option<(f64, String)>| {
+            let row = |lane: usize| {
+                let point = self.point(lane, stop.as_ref())?;
+                let name = self.lanes[lane].clone();
+                Some(Row { point, name })
+            };
+            Group {
+                title: stop.as_ref().and_then(title),
+                rows: (0..self.lanes.len()).filter_map(row).collect(),
+            }
+        };
+        self.stops().into_iter().map(group).collect()
     }
 
     /// The records of each point, in the order of their repetitions. Points are told apart as a summary
@@ -153,7 +197,8 @@ fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
         }
         lane_of.push(number);
     }
-    let name = |(number, (rest, again)): (usize, &(Vec<&Setting>, usize))| {
+    let mut names: Vec<String> = Vec::new();
+    for (number, (rest, again)) in known.iter().enumerate() {
         let own = points
             .iter()
             .zip(&lane_of)
@@ -165,13 +210,15 @@ fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
             let values = rest.iter().map(|setting| setting.value.as_str());
             values.collect::<Vec<_>>().join(", ")
         });
-        if *again > 0 {
+        // Labels of several folders begin with what tells these apart.
+        let is_taken = *again > 0 && names.contains(&name);
+        names.push(if is_taken {
             format!("{name} ({})", again + 1)
         } else {
             name
-        }
-    };
-    (known.iter().enumerate().map(name).collect(), lane_of)
+        });
+    }
+    (names, lane_of)
 }
 
 /// The label without the number that tells it from that of another folder.
@@ -342,6 +389,20 @@ mod tests {
         let sweep = sweep(points);
         assert_eq!(sweep.lanes, ["tcn 10us", "tcn 100us"]);
         assert_eq!(sweep.lane_of, [1, 1, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn lines_whose_names_differ_already_get_no_number() {
+        let mut points = Vec::new();
+        for folder in ["a", "b"] {
+            for load in ["0.3", "0.5"] {
+                points.push(point(
+                    &format!("{folder}: tcn, load {load}"),
+                    &[("k", "tcn"), ("load", load)],
+                ));
+            }
+        }
+        assert_eq!(sweep(points).lanes, ["a: tcn", "b: tcn"]);
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Result, Write};
 
 use super::budget::ROWS;
-use super::sweep::Sweep;
+use super::sweep::{Row, Sweep};
 use crate::html::escaped;
 use crate::plot::Prefix;
 use crate::record::{End, Run};
-use crate::summary::{Better, Estimate, Metric, Relative, Summary};
+use crate::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
 
 /// Why numbers should not be trusted: each reason once, with where it holds. Reasons that differ in
 /// their numbers only are one, told with the first's.
@@ -158,20 +158,15 @@ fn write_groups(
     columns: &[Column],
     (part, rows): (&str, &mut usize),
 ) -> Result {
-    for stop in sweep.stops() {
-        let lanes = 0..sweep.lanes.len();
-        let group: Vec<usize> = lanes
-            .filter_map(|lane| sweep.point(lane, stop.as_ref()))
-            .collect();
+    for group in sweep.groups() {
+        let count = group.rows.len();
         // The best is that of the whole group, so a group is shown whole or, if it is the first, in part.
-        if *rows > 0 && *rows + group.len() > ROWS {
+        if *rows > 0 && *rows + count > ROWS {
             break;
         }
-        *rows += group.len();
+        *rows += count;
         out.push_str("<tbody>");
-        let along = sweep.along.as_ref().zip(stop.as_ref());
-        let along = along.map(|(along, (_, value))| format!("{} {value}", along.title));
-        let names = [Some(part.to_owned()), along].into_iter().flatten();
+        let names = [Some(part.to_owned()), group.title].into_iter().flatten();
         let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
         if !names.is_empty() {
             let span = summary.metrics.len() + 1;
@@ -181,8 +176,8 @@ fn write_groups(
                 escaped(&names.join(", "))
             )?;
         }
-        for point in group.iter().take(ROWS) {
-            write_row(out, summary, sweep, *point, &group, columns)?;
+        for row in group.rows.iter().take(ROWS) {
+            write_row(out, summary, row, &group.rows, columns)?;
         }
         out.push_str("</tbody>\n");
     }
@@ -225,13 +220,12 @@ fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
 fn write_row(
     out: &mut String,
     summary: &Summary,
-    sweep: &Sweep,
-    place: usize,
-    group: &[usize],
+    row: &Row,
+    group: &[Row],
     columns: &[Column],
 ) -> Result {
+    let (place, name) = (row.point, &row.name);
     let point = &summary.points[place];
-    let name = &sweep.lanes[sweep.lane_of[place]];
     let is_baseline = summary
         .points
         .iter()
@@ -261,8 +255,13 @@ fn write_row(
         };
         let others = group
             .iter()
-            .filter_map(|other| self::estimate(summary, *other, number));
-        let class = rank(&estimate, metric.better, others);
+            .filter_map(|row| self::estimate(summary, row.point, number));
+        let others: Vec<Extent> = others.map(Extent::from).collect();
+        let class = match Rank::of(estimate.into(), metric.better, &others) {
+            Some(Rank::Best) => "best",
+            Some(Rank::Tied) => "tied",
+            Some(Rank::Behind) | None => "",
+        };
         write_cell(out, &estimate, metric, &columns[number], class)?;
     }
     out.push_str("</tr>\n");
@@ -324,28 +323,6 @@ fn estimate(summary: &Summary, point: usize, metric: usize) -> Option<Estimate> 
         .copied()
         .flatten();
     estimate.filter(|estimate| estimate.value.is_finite())
-}
-
-/// How a value stands in its group. Where the interval of the best is not known, nothing is tied.
-fn rank(own: &Estimate, better: Better, others: impl Iterator<Item = Estimate>) -> &'static str {
-    let others: Vec<Estimate> = others.collect();
-    let order = |a: &&Estimate, b: &&Estimate| a.value.total_cmp(&b.value);
-    let best = match better {
-        Better::Higher => others.iter().max_by(order),
-        Better::Lower => others.iter().min_by(order),
-        Better::Neither => None,
-    };
-    let worst = others.iter().map(|other| other.value);
-    let (low, high) = worst.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    match best {
-        // A group that is all the same has no best.
-        Some(_) if low >= high => "",
-        Some(best) if own.value == best.value => "best",
-        Some(best) if own.low <= best.high && best.low <= own.high => "tied",
-        _ => "",
-    }
 }
 
 /// How the numbers of a column are written: all with the same prefix and decimals, so that they can be

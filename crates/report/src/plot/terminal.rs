@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 use super::layout::{along_ruler, value_ruler};
 use super::number::{Prefix, digits, quantity};
 use super::palette::COLOURS;
@@ -129,7 +131,7 @@ impl Canvas {
 /// A chart with two number axes.
 fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let y = value_ruler(chart, 4);
-    let labels = y.ticks.iter().map(|tick| tick.label.chars().count());
+    let labels = y.ticks.iter().map(|tick| tick.label.width());
     let margin = labels.max().unwrap_or(0) + 2;
     let columns = width - margin - 1;
     let x = along_ruler(chart, (columns / 12).clamp(2, 6));
@@ -190,7 +192,7 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
         &format!("{:>margin$} {}", "", names.iter().collect::<String>()),
     );
     let title = fitted(&x.title, columns);
-    let indent = margin + 1 + (columns - title.chars().count()) / 2;
+    let indent = margin + 1 + (columns - title.width()) / 2;
     push_line(out, &format!("{:>indent$}{title}", ""));
     legend(out, chart, width, colour);
 }
@@ -267,7 +269,7 @@ fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
                         _ => ' ',
                     })
                     .collect();
-                let _ = write!(out, "{:<margin$}", fitted(name, margin - 1));
+                out.push_str(&padded(&fitted(name, margin - 1), margin));
                 painted(out, &row, line.hue, colour);
                 push_line(out, &format!(" {}", estimate(mark, chart.y.unit)));
             }
@@ -300,7 +302,7 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
                 bar.extend(
                     char::from_u32(0x2590 - eighths % 8).filter(|_| !eighths.is_multiple_of(8)),
                 );
-                let _ = write!(out, "{name:<margin$}");
+                out.push_str(&padded(&name, margin));
                 name.clear();
                 if several {
                     painted(out, &format!("{} ", letter(number)), line.hue, colour);
@@ -346,7 +348,7 @@ fn legend(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
         .filter(|_| chart.lines.len() > 1)
     {
         let name = fitted(&line.name, width.saturating_sub(6));
-        let length = name.chars().count() + 4;
+        let length = name.width() + 4;
         if used > 0 && used + length > width {
             out.push('\n');
             used = 0;
@@ -390,11 +392,7 @@ fn letter(number: usize) -> char {
 }
 
 fn widest(names: &[String]) -> usize {
-    names
-        .iter()
-        .map(|name| name.chars().count())
-        .max()
-        .unwrap_or(0)
+    names.iter().map(|name| name.width()).max().unwrap_or(0)
 }
 
 /// The text without what a terminal would obey, cut to a width.
@@ -403,11 +401,24 @@ fn fitted(text: &str, width: usize) -> String {
         .chars()
         .map(|letter| if letter.is_control() { '?' } else { letter });
     let clean: String = clean.collect();
-    if clean.chars().count() <= width {
+    if clean.width() <= width {
         return clean;
     }
-    let kept: String = clean.chars().take(width.saturating_sub(1)).collect();
+    let mut free = width.saturating_sub(1);
+    let fits = |letter: &char| {
+        let columns = letter.width().unwrap_or(0);
+        let fits = columns <= free;
+        free = free.saturating_sub(columns);
+        fits
+    };
+    let kept: String = clean.chars().take_while(fits).collect();
     format!("{kept}…")
+}
+
+/// The text with spaces up to a width: letters may be two columns wide.
+fn padded(text: &str, width: usize) -> String {
+    let space = width.saturating_sub(text.width());
+    format!("{text}{}", " ".repeat(space))
 }
 
 #[cfg(test)]
@@ -498,6 +509,24 @@ mod tests {
         let mut chart = chart(Kind::Curves, Axis::linear("load", ""));
         chart.lines.clear();
         assert!(terminal(&chart, 80, Colour::None).contains("nothing to show"));
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns() {
+        assert_eq!(fitted("東京都庁", 5), "東京…");
+        assert_eq!(fitted("東京都庁", 8), "東京都庁");
+        assert_eq!(padded("東京", 6), "東京  ");
+        let names = ["東京", "two", "three"].map(str::to_owned);
+        let text = terminal(
+            &chart(Kind::Dots, Axis::names("", names.into())),
+            40,
+            Colour::None,
+        );
+        // The first name has a point at zero in both lines.
+        let begins = text.lines().filter_map(|line| line.split_once('●'));
+        let begins: Vec<usize> = begins.map(|(before, _)| before.width()).collect();
+        assert_eq!(begins[0], "three ".len(), "{text}");
+        assert_eq!(begins[0], begins[1], "{text}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod build;
 mod group;
 mod measure;
 mod part;
+mod rank;
 mod single;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod warn;
 
 use serde::Serialize;
 
+pub use rank::{Extent, Rank};
 pub use single::{interval, ratio_interval, value};
 
 use crate::record::Setting;

@@ -424,6 +424,64 @@ fn a_warm_up_that_is_too_short_is_noticed() {
     })]));
 }
 
+/// The number of flows that a warning about the warm-up names.
+fn advised(records: &[Record]) -> u32 {
+    let summary = Summary::new(records, None);
+    let warning = summary.points[0].warnings.last().unwrap();
+    let rest = warning.split("warm_up_flows to about ").nth(1);
+    let number = rest.and_then(|rest| rest.split(' ').next());
+    match number.and_then(|number| number.parse().ok()) {
+        Some(number) => number,
+        None => panic!("{warning}"),
+    }
+}
+
+#[test]
+fn a_warm_up_that_is_too_short_is_told_with_one_that_would_do() {
+    let filling = |number| if number < 300 { 1.0 } else { 1.5 };
+    for runs in [1, 3] {
+        let records: Vec<Record> = (1..=runs).map(|seed| drifting(seed, filling)).collect();
+        let flows = advised(&records);
+        assert!((280..=600).contains(&flows), "{flows} flows of {runs} runs");
+        // What it says helps.
+        let mut later = records;
+        for flow in later.iter_mut().flat_map(|record| &mut record.flows) {
+            flow.counts = flow.number >= flows;
+        }
+        assert!(!has_trend(&later));
+    }
+    // Flows that do not count already are among those that should not.
+    let mut late = drifting(1, |number| if number < 800 { 1.0 } else { 1.5 });
+    for flow in &mut late.flows {
+        flow.counts = flow.number >= 500;
+    }
+    let flows = advised(&[late]);
+    assert!((780..=1100).contains(&flows), "{flows}");
+}
+
+#[test]
+fn a_network_that_never_settles_gets_no_number() {
+    let growing = |number: u32| 1.0 + f64::from(number) / 500.0;
+    let summary = Summary::new(&[drifting(1, growing)], None);
+    let warning = summary.points[0].warnings.last().unwrap();
+    assert!(
+        warning.contains("raise measure.warm_up_flows until this is gone"),
+        "{warning}"
+    );
+    assert!(warning.contains("half of the 2000 flows"), "{warning}");
+}
+
+#[test]
+fn two_runs_warn_as_one_does() {
+    let of = |runs: u32| {
+        let records: Vec<Record> = (1..=runs).map(|seed| drifting(seed, |_| 1.0)).collect();
+        Summary::new(&records, None).warnings
+    };
+    assert!(of(1)[0].contains("set runs = 5"), "{:?}", of(1));
+    assert!(of(2)[0].contains("set runs = 5"), "{:?}", of(2));
+    assert!(of(3).is_empty(), "{:?}", of(3));
+}
+
 #[test]
 fn a_network_that_has_settled_is_seldom_blamed() {
     let alarms = (0..300)

@@ -1,6 +1,7 @@
 //! When a number should not be trusted, and what to do about it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use crate::record::{Class, End, Flow, Record};
 use crate::statistics::bootstrap::BLOCKS;
@@ -28,10 +29,18 @@ pub(super) fn of_all(groups: &[Group<'_>], missing_baseline: Option<&str>) -> Ve
             labels.join("; ")
         ));
     }
-    if groups.iter().any(|group| group.records.len() == 1) {
+    let has_points_of = |runs: usize| groups.iter().any(|group| group.records.len() == runs);
+    if has_points_of(1) {
         warnings.push(
             "points with a single run: their intervals show only chance within that run, and counts \
              have none; set runs = 5 or more to see what another seed would give"
+                .to_owned(),
+        );
+    }
+    if has_points_of(2) {
+        warnings.push(
+            "points with only two runs: two say little of how runs differ, so that their intervals \
+             reach nine deviations to each side; set runs = 5 or more, with which it is 1.2"
                 .to_owned(),
         );
     }
@@ -140,24 +149,16 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
 /// a network that empties. Slowdowns are compared, in logarithms and by means of blocks: sizes, a few
 /// giants and neighbours that are alike then do not pass for a trend.
 fn trend(group: &Group<'_>) -> Option<String> {
-    let (mut first, mut rest) = (Vec::new(), Vec::new());
-    for record in &group.records {
-        let mut blocks = vec![Vec::new(); BLOCKS];
-        let has_ideal = counted(record).any(|flow| slowdown(flow).is_some());
-        let value = if has_ideal { slowdown } else { completion };
-        for (value, block) in blocked(record, value) {
-            if value > 0.0 {
-                blocks[block].push(value.ln());
-            }
-        }
-        let fifth = BLOCKS / 5;
-        first.extend(blocks[..fifth].iter().filter_map(|block| mean(block)));
-        rest.extend(
-            blocks[fifth..4 * fifth]
-                .iter()
-                .filter_map(|block| mean(block)),
-        );
-    }
+    let runs: Vec<Vec<Option<f64>>> = group
+        .records
+        .iter()
+        .map(|record| block_means(record))
+        .collect();
+    let of = |blocks: Range<usize>| -> Vec<f64> {
+        let runs = runs.iter().flat_map(|means| &means[blocks.clone()]);
+        runs.copied().flatten().collect()
+    };
+    let (first, rest) = (of(0..FIFTH), of(FIFTH..4 * FIFTH));
     let (early, later) = (mean(&first)?, mean(&rest)?);
     let noise = variance(&first)? / real(first.len()) + variance(&rest)? / real(rest.len());
     // With few blocks the limit is that of Student's t for as rare a chance, roughly.
@@ -168,7 +169,88 @@ fn trend(group: &Group<'_>) -> Option<String> {
         let (percent, word) = (difference.abs() * 100.0, if difference < 0.0 { "less" } else { "more" });
         format!(
             "the first fifth of the counted flows takes {percent:.0} % {word} time than the next ones: \
-             the network had not settled; raise measure.warm_up until this is gone"
+             the network had not settled; {}",
+            advice(group, &runs)
         )
     })
+}
+
+/// A fifth of all blocks.
+const FIFTH: usize = BLOCKS / 5;
+
+/// The mean logarithm of the slowdowns in each block of a run; of completion times where there are no
+/// slowdowns.
+fn block_means(record: &Record) -> Vec<Option<f64>> {
+    let mut blocks = vec![Vec::new(); BLOCKS];
+    let has_ideal = counted(record).any(|flow| slowdown(flow).is_some());
+    let value = if has_ideal { slowdown } else { completion };
+    for (value, block) in blocked(record, value) {
+        if value > 0.0 {
+            blocks[block].push(value.ln());
+        }
+    }
+    blocks.iter().map(|block| mean(block)).collect()
+}
+
+/// How long a warm-up would do, as far as the runs show it.
+fn advice(group: &Group<'_>, runs: &[Vec<Option<f64>>]) -> String {
+    let settled = settled_after(runs);
+    let flows = settled.and_then(|blocks| {
+        let first = |record: &Record| {
+            let count = counted(record).count();
+            // The first flow of the block, as blocks are cut.
+            let flow = counted(record).nth((blocks * count).div_ceil(BLOCKS))?;
+            Some(flow.number)
+        };
+        group
+            .records
+            .iter()
+            .filter_map(|record| first(record))
+            .max()
+    });
+    match flows {
+        Some(flows) => format!(
+            "raise measure.warm_up_flows to about {} (estimated from these runs by MSER), with as \
+             many more flows",
+            rounded(flows)
+        ),
+        None => {
+            let all = group.records.iter().map(|record| counted(record).count());
+            format!(
+                "raise measure.warm_up_flows until this is gone: it had not settled in the first \
+                 half of the {} flows of a run, so begin with twice as many",
+                all.max().unwrap_or(0)
+            )
+        }
+    }
+}
+
+/// How many blocks come before the network has settled, by the marginal standard error rule: the rest
+/// without them has the smallest standard error of its mean. `None` if that is half of them or more,
+/// in which case the runs are too short to say. The last fifth is left out, as for the trend.
+fn settled_after(runs: &[Vec<Option<f64>>]) -> Option<usize> {
+    // One series for all runs, so that chance within one of them matters less.
+    let over_runs = |block: usize| {
+        let means: Vec<f64> = runs.iter().filter_map(|means| means[block]).collect();
+        mean(&means).map(|mean| (block, mean))
+    };
+    let series: Vec<(usize, f64)> = (0..4 * FIFTH).filter_map(over_runs).collect();
+    let error = |cut: usize| {
+        let rest: Vec<f64> = series[cut..].iter().map(|&(_, mean)| mean).collect();
+        Some((cut, variance(&rest)? / real(rest.len())))
+    };
+    // Something is to be cut, or there would be no trend; of fewer than five no variance is worth much.
+    let cuts = 1..series.len().saturating_sub(4);
+    let best = cuts
+        .filter_map(error)
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(cut, _)| cut)?;
+    (best < series.len() / 2).then(|| series[best].0)
+}
+
+/// A number of flows to two digits, rounded up.
+fn rounded(flows: u32) -> u32 {
+    let digits = flows.checked_ilog10().unwrap_or(0);
+    let unit = 10_u32.pow(digits.saturating_sub(1));
+    flows.div_ceil(unit).saturating_mul(unit)
 }

@@ -1,0 +1,113 @@
+//! Which of several values is the best, and which cannot be told apart from it.
+
+use super::{Better, Estimate, Relative};
+
+/// A value and the ends of its interval, which are not a number if they are not known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// The value.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl From<Estimate> for Extent {
+    fn from(
+        Estimate {
+            value, low, high, ..
+        }: Estimate,
+    ) -> Self {
+        Self { value, low, high }
+    }
+}
+
+impl From<Relative> for Extent {
+    fn from(
+        Relative {
+            ratio, low, high, ..
+        }: Relative,
+    ) -> Self {
+        Self {
+            value: ratio,
+            low,
+            high,
+        }
+    }
+}
+
+/// How a value compares with the others of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// None is better.
+    Best,
+    /// Its interval and the best one's meet, so that the order may be chance. Where the interval of
+    /// the best is not known, nothing is tied.
+    Tied,
+    /// The best is better.
+    Behind,
+}
+
+impl Rank {
+    /// The rank of a value in its group, which includes itself. A group that is all the same has no
+    /// best, and neither has a metric that only describes.
+    pub fn of(own: Extent, better: Better, group: &[Extent]) -> Option<Self> {
+        let values = || group.iter().map(|extent| extent.value);
+        let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+        let best = match better {
+            Better::Higher => most,
+            Better::Lower => least,
+            Better::Neither => return None,
+        };
+        if least >= most {
+            return None;
+        }
+        let meets = |best: &Extent| own.low <= best.high && best.low <= own.high;
+        let is_best = |extent: &&Extent| extent.value.total_cmp(&best).is_eq();
+        Some(if is_best(&&own) {
+            Self::Best
+        } else if group.iter().filter(is_best).any(meets) {
+            Self::Tied
+        } else {
+            Self::Behind
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(value: f64, reach: f64) -> Extent {
+        Extent {
+            value,
+            low: value - reach,
+            high: value + reach,
+        }
+    }
+
+    fn ranks(better: Better, group: &[Extent]) -> Vec<Option<Rank>> {
+        let rank = |own: &Extent| Rank::of(*own, better, group);
+        group.iter().map(rank).collect()
+    }
+
+    #[test]
+    fn values_whose_intervals_meet_that_of_the_best_are_tied() {
+        let group = [extent(3.0, 0.4), extent(1.0, 0.5), extent(2.0, 0.6)];
+        let expected = [Rank::Behind, Rank::Best, Rank::Tied].map(Some);
+        assert_eq!(ranks(Better::Lower, &group), expected);
+        let expected = [Rank::Best, Rank::Behind, Rank::Tied].map(Some);
+        assert_eq!(ranks(Better::Higher, &group), expected);
+    }
+
+    #[test]
+    fn an_unknown_interval_ties_nothing_and_equals_have_no_best() {
+        let group = [extent(1.0, f64::NAN), extent(1.1, 0.5)];
+        let expected = [Rank::Best, Rank::Behind].map(Some);
+        assert_eq!(ranks(Better::Lower, &group), expected);
+        assert_eq!(ranks(Better::Lower, &[extent(1.0, 0.5); 2]), [None, None]);
+        assert_eq!(ranks(Better::Neither, &group), [None, None]);
+        assert_eq!(ranks(Better::Lower, &group[..1]), [None]);
+    }
+}
