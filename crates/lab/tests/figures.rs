@@ -41,7 +41,7 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
         };
         for claim in entry.figure.claims.iter().filter(|claim| claim.is_main) {
             if !has_direction(claim, &records) {
-                let finding = judge(claim, &records);
+                let finding = judge(claim, &records, &[]);
                 _ = writeln!(wrong, "{id}: {}: {}", claim.says, finding.shown());
             }
         }

@@ -36,6 +36,8 @@ pub struct Judged {
     pub varied: Vec<Varied>,
     /// How many runs it rests on.
     pub runs: usize,
+    /// How many it would rest on if all were finished.
+    pub planned: usize,
     /// Its claims.
     pub claims: Vec<Finding>,
     /// The command that makes it.
@@ -43,8 +45,15 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges the claims of a figure by its records.
-    pub fn new(entry: &Entry, version: Version, command: &str, records: &[Record]) -> Self {
+    /// Judges the claims of a figure by its records. `unfinished` are the labels of runs that left no
+    /// results, one for each run.
+    pub fn new(
+        entry: &Entry,
+        version: Version,
+        command: &str,
+        records: &[Record],
+        unfinished: &[&str],
+    ) -> Self {
         let figure = &entry.figure;
         Self {
             id: figure.id.clone(),
@@ -61,10 +70,11 @@ impl Judged {
             findings: figure.findings.clone(),
             varied: Varied::of(figure),
             runs: records.len(),
+            planned: records.len() + unfinished.len(),
             claims: figure
                 .claims
                 .iter()
-                .map(|claim| judge(claim, records))
+                .map(|claim| judge(claim, records, unfinished))
                 .collect(),
             command: command.to_owned(),
         }
@@ -72,7 +82,7 @@ impl Judged {
 
     /// A figure that has no results yet: its claims stand there without a measured number.
     pub fn without_results(figure: &Figure, title: &str) -> Self {
-        let claim = |claim| match judge(claim, &[]) {
+        let claim = |claim| match judge(claim, &[], &[]) {
             finding if finding.verdict != Verdict::NotRun => finding,
             finding => Finding {
                 note: Some("not run yet".to_owned()),
@@ -94,9 +104,21 @@ impl Judged {
             findings: figure.findings.clone(),
             varied: Varied::of(figure),
             runs: 0,
+            planned: 0,
             claims: figure.claims.iter().map(claim).collect(),
             command: String::new(),
         }
+    }
+
+    /// The version that was run, and how much of it is there if that is not all.
+    pub fn extent(&self) -> String {
+        if self.runs == self.planned {
+            return self.version.to_owned();
+        }
+        format!(
+            "{}, {} of {} runs finished",
+            self.version, self.runs, self.planned
+        )
     }
 
     /// The figure for the gallery.
@@ -110,8 +132,10 @@ impl Judged {
             note: finding.note.clone(),
         };
         let intro = format!(
-            "{}; {} ({} version).",
-            self.shows, self.source, self.version
+            "{}; {} (version: {}).",
+            self.shows,
+            self.source,
+            self.extent()
         );
         Shown {
             id: self.id.clone(),
@@ -163,6 +187,9 @@ impl Finding {
     pub const fn answer(&self) -> &'static str {
         if self.is_within_chance {
             return "not reproduced, within chance";
+        }
+        if self.measured.is_none() && self.unfinished > 0 {
+            return "not finished";
         }
         self.verdict.title()
     }
@@ -229,7 +256,7 @@ figure again and draws it.
 - **not testable**: the claim says why.
 
 Claims about points that the version leaves out are *not run*: they are folded and not counted with the
-others.
+others. They are *not finished* if the runs of their points have left no results yet.
 
 Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
 run, from blocks of its flows. A change is relative to what the claim compares with. The tolerance of a
@@ -274,7 +301,8 @@ fn write(out: &mut String, figures: &[Judged], facts: &[String]) -> std::fmt::Re
         write!(
             out,
             "| [{id}](#{id}) | {} | {} |",
-            figure.version, figure.runs
+            figure.extent(),
+            figure.runs
         )?;
         for (_, count) in counts(std::slice::from_ref(figure)) {
             write!(out, " {count} |")?;
@@ -406,6 +434,7 @@ mod tests {
             written_in: ("", 1.0),
             verdict: Verdict::Reproduced,
             is_within_chance: false,
+            unfinished: 0,
             note: None,
             is_main: false,
         }
@@ -462,6 +491,7 @@ mod tests {
                 after: "-30 %".into(),
             }],
             runs: 3,
+            planned: 3,
             claims: vec![
                 finding(-0.38, CHANGE),
                 Finding {

@@ -10,7 +10,7 @@
 //! - **not reproduced**: anything else that was measured. If the interval has a number with which it
 //!   would be reproduced, that is told too: more flows or repetitions may decide otherwise.
 //! - **not testable**: the claim says why.
-//! - **not run**: this version of the figure has no such point.
+//! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!
 //! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
 //! part of the number. A number without comparison has no direction, unless the claim names the
@@ -44,6 +44,8 @@ pub struct Finding {
     pub verdict: Verdict,
     /// Whether it is not reproduced, but would be with another number of the interval.
     pub is_within_chance: bool,
+    /// How many runs of the points that it is about left no results.
+    pub unfinished: usize,
     /// Why, where the numbers do not say it.
     pub note: Option<String>,
     /// Whether the tests assert it.
@@ -103,9 +105,16 @@ pub struct Measured {
 /// The unit of relative changes.
 pub const CHANGE: &str = "change";
 
-/// Judges a claim by the runs of its figure.
-pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
+/// Judges a claim by the runs of its figure. `unfinished` are the labels of runs that left no results,
+/// one for each run.
+pub fn judge(claim: &Claim, records: &[Record], unfinished: &[&str]) -> Finding {
     let is_change = claim.against.is_some() || claim.take == Take::Spread;
+    let patterns = || std::iter::once(&claim.of).chain(&claim.against);
+    let is_own = |label: &&&str| patterns().any(|of| pattern::fits(of, label));
+    let unfinished = match claim.measure.computed() {
+        None => unfinished.iter().filter(is_own).count(),
+        Some(_) => 0,
+    };
     let finding = |measured: Option<Measured>, verdict, note| Finding {
         claim: claim.says.clone(),
         paper: claim.paper.words(),
@@ -119,18 +128,27 @@ pub fn judge(claim: &Claim, records: &[Record]) -> Finding {
         verdict,
         is_within_chance: verdict == Verdict::NotReproduced
             && measured.is_some_and(|measured| could_hold(&claim.paper, &measured, is_change)),
+        unfinished,
         note,
         is_main: claim.is_main,
     };
     if let Published::NotTestable(why) = &claim.paper {
         return finding(None, Verdict::NotTestable, Some(why.clone()));
     }
+    let missing = match unfinished {
+        0 => None,
+        1 => Some("1 run that it rests on is not finished".to_owned()),
+        runs => Some(format!("{runs} runs that it rests on are not finished")),
+    };
     let Some(measured) = measure(claim, records) else {
-        let note = "this version of the figure has no such point".to_owned();
-        return finding(None, Verdict::NotRun, Some(note));
+        let cut = || "this version of the figure has no such point".to_owned();
+        let why = missing.unwrap_or_else(cut);
+        return finding(None, Verdict::NotRun, Some(why));
     };
     let verdict = verdict(&claim.paper, &measured, is_change);
-    finding(Some(measured), verdict, claim.because.clone())
+    let notes: Vec<String> = missing.into_iter().chain(claim.because.clone()).collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    finding(Some(measured), verdict, note)
 }
 
 /// Whether what was measured points the way of the paper, however large it is and however well it is

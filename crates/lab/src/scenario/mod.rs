@@ -553,22 +553,45 @@ fn name_of_file(file: &str) -> String {
     }
 }
 
-/// Words as part of a file name: letters, digits, dots, and `-` for everything else.
+/// Words as part of a file name: letters, digits, dots, signs that tell names apart as words, and `-`
+/// for everything else.
 fn slug(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in text.chars() {
         if out.len() >= longest {
             break;
         }
-        match c {
-            c if c.is_ascii_alphanumeric() => out.push(c.to_ascii_lowercase()),
-            '.' | '_' if !out.is_empty() => out.push(c),
-            '♯' => out.push_str("-sharp"),
+        match (c, spelled(c)) {
+            (c, _) if c.is_ascii_alphanumeric() => out.push(c.to_ascii_lowercase()),
+            ('.' | '_', _) if !out.is_empty() => out.push(c),
+            (_, Some(word)) => {
+                let is_sign = !c.is_alphabetic();
+                if is_sign && !out.is_empty() && !out.ends_with('-') {
+                    out.push('-');
+                }
+                out.push_str(word);
+            }
             _ if out.is_empty() || out.ends_with('-') => {}
             _ => out.push('-'),
         }
     }
     out.trim_end_matches(['-', '.']).to_owned()
+}
+
+/// What is written for a sign or a letter that file names should not have, but that may be all that
+/// tells two labels apart: ECN♯ and ECN* are not ECN.
+const fn spelled(c: char) -> Option<&'static str> {
+    Some(match c {
+        '#' | '♯' => "sharp",
+        '*' => "star",
+        '%' => "percent",
+        'µ' | 'μ' => "u",
+        'α' => "alpha",
+        'β' => "beta",
+        'γ' => "gamma",
+        'λ' => "lambda",
+        _ => return None,
+    })
 }
 
 /// A name for a run that no other run has.

@@ -241,6 +241,16 @@ fn ids_are_fit_for_files_and_never_the_same() {
         id("ECN♯ load 0.6", 1, &mut taken),
         "ecn-sharp-load-0.6-2-s1"
     );
+    for (label, expected) in [
+        ("ECN#", "ecn-sharp-s1"),
+        ("ECN", "ecn-s1"),
+        ("ECN*, 10 µs", "ecn-star-10-us-s1"),
+        ("PIAS+ECN♯", "pias-ecn-sharp-s1"),
+        ("P_max 10%", "p_max-10-percent-s1"),
+        ("λ 0.9", "lambda-0.9-s1"),
+    ] {
+        assert_eq!(id(label, 1, &mut taken), expected);
+    }
     assert_eq!(id("../..", 1, &mut taken), "point-s1");
     assert_eq!(id("", 1, &mut taken), "point-2-s1");
     let long = id(&"x".repeat(500), u64::MAX, &mut taken);
