@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Testbed(testbed::Testbed),
     /// Lists the names that scenario files can use
     List(List),
-    /// Explains a scheme, scheduler, buffer, transport, topology or traffic source
+    /// Explains a scheme, scheduler, buffer, transport, topology, traffic source or key
     Explain(Explain),
     /// Shows what scenario files came to mean, or all that is wrong with them, without running them
     Check(Check),
@@ -209,8 +209,9 @@ pub(crate) struct List {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// A name that `tidegate list` shows
-    pub(crate) name: String,
+    /// A name that `tidegate list` shows, a key of scenario files, or another word for either
+    #[arg(required = true, value_name = "NAME")]
+    pub(crate) name: Vec<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -3,7 +3,9 @@
 //!
 //! Names and parameters come from the parts themselves, texts from the project's own pages.
 
+pub(crate) mod alias;
 mod example;
+pub(crate) mod key;
 mod pages;
 
 use clap::ValueEnum;

@@ -4,6 +4,7 @@ mod args;
 mod builtin;
 mod catalogue;
 mod cmd;
+mod labels;
 mod markdown;
 mod output;
 mod progress;

@@ -3,16 +3,19 @@
 //! Written by hand: the pages use headings, paragraphs, lists, tables and code, and the libraries that
 //! show them bring a terminal of their own.
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::output::Paint;
 
-/// Lines are no longer than this, except for code.
-pub(crate) const WIDTH: usize = 80;
+/// Lines are no longer than this, except for code, however wide the screen is.
+const WIDTH: usize = 80;
 
 /// What code begins with.
 const INDENT: &str = "    ";
 
-/// A page as text for a terminal.
-pub(crate) fn render(page: &str, paint: Paint) -> String {
+/// A page as text for a terminal of so many columns.
+pub(crate) fn render(page: &str, paint: Paint, columns: usize) -> String {
+    let most = columns.min(WIDTH);
     let mut out = String::new();
     for block in blocks(page) {
         if !out.is_empty() {
@@ -30,11 +33,11 @@ pub(crate) fn render(page: &str, paint: Paint) -> String {
                 if out.ends_with("\n\n") && previous_is_item(&out) {
                     out.pop();
                 }
-                let indent = " ".repeat(mark.chars().count());
-                wrap(&mut out, &inline(&text, paint), &mark, &indent);
+                let indent = " ".repeat(width(&mark));
+                wrap(&mut out, &inline(&text, paint), (&mark, &indent), most);
             }
-            Block::Paragraph(text) => wrap(&mut out, &inline(&text, paint), "", ""),
-            Block::Table(rows) => out.push_str(&table(&rows, paint)),
+            Block::Paragraph(text) => wrap(&mut out, &inline(&text, paint), ("", ""), most),
+            Block::Table(rows) => out.push_str(&table(&rows, paint, most)),
         }
     }
     out
@@ -186,22 +189,23 @@ pub(crate) fn width(text: &str) -> usize {
     while let Some(c) = chars.next() {
         match c {
             '\u{1b}' => chars.by_ref().take_while(|&c| c != 'm').for_each(drop),
-            _ => columns += 1,
+            _ => columns += c.width().unwrap_or(0),
         }
     }
     columns
 }
 
-/// Writes a text in lines of at most [`WIDTH`] columns.
-fn wrap(out: &mut String, text: &str, first: &str, others: &str) {
-    for (number, text) in folded(text, WIDTH - width(first)).iter().enumerate() {
+/// Writes a text in lines of at most `most` columns, with what the first and all others begin with.
+fn wrap(out: &mut String, text: &str, (first, others): (&str, &str), most: usize) {
+    let room = most.saturating_sub(width(first));
+    for (number, text) in folded(text, room).iter().enumerate() {
         let indent = if number == 0 { first } else { others };
         line(out, &format!("{indent}{text}"));
     }
 }
 
 /// Cuts a text at its spaces into lines of at most `most` columns, if its words allow it.
-fn folded(text: &str, most: usize) -> Vec<String> {
+pub(crate) fn folded(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let last = lines.last_mut().expect("there is always a line");
@@ -222,7 +226,7 @@ const NARROW: usize = 24;
 
 /// A table in columns, the last of which is folded; or, if it is too wide for that, each row as a
 /// small list under its first cell. The first row has the heads, if there are any.
-pub(crate) fn table(rows: &[Vec<String>], paint: Paint) -> String {
+fn table(rows: &[Vec<String>], paint: Paint, most: usize) -> String {
     let shown = |row: &Vec<String>| {
         row.iter()
             .map(|cell| inline(cell, paint))
@@ -238,20 +242,20 @@ pub(crate) fn table(rows: &[Vec<String>], paint: Paint) -> String {
     let widths = (0..last).map(|column| rows.iter().map(|row| width(&cell(row, column))).max());
     let widths = widths.map(Option::unwrap_or_default).collect::<Vec<_>>();
     let before = widths.iter().map(|width| width + 2).sum::<usize>();
-    if before + NARROW > WIDTH {
-        return list(&rows, paint);
+    if before + NARROW > most {
+        return list(&rows, paint, most);
     }
     for (number, row) in rows.iter().enumerate() {
         if row.is_empty() {
             continue;
         }
         let mut begin = String::new();
-        for (column, most) in widths.iter().enumerate() {
+        for (column, widest) in widths.iter().enumerate() {
             let text = cell(row, column);
             begin.push_str(&text);
-            begin.push_str(&" ".repeat(most + 2 - width(&text)));
+            begin.push_str(&" ".repeat(widest + 2 - width(&text)));
         }
-        let folded = folded(&cell(row, last), WIDTH - before);
+        let folded = folded(&cell(row, last), most - before);
         for (part, text) in folded.iter().enumerate() {
             let begin = if part == 0 {
                 begin.clone()
@@ -274,7 +278,7 @@ pub(crate) fn table(rows: &[Vec<String>], paint: Paint) -> String {
 }
 
 /// Each row as a list of what its heads say.
-fn list(rows: &[Vec<String>], paint: Paint) -> String {
+fn list(rows: &[Vec<String>], paint: Paint, most: usize) -> String {
     let mut out = String::new();
     let Some((heads, rows)) = rows.split_first() else {
         return out;
@@ -289,7 +293,7 @@ fn list(rows: &[Vec<String>], paint: Paint) -> String {
         for (column, text) in others.iter().enumerate() {
             let head = heads.get(column + 1).filter(|head| !head.is_empty());
             let text = head.map_or_else(|| text.clone(), |head| format!("{head}: {text}"));
-            wrap(&mut out, &text, "  ", "    ");
+            wrap(&mut out, &text, ("  ", "    "), most);
         }
     }
     out
@@ -305,17 +309,26 @@ mod tests {
                     - first\n  goes on\n- second\n\n| a | b |\n|---|---|\n| `x|y` | long \\* text |\n";
         let expected = "name\n\nOne `word` and another, see there.\n\n    a = b\n\n\
                         - first goes on\n- second\n\na      b\n`x|y`  long * text\n";
-        assert_eq!(render(page, Paint::Plain), expected);
+        assert_eq!(render(page, Paint::Plain, WIDTH), expected);
     }
 
     #[test]
-    fn lines_are_folded_at_80_columns_whatever_their_colours() {
+    fn lines_are_folded_at_the_screens_columns_whatever_their_colours() {
         let text = "word `code` ".repeat(30);
-        for paint in [Paint::Plain, Paint::Colour] {
-            let shown = render(&text, paint);
-            assert!(shown.lines().count() > 3);
-            assert!(shown.lines().all(|line| width(line) <= WIDTH), "{shown}");
+        for (columns, most) in [(60, 60), (80, 80), (120, 80)] {
+            for paint in [Paint::Plain, Paint::Colour] {
+                let shown = render(&text, paint, columns);
+                assert!(shown.lines().count() > 3);
+                assert!(shown.lines().all(|line| width(line) <= most), "{shown}");
+            }
         }
+    }
+
+    #[test]
+    fn wide_letters_take_two_columns_and_marks_on_letters_none() {
+        assert_eq!(width("東京"), 4);
+        assert_eq!(width("e\u{301}"), 1);
+        assert_eq!(width("\u{1b}[1mECN♯\u{1b}[0m"), 4);
     }
 
     #[test]
@@ -325,14 +338,14 @@ mod tests {
             vec!["name".to_owned(), "what".to_owned(), "why".to_owned()],
             vec!["tcn".to_owned(), wide.clone(), wide.clone()],
         ];
-        let shown = table(&rows, Paint::Plain);
+        let shown = table(&rows, Paint::Plain, WIDTH);
         assert_eq!(shown, format!("tcn\n  what: {wide}\n  why: {wide}\n"));
     }
 
     #[test]
     fn marks_that_are_not_closed_are_shown_as_they_are() {
         for text in ["a ` b", "a ** b", "a [b", "a [b](c", "a \\"] {
-            assert_eq!(render(text, Paint::Plain), format!("{text}\n"));
+            assert_eq!(render(text, Paint::Plain, WIDTH), format!("{text}\n"));
         }
     }
 }

@@ -82,6 +82,10 @@ impl Paint {
         self.wrap("1;32", text)
     }
 
+    pub(crate) fn tied(self, text: &str) -> String {
+        self.wrap("32", text)
+    }
+
     fn warning(self, text: &str) -> String {
         self.wrap("33", text)
     }
@@ -97,6 +101,23 @@ fn allows_colour() -> bool {
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
+/// What a screen has that nobody knows anything of.
+const COLUMNS: usize = 80;
+
+/// Tables and plots need this many, and gain nothing from more.
+const NARROWEST: usize = 40;
+const WIDEST: usize = 120;
+
+/// The columns of the terminal behind standard output. Where there is none, those that the variable
+/// `COLUMNS` names.
+fn columns() -> usize {
+    let terminal = terminal_size::terminal_size_of(io::stdout());
+    let terminal = terminal.map(|(terminal_size::Width(columns), _)| usize::from(columns));
+    let named = || std::env::var_os("COLUMNS")?.to_str()?.trim().parse().ok();
+    let known = terminal.or_else(named).filter(|&columns| columns > 0);
+    known.unwrap_or(COLUMNS).clamp(NARROWEST, WIDEST)
+}
+
 /// How a command speaks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
@@ -104,6 +125,8 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     /// The paint of standard output.
     pub(crate) paint: Paint,
+    /// The columns of standard output.
+    pub(crate) width: usize,
     talk: Paint,
 }
 
@@ -113,6 +136,7 @@ impl Output {
             json: common.json,
             quiet: common.quiet,
             paint: Paint::new(common.color, &io::stdout()),
+            width: columns(),
             talk: Paint::new(common.color, &io::stderr()),
         }
     }

@@ -1,4 +1,4 @@
-//! Shows on a terminal how far a sweep is, and writes the folder's log.
+//! Says how far runs are, with bars on a terminal and lines elsewhere, and writes the folder's log.
 
 #![expect(
     clippy::disallowed_methods,
@@ -6,12 +6,13 @@
 )]
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tidegate_lab::scenario::Experiment;
 use tidegate_lab::sweep::{Ending, Progress};
@@ -26,14 +27,127 @@ const STEPS: u64 = 1_000;
 /// How often the bars move.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How often a line is written where there is no terminal for bars.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// How far all runs of a command are, whatever folders they belong to.
+pub(crate) struct Board {
+    output: Output,
+    /// On a terminal.
+    shown: Option<MultiProgress>,
+    whole: ProgressBar,
+    /// Elsewhere, when the last line was written; `None` if nothing is to be said.
+    told: Option<Mutex<Instant>>,
+    begun: Instant,
+    runs: usize,
+    done: AtomicUsize,
+    steps: AtomicU64,
+}
+
+impl Board {
+    /// For so many runs: bars on a terminal, elsewhere a line every few seconds.
+    pub(crate) fn new(runs: usize, output: Output) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        let bars = (is_terminal && !output.quiet).then(MultiProgress::new);
+        let whole = match &bars {
+            None => ProgressBar::hidden(),
+            Some(bars) => bars.add(ProgressBar::new(runs as u64 * STEPS)),
+        };
+        let bar = if output.width < 80 { 10 } else { 30 };
+        whole.set_style(style(&format!(
+            "{{bar:{bar}}} {{percent:>3}} %  {{msg}}  {{elapsed}} gone, {{eta}} to go"
+        )));
+        whole.enable_steady_tick(TICK);
+        whole.set_message(format!("0 of {runs} runs"));
+        let begun = Instant::now();
+        Self {
+            output,
+            shown: bars,
+            whole,
+            told: (!is_terminal && !output.quiet).then(|| Mutex::new(begun)),
+            begun,
+            runs,
+            done: AtomicUsize::new(0),
+            steps: AtomicU64::new(0),
+        }
+    }
+
+    /// Does something that writes to the terminal, with the bars out of its way.
+    pub(crate) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.shown {
+            None => work(),
+            Some(bars) => bars.suspend(work),
+        }
+    }
+
+    /// A bar for a run.
+    fn add(&self, flows: u64) -> ProgressBar {
+        match &self.shown {
+            None => ProgressBar::hidden(),
+            Some(bars) => bars.add(ProgressBar::new(flows)),
+        }
+    }
+
+    fn advance(&self, steps: u64) {
+        self.whole.inc(steps);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+        self.say();
+    }
+
+    fn end_run(&self, steps: u64) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.whole
+            .set_message(format!("{done} of {} runs", self.runs));
+        self.advance(steps);
+    }
+
+    /// A line, if it is time for one and not all is done.
+    fn say(&self) {
+        let Some(told) = &self.told else {
+            return;
+        };
+        let mut told = told.lock().expect("nobody panics while writing a line");
+        let done = self.done.load(Ordering::Relaxed);
+        if told.elapsed() >= PAUSE && done < self.runs {
+            *told = Instant::now();
+            let steps = self.steps.load(Ordering::Relaxed);
+            self.output
+                .say(&line(done, self.runs, steps, self.begun.elapsed()));
+        }
+    }
+}
+
+impl Drop for Board {
+    /// Takes the bars away.
+    fn drop(&mut self) {
+        self.whole.finish_and_clear();
+        if let Some(bars) = &self.shown {
+            // A terminal that is gone has no bars left.
+            let _ = bars.clear();
+        }
+    }
+}
+
+/// How far the runs are, for a log.
+fn line(done: usize, runs: usize, steps: u64, gone: Duration) -> String {
+    let all = runs as u64 * STEPS;
+    let percent = steps.saturating_mul(100) / all.max(1);
+    let mut line = format!(
+        "progress: {done} of {runs} runs, {percent} %, {:#} gone",
+        HumanDuration(gone)
+    );
+    if steps > 0 {
+        #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+        let left = gone.mul_f64(all.saturating_sub(steps) as f64 / steps as f64);
+        _ = write!(line, ", about {:#} to go", HumanDuration(left));
+    }
+    line
+}
+
 /// What is shown of a sweep.
 pub(crate) struct Bars<'a> {
     folder: &'a Folder,
-    output: Output,
-    shown: Option<MultiProgress>,
-    whole: ProgressBar,
-    runs: usize,
-    done: AtomicUsize,
+    board: &'a Board,
     running: Mutex<BTreeMap<String, Running>>,
 }
 
@@ -60,36 +174,12 @@ struct Line<'a> {
 }
 
 impl<'a> Bars<'a> {
-    /// Bars for so many runs, on a terminal; elsewhere none.
-    pub(crate) fn new(folder: &'a Folder, runs: usize, output: Output) -> Self {
-        let is_shown = std::io::stderr().is_terminal() && !output.quiet;
-        let bars = is_shown.then(MultiProgress::new);
-        let whole = match &bars {
-            None => ProgressBar::hidden(),
-            Some(bars) => bars.add(ProgressBar::new(runs as u64 * STEPS)),
-        };
-        whole.set_style(style(
-            "{bar:30} {percent:>3} %  {msg}  {elapsed} gone, {eta} to go",
-        ));
-        whole.enable_steady_tick(TICK);
-        whole.set_message(format!("0 of {runs} runs"));
+    /// For the runs of a folder.
+    pub(crate) fn new(folder: &'a Folder, board: &'a Board) -> Self {
         Self {
             folder,
-            output,
-            shown: bars,
-            whole,
-            runs,
-            done: AtomicUsize::new(0),
+            board,
             running: Mutex::default(),
-        }
-    }
-
-    /// Takes the bars away.
-    pub(crate) fn clear(&self) {
-        self.whole.finish_and_clear();
-        if let Some(bars) = &self.shown {
-            // A terminal that is gone has no bars left.
-            let _ = bars.clear();
         }
     }
 
@@ -110,19 +200,13 @@ impl<'a> Bars<'a> {
 
     /// A warning above the bars.
     fn warn(&self, text: &str) {
-        match &self.shown {
-            None => self.output.warn(text),
-            Some(bars) => bars.suspend(|| self.output.warn(text)),
-        }
+        self.board.suspend(|| self.board.output.warn(text));
     }
 }
 
 impl Progress for Bars<'_> {
     fn started(&self, experiment: &Experiment, flows: usize) {
-        let bar = match &self.shown {
-            None => ProgressBar::hidden(),
-            Some(bars) => bars.add(ProgressBar::new(flows as u64)),
-        };
+        let bar = self.board.add(flows as u64);
         bar.set_style(style("  {bar:28} {pos}/{len} flows  {prefix}  {msg}"));
         bar.set_prefix(format!("{}, seed {}", experiment.label, experiment.seed));
         let now = Instant::now();
@@ -148,7 +232,7 @@ impl Progress for Bars<'_> {
             run.shown = now;
             let finished = u64::from(status.finished);
             let steps = (finished * STEPS / run.flows.max(1)).min(STEPS);
-            self.whole.inc(steps.saturating_sub(run.steps));
+            self.board.advance(steps.saturating_sub(run.steps));
             run.steps = run.steps.max(steps);
             run.bar.set_position(finished);
             run.bar.set_message(speed(status, now - run.begun));
@@ -181,12 +265,13 @@ impl Progress for Bars<'_> {
             Ending::Finished(record) => {
                 self.log(&line("finished", None, Some(record.counters.packet_hops)));
             }
-            Ending::Interrupted => self.log(&line("interrupted", None, None)),
+            Ending::Interrupted => {
+                // It is not done.
+                self.log(&line("interrupted", None, None));
+                return;
+            }
         }
-        self.whole.inc(STEPS - steps);
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.whole
-            .set_message(format!("{done} of {} runs", self.runs));
+        self.board.end_run(STEPS - steps);
     }
 }
 
@@ -201,4 +286,18 @@ fn speed(status: Status, wall: Duration) -> String {
 fn style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template).expect("the template is right");
     style.progress_chars("█▉▊▋▌▍▎▏ ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_what_is_done_and_what_is_left() {
+        let gone = Duration::from_secs(30);
+        let expected = "progress: 1 of 4 runs, 37 %, 30s gone, about 50s to go";
+        assert_eq!(line(1, 4, 1_500, gone), expected);
+        let expected = "progress: 0 of 4 runs, 0 %, 30s gone";
+        assert_eq!(line(0, 4, 0, gone), expected);
+    }
 }

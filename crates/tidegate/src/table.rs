@@ -1,12 +1,14 @@
-//! The results as a table of at most 80 columns.
+//! The results as tables that fit the screen.
 
-use tidegate_report::summary::{Better, Estimate, Metric, Point, Summary};
+use tidegate_report::page::{self, Group};
+use tidegate_report::summary::{Better, Estimate, Extent, Metric, Rank, Summary};
 
-use crate::markdown::{WIDTH, width};
+use crate::labels;
+use crate::markdown::{folded, width};
 use crate::output::Paint;
 
-/// The metrics of the first two blocks, if the results have them.
-const BLOCKS: [&[&str]; 2] = [
+/// The metrics of the first two tables, if the results have them.
+const TABLES: [&[&str]; 2] = [
     &[
         "fct_mean",
         "fct_small_mean",
@@ -16,38 +18,232 @@ const BLOCKS: [&[&str]; 2] = [
     &["marks", "drops", "timeouts", "unfinished"],
 ];
 
-/// Labels are cut to what the columns leave, but never to less than this.
+/// Those of a class of service, of which the first so many are shown that it has. The share of the
+/// goodput is known where flows are observed.
+const OF_SERVICE: [&str; 6] = [
+    "fct_small_mean",
+    "fct_medium_mean",
+    "fct_large_mean",
+    "goodput_share",
+    "byte_share",
+    "goodput",
+];
+const MOST_METRICS: usize = 4;
+
+/// Classes have no more rows than this: the report has them all.
+const MOST_OF_SERVICES: usize = 32;
+
+/// Columns stay together if they leave this much for labels.
 const LEAST_LABEL: usize = 12;
 
-/// The table of a summary.
-pub(crate) fn table(summary: &Summary, paint: Paint) -> String {
-    let mut blocks = Vec::new();
-    for names in BLOCKS {
-        let places = names.iter().filter_map(|name| {
-            summary
-                .metrics
-                .iter()
-                .position(|metric| metric.name == *name)
-        });
-        blocks.push(places.collect::<Vec<_>>());
-    }
-    if blocks[0].is_empty() {
+/// How tables look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    pub(crate) paint: Paint,
+    /// The columns of the screen.
+    pub(crate) width: usize,
+}
+
+/// Tables, and which of their marks need an explanation.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    pub(crate) text: String,
+    pub(crate) has_best: bool,
+    pub(crate) has_tied: bool,
+    pub(crate) has_groups: bool,
+}
+
+/// The tables of a summary.
+pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
+    let sheet = Sheet::new(summary);
+    let mut chosen = TABLES.map(|names| sheet.places(names));
+    if chosen[0].is_empty() {
         // Runs without flows that end: whatever there is.
-        let others = (0..summary.metrics.len()).filter(|place| !blocks[1].contains(place));
-        blocks[0] = others.take(4).collect();
+        let others = (0..summary.metrics.len()).filter(|place| !chosen[1].contains(place));
+        chosen[0] = others.take(4).collect();
     }
-    let mut parts = Vec::new();
-    for places in blocks.iter().filter(|places| !places.is_empty()) {
-        let with_intervals = block(summary, places, Shown::Interval, paint);
-        let part = with_intervals.or_else(|| block(summary, places, Shown::Value, paint));
-        parts.extend(part);
+    let mut tables = Tables {
+        has_groups: sheet.sections.len() > 1,
+        ..Tables::default()
+    };
+    for places in &chosen {
+        tables.add("", &sheet, places, Shown::Interval, look);
     }
     if summary.points.iter().any(|point| point.baseline.is_some()) {
-        let title = paint.dim("divided by the baseline's, seed by seed");
-        let ratios = block(summary, &blocks[0], Shown::Ratio, paint);
-        parts.extend(ratios.map(|ratios| format!("{title}\n{ratios}")));
+        let title = "divided by the baseline's, seed by seed";
+        tables.add(title, &sheet, &chosen[0], Shown::Ratio, look);
     }
-    parts.join("\n")
+    if let Some(services) = &summary.services {
+        let sheet = Sheet::of_services(summary);
+        if sheet.rows().count() <= MOST_OF_SERVICES {
+            let title = "by class of service; the report has the intervals";
+            let mut places = sheet.places(&OF_SERVICE);
+            places.truncate(MOST_METRICS);
+            tables.add(title, &sheet, &places, Shown::Value, look);
+        } else {
+            let count = services.parts.len();
+            let text = format!("The report has the numbers of the {count} classes of service.");
+            tables.add_line(&look.paint.dim(&text));
+        }
+    }
+    tables
+}
+
+impl Tables {
+    fn add(&mut self, title: &str, sheet: &Sheet<'_>, places: &[usize], shown: Shown, look: Look) {
+        if places.is_empty() {
+            return;
+        }
+        let columns = places.iter().map(|&place| {
+            let column = column(sheet, place, shown);
+            let is_too_wide = column.width() + LEAST_LABEL + GAP > look.width;
+            match shown {
+                Shown::Interval if is_too_wide => self::column(sheet, place, Shown::Value),
+                _ => column,
+            }
+        });
+        let columns = columns.collect::<Vec<_>>();
+        let mut marks = columns.iter().flat_map(|column| &column.marks);
+        self.has_best |= marks.clone().any(|mark| *mark == Some(Mark::Best));
+        self.has_tied |= marks.any(|mark| *mark == Some(Mark::Tied));
+        for (number, block) in blocks(sheet, &columns, look.width).iter().enumerate() {
+            if number == 0 && !title.is_empty() {
+                self.add_line(&look.paint.dim(title));
+            } else {
+                self.begin();
+            }
+            block.write(&mut self.text, sheet, look);
+        }
+    }
+
+    /// An empty line between tables.
+    fn begin(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+    }
+
+    fn add_line(&mut self, line: &str) {
+        self.begin();
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+/// Numbers in rows, by what is compared with each other.
+struct Sheet<'a> {
+    metrics: &'a [Metric],
+    sections: Vec<Section<'a>>,
+}
+
+/// Rows that are compared with each other.
+struct Section<'a> {
+    title: Option<String>,
+    rows: Vec<Row<'a>>,
+    /// Whether one of them can be the best.
+    is_ranked: bool,
+}
+
+struct Row<'a> {
+    name: String,
+    estimates: &'a [Option<Estimate>],
+}
+
+impl<'a> Sheet<'a> {
+    /// The points of a summary.
+    fn new(summary: &'a Summary) -> Self {
+        let groups = page::groups(summary);
+        let points = &summary.points;
+        // A number that alone was swept needs no title for each of its values.
+        let is_flat = groups.iter().all(|group| group.rows.len() == 1);
+        let section = |group: Group| Section {
+            rows: group
+                .rows
+                .into_iter()
+                .map(|row| Row {
+                    estimates: &points[row.point].estimates,
+                    name: row.name,
+                })
+                .collect(),
+            title: group.title,
+            is_ranked: true,
+        };
+        let flat = || Section {
+            title: None,
+            rows: points
+                .iter()
+                .map(|point| Row {
+                    name: point.label.clone(),
+                    estimates: &point.estimates,
+                })
+                .collect(),
+            is_ranked: false,
+        };
+        Self {
+            metrics: &summary.metrics,
+            sections: if is_flat {
+                vec![flat()]
+            } else {
+                groups.into_iter().map(section).collect()
+            },
+        }
+    }
+
+    /// The classes of service of each point.
+    fn of_services(summary: &'a Summary) -> Self {
+        let mut sections = Vec::new();
+        let (metrics, parts) = summary
+            .services
+            .as_ref()
+            .map_or((&[][..], &[][..]), |known| {
+                (known.metrics.as_slice(), known.parts.as_slice())
+            });
+        let name = |number: u8| format!("service {number}");
+        for group in page::groups(summary) {
+            if let [row] = group.rows.as_slice() {
+                let rows = parts.iter().map(|part| Row {
+                    name: name(part.number),
+                    estimates: &part.points[row.point],
+                });
+                sections.push(Section {
+                    title: group.title,
+                    rows: rows.collect(),
+                    is_ranked: false,
+                });
+                continue;
+            }
+            for part in parts {
+                let title = group.title.iter().cloned().chain([name(part.number)]);
+                let rows = group.rows.iter().map(|row| Row {
+                    name: row.name.clone(),
+                    estimates: &part.points[row.point],
+                });
+                sections.push(Section {
+                    title: Some(title.collect::<Vec<_>>().join(", ")),
+                    rows: rows.collect(),
+                    is_ranked: true,
+                });
+            }
+        }
+        Self { metrics, sections }
+    }
+
+    /// The places of metrics by their names, as far as they are there.
+    fn places(&self, names: &[&str]) -> Vec<usize> {
+        let place = |name: &&str| self.metrics.iter().position(|metric| metric.name == *name);
+        names.iter().filter_map(place).collect()
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row<'a>> {
+        self.sections.iter().flat_map(|section| &section.rows)
+    }
+}
+
+impl Row<'_> {
+    fn estimate(&self, place: usize) -> Option<Estimate> {
+        let estimate = self.estimates.get(place).copied().flatten();
+        estimate.filter(|estimate| estimate.value.is_finite())
+    }
 }
 
 /// What is shown of an estimate.
@@ -61,120 +257,183 @@ enum Shown {
     Value,
 }
 
-/// A metric's column.
+/// What is said of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    /// It is the best of its section beyond doubt.
+    Best,
+    /// It is one of those that may be the best.
+    Tied,
+}
+
+/// A metric's column, with what all rows have in it.
 struct Column {
     head: String,
     unit: String,
     cells: Vec<String>,
-    /// The best points, if there is a choice.
-    best: Vec<bool>,
+    marks: Vec<Option<Mark>>,
 }
 
-/// A block of columns, or `None` if it is wider than the screen and could be narrower.
-fn block(summary: &Summary, places: &[usize], shown: Shown, paint: Paint) -> Option<String> {
-    let mut out = String::new();
-    let columns = places
-        .iter()
-        .map(|&place| column(summary, place, shown))
-        .collect::<Vec<_>>();
-    let points = &summary.points;
-    let longest = points.iter().map(|point| point.label.chars().count()).max();
-    let widths = columns.iter().map(Column::width).collect::<Vec<_>>();
-    let room = WIDTH.saturating_sub(widths.iter().map(|width| width + 2).sum());
-    if room < LEAST_LABEL && shown == Shown::Interval {
-        return None;
-    }
-    let label = longest.unwrap_or(0).min(room.max(LEAST_LABEL));
-    let mut row = |first: &str, cells: &mut dyn Iterator<Item = String>| {
-        let mut line = format!("{first}{}", " ".repeat(label.saturating_sub(width(first))));
-        for (cell, most) in cells.zip(&widths) {
-            line.push_str(&" ".repeat((most + 2).saturating_sub(width(&cell))));
-            line.push_str(&cell);
-        }
-        out.push_str(line.trim_end());
-        out.push('\n');
-    };
-    row(
-        "",
-        &mut columns
-            .iter()
-            .map(|column| format!("{} ", paint.bold(&column.head))),
-    );
-    if columns.iter().any(|column| !column.unit.is_empty()) {
-        row(
-            "",
-            &mut columns
-                .iter()
-                .map(|column| format!("{} ", paint.dim(&column.unit))),
-        );
-    }
-    for (number, point) in points.iter().enumerate() {
-        let cells = columns.iter().map(|column| {
-            let cell = &column.cells[number];
-            match (column.best[number], paint) {
-                (true, Paint::Plain) => format!("{cell}*"),
-                (true, Paint::Colour) => format!("{} ", paint.best(cell)),
-                (false, _) => format!("{cell} "),
-            }
-        });
-        row(&cut(&point.label, label), &mut cells.into_iter());
-    }
-    Some(out)
-}
+/// The space between columns.
+const GAP: usize = 2;
 
 impl Column {
     fn width(&self) -> usize {
         let cells = self.cells.iter().chain([&self.head, &self.unit]);
-        // One for the star.
+        // One for the mark.
         cells.map(|cell| width(cell)).max().unwrap_or(0) + 1
     }
 }
 
-fn column(summary: &Summary, place: usize, shown: Shown) -> Column {
-    let metric = &summary.metrics[place];
-    let of = |point: &Point| point.estimates.get(place).copied().flatten();
-    let estimates = summary.points.iter().map(of).collect::<Vec<_>>();
+fn column(sheet: &Sheet<'_>, place: usize, shown: Shown) -> Column {
+    let metric = &sheet.metrics[place];
+    let estimates = sheet.rows().map(|row| row.estimate(place));
+    let estimates = estimates.collect::<Vec<_>>();
     let scale = match shown {
         Shown::Interval | Shown::Value => Scale::new(metric, &estimates),
         Shown::Ratio => Scale::RATIO,
     };
     let number = |estimate: &Option<Estimate>| {
-        let known = match (shown, *estimate) {
-            (_, None) => None,
-            (Shown::Interval, Some(found)) => Some((found.value, found.interval())),
-            (Shown::Ratio, Some(found)) => found
-                .relative
-                .map(|relative| (relative.ratio, relative.interval())),
-            (Shown::Value, Some(found)) => Some((found.value, None)),
-        };
-        known.map_or_else(
+        let extent = extent(*estimate, shown);
+        extent.map_or_else(
             || "-".to_owned(),
-            |(value, interval)| scale.show(value, interval),
+            |Extent { value, low, high }| {
+                let interval = (low.is_finite() && high.is_finite() && shown != Shown::Value)
+                    .then_some((low, high));
+                scale.show(value, interval)
+            },
         )
     };
+    let marks = sheet.sections.iter().flat_map(|section| {
+        let own = section.rows.iter();
+        let own = own.map(|row| extent(row.estimate(place), shown));
+        let better = if section.is_ranked {
+            metric.better
+        } else {
+            Better::Neither
+        };
+        marks(better, &own.collect::<Vec<_>>())
+    });
     Column {
         head: metric.title.to_owned(),
         unit: scale.unit.to_owned(),
         cells: estimates.iter().map(number).collect(),
-        best: best(metric, &estimates),
+        marks: marks.collect(),
     }
 }
 
-/// Which points have the best value. None, if all have the same or there is only one.
-fn best(metric: &Metric, estimates: &[Option<Estimate>]) -> Vec<bool> {
-    let values = || estimates.iter().flatten().map(|estimate| estimate.value);
-    let (least, most) = (values().reduce(f64::min), values().reduce(f64::max));
-    let best = match metric.better {
-        Better::Higher => most,
-        Better::Lower => least,
-        Better::Neither => None,
+fn extent(estimate: Option<Estimate>, shown: Shown) -> Option<Extent> {
+    match shown {
+        Shown::Interval | Shown::Value => estimate.map(Extent::from),
+        Shown::Ratio => estimate?.relative.map(Extent::from),
+    }
+}
+
+/// What is said of the values of a section. A best that is not alone is not told apart from the others;
+/// if that is so of all of them, nothing is said.
+fn marks(better: Better, extents: &[Option<Extent>]) -> Vec<Option<Mark>> {
+    let known = extents.iter().copied().flatten().collect::<Vec<_>>();
+    let leads = |extent: &Option<Extent>| {
+        let rank = extent.and_then(|own| Rank::of(own, better, &known));
+        matches!(rank, Some(Rank::Best | Rank::Tied))
     };
-    let differ = least < most;
-    let is_best = |estimate: &Option<Estimate>| {
-        let value = estimate.map(|estimate| estimate.value);
-        differ && value.is_some() && value == best
+    let leaders = extents.iter().filter(|extent| leads(extent)).count();
+    let mark = match leaders {
+        1 => Some(Mark::Best),
+        count if count < known.len() => Some(Mark::Tied),
+        _ => None,
     };
-    estimates.iter().map(is_best).collect()
+    let of = |extent: &Option<Extent>| mark.filter(|_| leads(extent));
+    extents.iter().map(of).collect()
+}
+
+/// Columns beside each other.
+struct Block<'a> {
+    columns: &'a [Column],
+    labels: Vec<String>,
+    /// The columns of the screen that labels have; those that need more get a line of their own.
+    room: usize,
+}
+
+/// Columns in as few blocks as the screen has room for.
+fn blocks<'a>(sheet: &Sheet<'_>, columns: &'a [Column], screen: usize) -> Vec<Block<'a>> {
+    let names = sheet.rows().map(|row| row.name.as_str());
+    let names = names.collect::<Vec<_>>();
+    let longest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let total = |columns: &[Column]| columns.iter().map(|column| column.width() + GAP).sum();
+    let free = screen.saturating_sub(total(columns));
+    let room = if free >= longest.min(LEAST_LABEL) {
+        free
+    } else {
+        screen / 3
+    };
+    let labels = labels::shortened(&names, room);
+    let widths = labels.iter().map(|label| width(label));
+    let room = widths.filter(|&width| width <= room).max().unwrap_or(0);
+    let mut blocks = Vec::new();
+    let mut rest = columns;
+    while !rest.is_empty() {
+        let fits = |count: &usize| room + total(&rest[..*count]) <= screen;
+        let count = (1..=rest.len()).take_while(fits).last().unwrap_or(1);
+        let (columns, others) = rest.split_at(count);
+        blocks.push(Block {
+            columns,
+            labels: labels.clone(),
+            room,
+        });
+        rest = others;
+    }
+    blocks
+}
+
+impl Block<'_> {
+    fn write(&self, out: &mut String, sheet: &Sheet<'_>, look: Look) {
+        let paint = look.paint;
+        let head = |column: &Column| format!("{} ", paint.bold(&column.head));
+        self.write_row(out, "", self.columns.iter().map(head));
+        if self.columns.iter().any(|column| !column.unit.is_empty()) {
+            let unit = |column: &Column| format!("{} ", paint.dim(&column.unit));
+            self.write_row(out, "", self.columns.iter().map(unit));
+        }
+        let mut labels = self.labels.iter().enumerate();
+        for section in &sheet.sections {
+            if let Some(title) = &section.title {
+                out.push_str(&paint.dim(title));
+                out.push('\n');
+            }
+            for (number, label) in labels.by_ref().take(section.rows.len()) {
+                let cells = self.columns.iter().map(|column| {
+                    let cell = &column.cells[number];
+                    match column.marks[number] {
+                        Some(Mark::Best) => format!("{}*", paint.best(cell)),
+                        Some(Mark::Tied) => format!("{}~", paint.tied(cell)),
+                        None => format!("{cell} "),
+                    }
+                });
+                if width(label) > self.room {
+                    for line in folded(label, look.width) {
+                        out.push_str(&line);
+                        out.push('\n');
+                    }
+                    self.write_row(out, "", cells);
+                } else {
+                    self.write_row(out, label, cells);
+                }
+            }
+        }
+    }
+
+    fn write_row(&self, out: &mut String, first: &str, cells: impl Iterator<Item = String>) {
+        let space = self.room.saturating_sub(width(first));
+        let mut line = format!("{first}{}", " ".repeat(space));
+        for (cell, column) in cells.zip(self.columns) {
+            let space = (column.width() + GAP).saturating_sub(width(&cell));
+            line.push_str(&" ".repeat(space));
+            line.push_str(&cell);
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
 }
 
 /// The unit of a column and how many digits it needs.
@@ -234,154 +493,5 @@ impl Scale {
     }
 }
 
-/// A label in so many columns.
-fn cut(label: &str, most: usize) -> String {
-    if label.chars().count() <= most {
-        return label.to_owned();
-    }
-    let kept = label
-        .chars()
-        .take(most.saturating_sub(1))
-        .collect::<String>();
-    format!("{kept}…")
-}
-
 #[cfg(test)]
-mod tests {
-    use tidegate_report::summary::{Method, Relative};
-
-    use super::*;
-
-    const TIME: Metric = Metric {
-        name: "fct_mean",
-        title: "overall mean",
-        unit: "s",
-        better: Better::Lower,
-    };
-
-    #[expect(clippy::unnecessary_wraps, reason = "a summary holds them so")]
-    fn estimate(value: f64, reach: f64, ratio: Option<f64>) -> Option<Estimate> {
-        Some(Estimate {
-            value,
-            low: value - reach * 1.5,
-            high: value + reach * 0.5,
-            method: Method::Runs,
-            samples: 3,
-            relative: ratio.map(|ratio| Relative {
-                ratio,
-                low: f64::NAN,
-                high: f64::NAN,
-                method: Method::None,
-            }),
-        })
-    }
-
-    fn point(label: &str, estimates: Vec<Option<Estimate>>) -> Point {
-        let is_compared = estimates
-            .iter()
-            .flatten()
-            .any(|found| found.relative.is_some());
-        Point {
-            label: label.to_owned(),
-            settings: Vec::new(),
-            runs: 3,
-            commands: Vec::new(),
-            baseline: is_compared.then_some(0),
-            estimates,
-            warnings: Vec::new(),
-        }
-    }
-
-    fn summary(metrics: Vec<Metric>, points: Vec<Point>) -> Summary {
-        Summary {
-            metrics,
-            points,
-            baseline: None,
-            services: None,
-            queues: None,
-            warnings: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn times_share_a_unit_and_the_best_has_a_star() {
-        let marks = Metric {
-            name: "marks",
-            title: "marks",
-            unit: "",
-            better: Better::Neither,
-        };
-        let points = vec![
-            point(
-                "a",
-                vec![estimate(0.0123, 0.0004, None), estimate(5.0, 0.0, None)],
-            ),
-            point("b", vec![estimate(0.0045, f64::NAN, None), None]),
-        ];
-        let expected = "  overall mean
-            ms
-a  12.30 ±0.40
-b         4.50*
-
-      marks
-a         5
-b         -
-";
-        let found = table(&summary(vec![TIME, marks], points), Paint::Plain);
-        let squeezed = |text: &str| {
-            text.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(squeezed(&found), squeezed(expected), "{found}");
-        let ends = found
-            .lines()
-            .take(4)
-            .map(|line| line.trim_end_matches('*').chars().count());
-        assert!(
-            ends.collect::<Vec<_>>()
-                .windows(2)
-                .all(|pair| pair[0] == pair[1]),
-            "{found}"
-        );
-    }
-
-    #[test]
-    fn a_baseline_adds_ratios() {
-        let points = vec![
-            point("a", vec![estimate(2.0, 0.1, Some(1.0))]),
-            point("b", vec![estimate(1.0, 0.1, Some(0.5))]),
-        ];
-        let found = table(&summary(vec![TIME], points), Paint::Plain);
-        assert!(found.contains("divided by the baseline's"), "{found}");
-        assert!(found.contains("0.500*"), "{found}");
-    }
-
-    #[test]
-    fn wide_tables_give_up_their_intervals_and_then_their_labels() {
-        let names = [
-            "fct_mean",
-            "fct_small_mean",
-            "fct_small_p99",
-            "fct_large_mean",
-        ];
-        let metrics = names.map(|name| Metric { name, ..TIME }).to_vec();
-        let label = "a label that is much longer than the space that is left for it on the screen";
-        let wide = || vec![estimate(0.5, 1e9, None); 4];
-        let found = table(
-            &summary(metrics, vec![point(label, wide()), point("b", wide())]),
-            Paint::Plain,
-        );
-        assert!(!found.contains('±') && found.contains('…'), "{found}");
-        assert!(found.lines().all(|line| width(line) <= WIDTH), "{found}");
-    }
-
-    #[test]
-    fn equal_values_have_no_best() {
-        let points = vec![
-            point("a", vec![estimate(1.0, 0.0, None)]),
-            point("b", vec![estimate(1.0, 0.0, None)]),
-        ];
-        assert!(!table(&summary(vec![TIME], points), Paint::Plain).contains('*'));
-    }
-}
+mod tests;

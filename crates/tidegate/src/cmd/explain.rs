@@ -3,25 +3,66 @@
 use std::fmt::Write;
 
 use crate::args::Explain;
-use crate::catalogue::{self, Entry, Parameter};
+use crate::catalogue::key::{self, Key};
+use crate::catalogue::{self, Entry, Parameter, alias};
 use crate::markdown;
 use crate::output::{Error, Output, Verdict};
 
 pub(crate) fn explain(arguments: &Explain, output: Output) -> Result<Verdict, Error> {
     let entries = catalogue::all();
-    let wanted = arguments.name.to_lowercase().replace('_', "-");
+    let asked = arguments.name.join(" ");
+    let plain = alias::plain(&asked);
+    let is_name = |name: &str| entries.iter().any(|entry| entry.name == name);
+    let meant = alias::find(&plain).filter(|_| !is_name(&plain));
+    let wanted = meant.map_or(plain.as_str(), |alias| alias.name);
     let found = entries.iter().filter(|entry| entry.name == wanted);
     let found = found.collect::<Vec<_>>();
-    if found.is_empty() {
-        return Err(unknown(&arguments.name, &entries));
+    let keys = match found.as_slice() {
+        [] => key::named(wanted),
+        _ => Vec::new(),
+    };
+    if found.is_empty() && keys.is_empty() {
+        return Err(unknown(&asked, &entries));
     }
     if output.json {
-        output.print_json(&found)?;
+        match found.as_slice() {
+            [] => output.print_json(&keys)?,
+            found => output.print_json(&found)?,
+        }
         return Ok(Verdict::Good);
     }
-    let texts = found.iter().map(|entry| text(entry, output));
-    output.print(&texts.collect::<Vec<_>>().join("\n"))?;
+    let mut texts = Vec::new();
+    if let Some(alias) = meant {
+        texts.push(markdown::render(alias.says, output.paint, output.width));
+    }
+    texts.extend(found.iter().map(|entry| text(entry, output)));
+    if !keys.is_empty() {
+        texts.push(text_of_keys(&keys, output));
+    }
+    output.print(&texts.join("\n"))?;
     Ok(Verdict::Good)
+}
+
+/// A key, with each table that has it.
+fn text_of_keys(keys: &[Key], output: Output) -> String {
+    let name = keys.first().map_or("", |key| key.name.as_str());
+    let mut page = String::new();
+    for key in keys {
+        _ = write!(page, "- `{}.{name}`", key.table);
+        if !key.kinds.is_empty() {
+            _ = write!(page, " of `{}`", key.kinds.join("`, `"));
+        }
+        _ = write!(page, ": {}", key.doc);
+        if let Some(default) = &key.default {
+            _ = write!(page, " Default: `{default}`.");
+        }
+        for (word, doc) in &key.words {
+            _ = write!(page, " `{word}`: {doc}");
+        }
+        page.push('\n');
+    }
+    let page = markdown::render(&page, output.paint, output.width);
+    format!("{} · key\n\n{page}", output.paint.bold(name))
 }
 
 fn unknown(name: &str, entries: &[Entry]) -> Error {
@@ -57,7 +98,7 @@ fn text(entry: &Entry, output: Output) -> String {
         None if entry.parameters.is_empty() => page,
         None => format!("{page}\n{PARAMETERS}\n{parameters}"),
     };
-    text.push_str(&markdown::render(&page, paint));
+    text.push_str(&markdown::render(&page, paint, output.width));
     if !entry.example.is_empty() {
         _ = writeln!(text, "\n{}\n", paint.bold("Example"));
         for line in entry.example.lines() {

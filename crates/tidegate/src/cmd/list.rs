@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::args::List;
 use crate::catalogue::{self, Kind};
+use crate::markdown::folded;
 use crate::output::{Error, Output, Verdict};
 
 #[derive(Serialize)]
@@ -43,7 +44,9 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
         for entry in of_kind {
             let space = " ".repeat(longest - entry.name.len());
             let name = output.paint.code(entry.name);
-            _ = writeln!(text, "  {name}{space}  {}", entry.line);
+            let lines = folded(&entry.line, output.width.saturating_sub(longest + 4));
+            let indent = format!("\n{}", " ".repeat(longest + 4));
+            _ = writeln!(text, "  {name}{space}  {}", lines.join(&indent));
         }
     }
     output.print(&text)?;

@@ -1,22 +1,24 @@
 //! `tidegate report`: results side by side, as a table, a plot and a page.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tidegate_lab::scenario;
 use tidegate_report::figures::{self, Titles};
-use tidegate_report::folder::{Folder, Manifest};
+use tidegate_report::folder::{self, Folder, Manifest, Planned};
 use tidegate_report::page::Page;
-use tidegate_report::plot::{self, Colour};
+use tidegate_report::plot::{self, Chart, Colour};
 use tidegate_report::record::Setting;
 use tidegate_report::{Record, Summary};
 
 use super::run::count;
 use crate::args::Report;
-use crate::markdown::WIDTH;
+use crate::labels;
+use crate::markdown::folded;
 use crate::output::{Error, Output, Paint, Verdict};
-use crate::table;
+use crate::table::{self, Look, Tables};
 
 /// The name of the page in a folder.
 pub(crate) const PAGE: &str = "report.html";
@@ -40,7 +42,8 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
     };
     let baseline = arguments.baseline.clone().or(of_folder);
     let comparison = Comparison::of(folders, baseline.as_deref())?;
-    comparison.write(&page, arguments.figures.titles())?;
+    let written = comparison.write(&page, arguments.figures.titles());
+    written.map_err(|error| with_way_out(error, arguments.out.is_some()))?;
     if output.json {
         let value = json!({ "report": page.display().to_string(), "summary": comparison.summary });
         output.print_json(&value)?;
@@ -51,6 +54,37 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
     Ok(Verdict::Good)
 }
 
+/// A folder that cannot be written to need not be: its page can be elsewhere.
+fn with_way_out(error: Unwritten, is_named: bool) -> Error {
+    match error {
+        Unwritten::Folder(folder::Error::Write { path, source }) if !is_named => {
+            Error::new(format!(
+                "cannot write {}: {source}\nhint: `--out FILE` writes the page elsewhere and \
+                 leaves the folder as it is",
+                path.display()
+            ))
+        }
+        error => error.into(),
+    }
+}
+
+/// Why a page was not written.
+pub(crate) enum Unwritten {
+    /// A results folder could not be written to.
+    Folder(folder::Error),
+    /// Another file could not be.
+    Other(Error),
+}
+
+impl From<Unwritten> for Error {
+    fn from(error: Unwritten) -> Self {
+        match error {
+            Unwritten::Folder(error) => Self::new(error),
+            Unwritten::Other(error) => error,
+        }
+    }
+}
+
 /// The results of some folders.
 pub(crate) struct Comparison {
     folders: Vec<Folder>,
@@ -58,17 +92,19 @@ pub(crate) struct Comparison {
     pub(crate) records: Vec<Record>,
     pub(crate) summary: Summary,
     /// Runs that have no record.
-    missing: usize,
+    missing: Vec<Planned>,
+    title: String,
 }
 
 impl Comparison {
     /// Reads all finished runs of the folders.
     pub(crate) fn of(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
-        let (mut records, mut missing) = (Vec::new(), 0);
+        let (mut records, mut missing) = (Vec::new(), Vec::new());
         let names = names(&folders);
         for (folder, name) in folders.iter().zip(&names) {
             let finished = folder.finished();
-            missing += folder.manifest().runs.len() - finished.len();
+            let runs = folder.manifest().runs.iter();
+            missing.extend(runs.filter(|run| !finished.contains(&run.id)).cloned());
             for id in &finished {
                 let mut record = folder.read(id).map_err(Error::new)?;
                 if folders.len() > 1 {
@@ -98,62 +134,85 @@ impl Comparison {
                 .iter()
                 .map(|folder| folder.manifest().clone())
                 .collect(),
+            title: title(&folders),
             folders,
             records,
             missing,
         })
     }
 
+    /// The labels of runs that have no record.
+    pub(crate) fn missing(&self) -> Vec<&str> {
+        self.missing.iter().map(|run| run.label.as_str()).collect()
+    }
+
     fn page(&self) -> Page<'_> {
         Page {
-            title: &self.manifests[0].title,
+            title: &self.title,
             manifests: &self.manifests,
             records: &self.records,
             summary: &self.summary,
         }
     }
 
-    /// Writes the page, the summary of a single folder, and figures if they are asked for.
-    pub(crate) fn write(&self, path: &Path, figures: Option<Titles>) -> Result<(), Error> {
+    /// Writes the page, and figures if they are asked for. A page in its own folder comes with the
+    /// folder's summary; for one elsewhere, folders are only read.
+    pub(crate) fn write(&self, path: &Path, figures: Option<Titles>) -> Result<(), Unwritten> {
         let page = self.page();
         let cannot = |path: &Path, error: &dyn std::fmt::Display| {
-            Error::new(format!("cannot write {}: {error}", path.display()))
+            let text = format!("cannot write {}: {error}", path.display());
+            Unwritten::Other(Error::new(text))
         };
-        if let [folder] = self.folders.as_slice() {
-            folder.write_summary(&self.summary).map_err(Error::new)?;
-        }
         match self.folders.as_slice() {
             // In full or not at all, as everything in a folder.
             [folder] if path == folder.path().join(PAGE) => {
                 folder
-                    .write_file(PAGE, page.render().as_bytes())
-                    .map_err(Error::new)?;
+                    .write_summary(&self.summary)
+                    .and_then(|()| folder.write_file(PAGE, page.render().as_bytes()))
+                    .map_err(Unwritten::Folder)?;
             }
             _ => std::fs::write(path, page.render()).map_err(|error| cannot(path, &error))?,
         }
         if let Some(titles) = figures {
             let folder = path.with_file_name("figures");
             std::fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
-            figures::write(&folder, &page, titles).map_err(Error::new)?;
+            let written = figures::write(&folder, &page, titles);
+            written.map_err(|error| Unwritten::Other(Error::new(error)))?;
         }
         Ok(())
     }
 }
 
-/// What tells folders apart: the names of their scenarios, or their paths.
-fn names(folders: &[Folder]) -> Vec<String> {
-    let names = folders.iter().map(|folder| folder.manifest().name.clone());
-    let names = names.collect::<Vec<_>>();
-    let mut sorted = names.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    if sorted.len() == names.len() {
-        return names;
+/// The title of some folders: that of all, or each once.
+fn title(folders: &[Folder]) -> String {
+    let mut titles: Vec<&str> = Vec::new();
+    for folder in folders {
+        let title = folder.manifest().title.as_str();
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
     }
-    folders
-        .iter()
-        .map(|folder| folder.path().display().to_string())
-        .collect()
+    titles.join(" · ")
+}
+
+/// What tells folders apart: the names of their scenarios, their own names, or their paths.
+fn names(folders: &[Folder]) -> Vec<String> {
+    let ways: [fn(&Folder) -> String; 2] = [
+        |folder| folder.manifest().name.clone(),
+        |folder| {
+            let name = folder.path().file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        },
+    ];
+    let is_distinct = |names: &Vec<String>| {
+        let distinct = names.iter().collect::<BTreeSet<_>>();
+        distinct.len() == names.len() && !names.iter().any(String::is_empty)
+    };
+    let mut names = ways.iter().map(|way| folders.iter().map(way).collect());
+    names.find(is_distinct).unwrap_or_else(|| {
+        let paths = folders.iter().map(Folder::path);
+        paths.map(|path| path.display().to_string()).collect()
+    })
 }
 
 /// That some point is called so: by its label, a part of it, a value or `key=value`, as
@@ -183,33 +242,30 @@ pub(crate) fn print(
     output: Output,
 ) -> Result<(), Error> {
     let paint = output.paint;
-    let summary = &comparison.summary;
-    let runs = summary
-        .points
-        .iter()
-        .map(|point| point.runs)
-        .max()
-        .unwrap_or(0);
-    let mut text = format!("{}\n", paint.bold(comparison.page().title));
-    let best = match paint {
-        Paint::Plain => "* is the best of a column",
-        Paint::Colour => "the best of a column is green",
+    let look = Look {
+        paint,
+        width: output.width,
     };
-    let legend = format!(
-        "{} of each; ± is a 95 % confidence interval; {best}",
-        count(runs as usize, "run")
-    );
-    _ = writeln!(text, "{}\n", paint.dim(&legend));
-    text.push_str(&table::table(summary, paint));
+    let tables = table::tables(&comparison.summary, look);
+    let mut text = String::new();
+    for line in folded(&comparison.title, output.width) {
+        _ = writeln!(text, "{}", paint.bold(&line));
+    }
+    for line in folded(&legend(&comparison.summary, &tables), output.width) {
+        _ = writeln!(text, "{}", paint.dim(&line));
+    }
+    text.push('\n');
+    text.push_str(&tables.text);
     let metrics = ["fct_small_p99", "fct_mean"].into_iter();
     let mut charts = metrics.filter_map(|metric| comparison.page().chart_of(metric));
-    if let Some(chart) = charts.next() {
+    if let Some(mut chart) = charts.next() {
         let colour = match paint {
             Paint::Plain => Colour::None,
             Paint::Colour => Colour::Ansi,
         };
+        shorten_names(&mut chart, output.width);
         text.push('\n');
-        text.push_str(plot::terminal(&chart, WIDTH, colour).trim_end());
+        text.push_str(plot::terminal(&chart, output.width, colour).trim_end());
         text.push('\n');
     }
     if let Some(page) = page {
@@ -218,12 +274,49 @@ pub(crate) fn print(
     output.print(&text)
 }
 
+/// How the tables are to be read.
+fn legend(summary: &Summary, tables: &Tables) -> String {
+    let runs = || summary.points.iter().map(|point| point.runs as usize);
+    let (least, most) = (runs().min().unwrap_or(0), runs().max().unwrap_or(0));
+    let runs = if least == most {
+        count(most, "run")
+    } else {
+        format!("{least} to {most} runs")
+    };
+    let mut legend = format!("{runs} of each; ± is half of a 95 % confidence interval");
+    if tables.has_best {
+        let among = if tables.has_groups { "group" } else { "column" };
+        _ = write!(legend, "; * is the best of its {among}");
+    }
+    if tables.has_tied {
+        legend.push_str("; ~ is not told apart from the best: the intervals meet");
+    }
+    legend
+}
+
+/// Lines and rows of a plot have a third of the screen for their names.
+fn shorten_names(chart: &mut Chart, width: usize) {
+    let room = width / 3;
+    if let plot::Scale::Names(names) = &mut chart.x.scale {
+        let whole = names.iter().map(String::as_str).collect::<Vec<_>>();
+        *names = labels::shortened(&whole, room);
+    }
+    let whole = chart.lines.iter().map(|line| line.name.as_str());
+    let names = labels::shortened(&whole.collect::<Vec<_>>(), room);
+    for (line, name) in chart.lines.iter_mut().zip(names) {
+        line.name = name;
+    }
+}
+
 /// Says how many runs there should be and are not.
 pub(crate) fn warn_missing(comparison: &Comparison, output: Output) {
-    if comparison.missing > 0 {
-        let missing = count(comparison.missing, "run");
+    if !comparison.missing.is_empty() {
+        let missing = count(comparison.missing.len(), "run");
+        let paths = comparison.folders.iter().map(Folder::path);
+        let paths = paths.map(|path| path.display().to_string());
         output.warn(&format!(
-            "{missing} of the folder left no results\nhint: --resume runs what is missing"
+            "{missing} of {} left no results\nhint: --resume runs what is missing",
+            paths.collect::<Vec<_>>().join(", ")
         ));
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tidegate_lab::reproduce::judged::{self, Judged};
 use tidegate_lab::reproduce::{Entry, Verdict as Claimed, Version, library};
-use tidegate_lab::scenario::{Experiment, Scenario};
+use tidegate_lab::scenario::{Embedded, Experiment, Scenario};
 use tidegate_report::gallery::{Gallery, Shown};
 use tidegate_report::{Folder, Record};
 
@@ -18,7 +18,9 @@ use super::report::{self, Comparison};
 use super::run::{self, Job, place};
 use crate::args::Reproduce;
 use crate::args::testbed::On;
+use crate::markdown::folded;
 use crate::output::{Error, Output, Verdict};
+use crate::progress::Board;
 use crate::{builtin, catalogue};
 
 /// The page of all figures in the results folder.
@@ -47,11 +49,12 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
     if names.is_empty() {
         return list(output);
     }
+    let asked = names.len();
     let done = match &arguments.from {
         Some(folder) => judge_all(&names, folder, output)?,
         None => run_all(&names, arguments, output)?,
     };
-    done.write(arguments.write_docs.as_deref(), output)?;
+    done.write(asked, arguments.write_docs.as_deref(), output)?;
     Ok(done.verdict)
 }
 
@@ -129,6 +132,12 @@ fn names(arguments: &Reproduce) -> Result<Vec<String>, Error> {
 
 /// All figures, each with a line.
 fn list(output: Output) -> Result<Verdict, Error> {
+    if output.json {
+        let figure = |file: &Embedded| json!({ "id": file.id, "title": builtin::title(file.text) });
+        let figures: Vec<_> = library::files().into_iter().map(figure).collect();
+        output.print_json(&json!({ "figures": figures }))?;
+        return Ok(Verdict::Good);
+    }
     let mut text = String::new();
     for file in library::files() {
         let id = output.paint.code(&format!("{:14}", file.id));
@@ -191,13 +200,21 @@ fn run_all(names: &[String], arguments: &Reproduce, output: Output) -> Result<Do
         is_interrupted: false,
         verdict: Verdict::Good,
     };
+    let open = |wanted: &Wanted| {
+        let path = done.folder.join(&wanted.entry.figure.id);
+        let known = arguments.target.resume.then(|| Folder::open(&path).ok());
+        let finished = known.flatten().map_or(0, |folder| folder.finished().len());
+        wanted.plan.len().saturating_sub(finished)
+    };
+    let board = Board::new(wanted.iter().map(open).sum(), output);
     for wanted in wanted {
         if run::is_interrupted() {
             done.is_interrupted = true;
             break;
         }
-        run_figure(wanted, version, arguments, &mut done, output)?;
+        run_figure(wanted, version, arguments, &mut done, (&board, output))?;
     }
+    drop(board);
     if done.is_interrupted {
         done.verdict = Verdict::Bad;
         output.warn(&format!(
@@ -214,7 +231,7 @@ fn run_figure(
     version: Version,
     arguments: &Reproduce,
     done: &mut Done,
-    output: Output,
+    (board, output): (&Board, Output),
 ) -> Result<(), Error> {
     let Wanted { name, entry, plan } = wanted;
     let mut command = format!("tidegate reproduce {}", run::quoted(&name));
@@ -225,7 +242,8 @@ fn run_figure(
         _ = write!(command, " --set {}", run::quoted(change));
     }
     if entry.figure.is_computed {
-        done.add(&entry, version, &command, &[], None, output);
+        let judged = Judged::new(&entry, version, &command, &[], &[]);
+        board.suspend(|| done.add(&entry, judged, &[], None, output));
         return Ok(());
     }
     let job = Job {
@@ -250,7 +268,7 @@ fn run_figure(
     };
     let note = serde_json::to_vec_pretty(&note).map_err(Error::new)?;
     folder.write_file(NOTE, &note).map_err(Error::new)?;
-    let ran = run::execute(&job, &folder, arguments.jobs, output)?;
+    let ran = run::execute(&job, &folder, arguments.jobs, board, output)?;
     if ran.is_interrupted {
         done.is_interrupted = true;
         return Ok(());
@@ -260,17 +278,13 @@ fn run_figure(
     let stalled = run::stalled(&comparison.records);
     for failed in ran.failed.iter().chain(&stalled) {
         done.verdict = Verdict::Bad;
-        output.warn(&format!("{}: {}", failed.run, failed.why));
+        let text = format!("{}: {}", failed.run, failed.why);
+        board.suspend(|| output.warn(&text));
     }
     let report = format!("{}/{}", entry.figure.id, report::PAGE);
-    done.add(
-        &entry,
-        version,
-        &command,
-        &comparison.records,
-        Some(report),
-        output,
-    );
+    let (records, missing) = (&comparison.records, comparison.missing());
+    let judged = Judged::new(&entry, version, &command, records, &missing);
+    board.suspend(|| done.add(&entry, judged, records, Some(report), output));
     Ok(())
 }
 
@@ -288,7 +302,8 @@ fn judge_all(names: &[String], root: &Path, output: Output) -> Result<Done, Erro
         let whole = entry(name, Version::Full, &[])?;
         if whole.figure.is_computed {
             let command = format!("tidegate reproduce {}", run::quoted(name));
-            done.add(&whole, Version::Full, &command, &[], None, output);
+            let judged = Judged::new(&whole, Version::Full, &command, &[], &[]);
+            done.add(&whole, judged, &[], None, output);
             continue;
         }
         let path = root.join(&whole.figure.id);
@@ -306,14 +321,9 @@ fn judge_all(names: &[String], root: &Path, output: Output) -> Result<Done, Erro
         }
         let report = path.join(report::PAGE).is_file();
         let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
-        done.add(
-            &entry,
-            version,
-            &manifest.command,
-            &comparison.records,
-            report,
-            output,
-        );
+        let (records, missing) = (&comparison.records, comparison.missing());
+        let judged = Judged::new(&entry, version, &manifest.command, records, &missing);
+        done.add(&entry, judged, records, report, output);
     }
     Ok(done)
 }
@@ -336,17 +346,15 @@ impl Done {
     fn add(
         &mut self,
         entry: &Entry,
-        version: Version,
-        command: &str,
+        judged: Judged,
         records: &[Record],
         report: Option<String>,
         output: Output,
     ) {
-        let judged = Judged::new(entry, version, command, records);
         self.shown.push(judged.shown(entry, records, report));
         if !output.json {
             // Told as soon as it is known; a closed pipe is noticed at the end.
-            _ = output.print(&table::figure(&judged, output.paint));
+            _ = output.print(&table::figure(&judged, output.paint, output.width));
         }
         self.figures.push(judged);
     }
@@ -367,8 +375,9 @@ impl Done {
         known.chain(others).collect()
     }
 
-    /// Writes the gallery and the page of claims, and says what came out.
-    fn write(&self, docs: Option<&Path>, output: Output) -> Result<(), Error> {
+    /// Writes the gallery and the page of claims, and says what came out of the figures that were
+    /// asked for.
+    fn write(&self, asked: usize, docs: Option<&Path>, output: Output) -> Result<(), Error> {
         let cannot = |path: &Path, error: &std::io::Error| {
             Error::new(format!("cannot write {}: {error}", path.display()))
         };
@@ -380,7 +389,8 @@ impl Done {
             run::count(claims().count(), "claim"),
         ];
         let page = self.folder.join(GALLERY);
-        if !self.figures.is_empty() {
+        let has_figures = !self.figures.is_empty();
+        if has_figures {
             let verdicts = tally.map(|(verdict, count)| (verdict.title(), count));
             let gallery = Gallery {
                 title: "Published figures, run again",
@@ -398,21 +408,24 @@ impl Done {
         if output.json {
             let value = json!({
                 "folder": self.folder.display().to_string(),
-                "gallery": page.display().to_string(),
+                "gallery": has_figures.then(|| page.display().to_string()),
                 "interrupted": self.is_interrupted,
                 "figures": self.figures,
             });
             return output.print_json(&value);
         }
+        if !has_figures {
+            return Ok(());
+        }
         // What a version leaves out is told only if there is such.
         let told = |(verdict, count): &(_, usize)| *verdict != Claimed::NotRun || *count > 0;
         let told = tally.into_iter().filter(told);
         let words = told.map(|(verdict, count)| format!("{count} {}", verdict.title()));
-        let words: Vec<String> = words.collect();
-        output.print(&format!(
-            "{}\ngallery: {}\n",
-            words.join(" · "),
-            page.display()
-        ))
+        let mut text = words.collect::<Vec<_>>().join(" · ");
+        if self.figures.len() < asked {
+            text = format!("{} of {asked} figures: {text}", self.figures.len());
+        }
+        let lines = folded(&text, output.width).join("\n");
+        output.print(&format!("\n{lines}\ngallery: {}\n", page.display()))
     }
 }

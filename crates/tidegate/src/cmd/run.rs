@@ -18,7 +18,7 @@ use super::source;
 use crate::args::Running;
 use crate::args::testbed::{On, World};
 use crate::output::{Error, Output, Verdict};
-use crate::progress::Bars;
+use crate::progress::{Bars, Board};
 
 /// A scenario that can be run, and where its results go.
 pub(crate) struct Job {
@@ -134,7 +134,10 @@ fn run_job(
         Folder::create(&job.path, &manifest)
     };
     let folder = folder.map_err(Error::new)?;
-    let ran = execute(job, &folder, running.jobs, output)?;
+    let open = job.plan.len() - folder.finished().len();
+    let board = Board::new(open, output);
+    let ran = execute(job, &folder, running.jobs, &board, output)?;
+    drop(board);
     let finished = ran.finished;
     let mut told = Told {
         scenario: &job.scenario.name,
@@ -182,20 +185,24 @@ pub(crate) fn execute(
     job: &Job,
     folder: &Folder,
     jobs: Option<NonZeroUsize>,
+    board: &Board,
     output: Output,
 ) -> Result<Ran, Error> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
     let open = job.plan.len() - folder.finished().len();
-    output.say(&format!(
+    let begin = format!(
         "{}: {}, results in {}",
         job.scenario.title,
         count(open, "run"),
         job.path.display()
-    ));
-    if job.on.world == World::Simulator && open > 0 {
-        outline::announce(&job.plan, open, jobs.unwrap_or(NonZeroUsize::MIN), output);
-    }
-    let bars = Bars::new(folder, open, output);
+    );
+    board.suspend(|| {
+        output.say(&begin);
+        if job.on.world == World::Simulator && open > 0 {
+            outline::announce(&job.plan, open, jobs.unwrap_or(NonZeroUsize::MIN), output);
+        }
+    });
+    let bars = Bars::new(folder, board);
     let command = |experiment: &Experiment| command(&job.file, &job.on, &experiment.overrides());
     let sweep = Sweep {
         experiments: &job.plan,
@@ -211,11 +218,11 @@ pub(crate) fn execute(
     };
     let done = match job.on.world {
         World::Live => sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
-            output.warn(&format!("{}: {complaint}", experiment.label));
+            let text = format!("{}: {complaint}", experiment.label);
+            board.suspend(|| output.warn(&text));
         }),
         World::Simulator => sweep.run(),
     };
-    bars.clear();
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
         Failure::Unwritten(error) => Some(error.to_string()),
         _ => None,

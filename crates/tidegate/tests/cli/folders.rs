@@ -84,6 +84,45 @@ fn folders_are_compared() {
         said.stdout
     );
     assert!(room.path().join("both.html").is_file());
+    // What tells the folders apart is enough.
+    assert!(!said.stdout.contains("(2)"), "{}", said.stdout);
+    let page = fs::read_to_string(room.path().join("both.html")).unwrap();
+    assert!(!page.contains("tcn (2)"), "the page numbers them");
+}
+
+#[test]
+fn folders_of_different_scenarios_have_both_titles_and_their_own_numbers_of_runs() {
+    let room = Room::with_tiny("compare-titles");
+    let other = TINY.replace("Two schemes on a star", "Something else");
+    room.write("other.toml", &other.replace("\"tiny\"", "\"other\""));
+    room.run("run tiny.toml --out a --quiet").ended(0);
+    room.run("run other.toml --out b --quiet --runs 3").ended(0);
+    let said = room.run("report a b --quiet --out both.html");
+    said.ended(0);
+    let mut lines = said.stdout.lines();
+    assert_eq!(lines.next(), Some("Two schemes on a star · Something else"));
+    let legend = lines.next().unwrap();
+    assert!(legend.starts_with("2 to 3 runs of each;"), "{legend}");
+}
+
+#[test]
+fn a_report_elsewhere_only_reads_its_folder() {
+    let room = Room::with_tiny("read-only");
+    room.run("run tiny.toml --out out --quiet").ended(0);
+    // Something that nobody can replace, not even root.
+    let summary = room.path().join("out/summary.json");
+    fs::remove_file(&summary).unwrap();
+    fs::create_dir_all(summary.join("in-the-way")).unwrap();
+    let before = room.results("out");
+    let said = room.run("report out --quiet --out page.html");
+    said.ended(0);
+    assert!(room.path().join("page.html").is_file());
+    assert!(room.results("out") == before, "the folder was written to");
+    // Without a place for the page, the advice is one that works.
+    let said = room.run("report out --quiet");
+    said.ended(2);
+    said.tells("cannot write out/summary.json");
+    said.tells("hint: `--out FILE` writes the page elsewhere");
 }
 
 #[test]

@@ -101,6 +101,59 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
 }
 
 #[test]
+fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
+    let room = room("reproduce-unfinished");
+    room.run("reproduce figure.toml --out out --quiet").ended(0);
+    for seed in [1, 2] {
+        let run = format!("out/tiny-f1/runs/none-s{seed}");
+        fs::remove_dir_all(room.path().join(run)).unwrap();
+    }
+    let said = room.run("reproduce figure.toml --from out --json --quiet --write-docs claims.md");
+    said.ended(0);
+    let told = parsed(&said.stdout);
+    let figure = &told["figures"][0];
+    assert_eq!(
+        (&figure["runs"], &figure["planned"]),
+        (&2.into(), &4.into())
+    );
+    // The first claim compares with a point whose runs are gone, the second does not.
+    let claim = &figure["claims"][0];
+    assert_eq!(claim["note"], "2 runs that it rests on are not finished");
+    assert_eq!(figure["claims"][1]["unfinished"], 0);
+    let page = fs::read_to_string(room.path().join("claims.md")).unwrap();
+    assert!(
+        page.contains("| full, 2 of 4 runs finished | 2 |"),
+        "{page}"
+    );
+    let said = room.run("reproduce figure.toml --from out --quiet");
+    assert!(
+        said.stdout.contains("version: full, 2 of 4 runs finished"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("  not finished\n"), "{}", said.stdout);
+    said.tells("2 runs of out/tiny-f1 left no results");
+}
+
+#[test]
+fn figures_are_listed_as_json_too() {
+    let said = Room::new("figures-json").run("reproduce --json");
+    said.ended(0);
+    let told = parsed(&said.stdout);
+    let figures = told["figures"].as_array().unwrap();
+    let first = figures
+        .iter()
+        .find(|figure| figure["id"] == "tcn-f10")
+        .unwrap();
+    assert!(
+        first["title"]
+            .as_str()
+            .unwrap()
+            .starts_with("TCN, figure 10")
+    );
+}
+
+#[test]
 fn an_unknown_figure_is_told_with_the_nearest_ones() {
     let room = Room::new("unknown-figure");
     let said = room.run("reproduce tcn-f1O");
@@ -200,7 +253,7 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
     ];
     let mut child = room
         .command(&begun)
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -218,6 +271,9 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
     let told = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(1) {
         assert!(told.contains("--out out --resume"), "{told}");
+        // No figure is finished: there is no gallery, and nothing to count.
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+        assert!(!room.path().join("out/index.html").exists());
     } else {
         // It was faster than the signal.
         assert_eq!(output.status.code(), Some(0), "{told}");

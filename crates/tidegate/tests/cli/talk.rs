@@ -3,7 +3,9 @@
 use std::io::Read;
 use std::process::Stdio;
 
-use crate::program::{Room, Said};
+use unicode_width::UnicodeWidthStr;
+
+use crate::program::{Room, Said, TINY};
 
 #[test]
 fn list_shows_the_names_of_a_kind() {
@@ -76,12 +78,69 @@ fn a_run_prints_a_table_a_plot_and_where_the_report_is() {
 }
 
 #[test]
-fn tables_are_at_most_80_columns_wide() {
-    let said = Room::with_tiny("width").run("run tiny.toml");
-    said.ended(0);
-    for line in said.stdout.lines() {
-        assert!(line.chars().count() <= 80, "{line}");
+fn words_that_people_type_find_what_is_meant() {
+    let room = Room::new("words");
+    for (words, title, has) in [
+        ("ecn#", "ecn-sharp · scheme", "pst_target"),
+        ("ECN♯", "ecn-sharp · scheme", "pst_target"),
+        ("red", "queue-red · scheme", "`pool-red`"),
+        ("wred", "queue-red · scheme", "WRED"),
+        ("k", "queue-red · scheme", "K is `threshold`"),
+        ("kmin", "queue-red · scheme", "Kmin is `min_threshold`"),
+        ("dctcp threshold", "queue-red · scheme", "K = C × RTT × λ"),
+        ("pool", "dynamic-threshold · buffer", "`pool-red` and `bcc`"),
+        ("rto", "rto_min · key", "transport.rto_min"),
+        ("rto_min", "rto_min · key", "Lower bound of the timeout"),
+        ("ecmp", "ecmp · key", "per-node"),
+    ] {
+        let said = room.run(&format!("explain {words}"));
+        said.ended(0);
+        assert!(
+            said.stdout.contains(&format!("{title}\n")),
+            "{words}:\n{}",
+            said.stdout
+        );
+        assert!(said.stdout.contains(has), "{words}:\n{}", said.stdout);
+        let json = room.run(&format!("explain {words} --json"));
+        let found: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        assert!(found[0]["name"].is_string(), "{words}");
     }
+}
+
+#[test]
+fn tables_fit_the_screen() {
+    let room = Room::with_tiny("width");
+    room.run("run tiny.toml --out out --quiet").ended(0);
+    for columns in [60, 80, 120] {
+        let mut report = room.command(&["report", "out"]);
+        report.env("COLUMNS", columns.to_string());
+        let said = Said::new("report out", &report.output().unwrap());
+        said.ended(0);
+        for line in said.stdout.lines() {
+            assert!(line.width() <= columns, "{columns} columns: {line}");
+        }
+        assert!(said.stdout.contains('±'), "{}", said.stdout);
+    }
+}
+
+#[test]
+fn wide_letters_do_not_shift_rows() {
+    let room = Room::new("wide-letters");
+    let marking = "{ kind = \"tcn\", threshold = \"20us\" }, { kind = \"none\" }";
+    let wide = "{ label = \"東京\", kind = \"tcn\" }, { label = \"ECN#\", kind = \"none\" }";
+    room.write("wide.toml", &TINY.replace(marking, wide));
+    let said = room.run("run wide.toml --out out --quiet");
+    said.ended(0);
+    // The last column of counts is 0 in both rows.
+    let rows = |label: &str| {
+        let rows = said.stdout.lines();
+        let rows = rows.filter(|line| line.starts_with(label) && line.ends_with(" 0"));
+        rows.map(UnicodeWidthStr::width).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("東京").len(), 1, "{}", said.stdout);
+    assert_eq!(rows("東京"), rows("ECN#"), "{}", said.stdout);
+    // And signs are part of the names of folders.
+    assert!(room.path().join("out/runs/ecn-sharp-s1").is_dir());
 }
 
 #[test]

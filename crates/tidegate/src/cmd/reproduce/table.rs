@@ -4,22 +4,50 @@ use std::fmt::Write;
 
 use tidegate_lab::reproduce::{Finding, Judged, Verdict};
 
-use crate::markdown::WIDTH;
+use crate::markdown::{folded, width};
 use crate::output::Paint;
 
-/// The figure's title, what was cut, and a row for each claim.
-pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
-    let mut out = format!(
-        "\n{}  {}\n",
-        paint.code(&judged.id),
-        paint.bold(&judged.title)
-    );
-    if !judged.cut.is_empty() {
-        let cut = format!("cut: {}", judged.cut.join("; "));
-        _ = writeln!(out, "{}", paint.dim(&cut));
+/// The figure's title, how much of it was run, and a row for each claim.
+pub(super) fn figure(judged: &Judged, paint: Paint, screen: usize) -> String {
+    let id = paint.code(&judged.id);
+    let mut out = String::from("\n");
+    for (place, line) in folded(&judged.title, screen.saturating_sub(width(&id) + 2))
+        .iter()
+        .enumerate()
+    {
+        let (begin, line) = (" ".repeat(width(&id)), paint.bold(line));
+        let begin = if place == 0 { &id } else { &begin };
+        _ = writeln!(out, "{begin}  {line}");
     }
+    let mut dim = |text: &str| {
+        for line in folded(text, screen) {
+            _ = writeln!(out, "{}", paint.dim(&line));
+        }
+    };
+    if judged.runs < judged.planned {
+        dim(&format!("version: {}", judged.extent()));
+    }
+    if !judged.cut.is_empty() {
+        dim(&format!("cut: {}", judged.cut.join("; ")));
+    }
+    write_claims(&mut out, judged, paint, screen);
+    for finding in &judged.findings {
+        for (place, line) in folded(finding, screen - 2).iter().enumerate() {
+            let begin = if place == 0 { "- " } else { "  " };
+            _ = writeln!(out, "{begin}{line}");
+        }
+    }
+    out
+}
+
+/// The narrowest column of claims that is worth having.
+const LEAST_CLAIM: usize = 24;
+
+fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) {
+    // What is not finished yet is not left out.
+    let is_left_out = |claim: &&Finding| claim.verdict == Verdict::NotRun && claim.unfinished == 0;
     let (left_out, claims): (Vec<&Finding>, Vec<&Finding>) =
-        (judged.claims.iter()).partition(|claim| claim.verdict == Verdict::NotRun);
+        judged.claims.iter().partition(is_left_out);
     let rows = claims.iter().map(|claim| {
         [
             claim.claim.clone(),
@@ -31,40 +59,42 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
     let head = ["claim", "paper", "measured", "verdict"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(rows).collect();
     let widest = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
+        let widths = rows.iter().map(|row| width(&row[column]));
         widths.max().unwrap_or(0)
     };
-    let widths = [widest(1), widest(2), widest(3)];
-    // What the numbers leave, but never too narrow to read.
-    let room = WIDTH.saturating_sub(widths.iter().sum::<usize>() + 8);
-    let room = room.clamp(28, widest(0).max(28));
+    let numbers = [widest(1), widest(2), widest(3)];
+    let needed = numbers.iter().sum::<usize>() + 2 * numbers.len();
+    // Where the numbers leave too little, each claim has a line of its own above them.
+    let is_stacked = needed + LEAST_CLAIM > screen;
+    let room = if is_stacked {
+        screen
+    } else {
+        (screen - needed).min(widest(0))
+    };
     for (number, row) in rows.iter().enumerate() {
-        let lines = wrapped(&row[0], room);
-        for (place, line) in lines.iter().enumerate() {
-            let padded = |text: &str, width: usize| {
-                let space = width.saturating_sub(text.chars().count());
-                format!("{text}{}", " ".repeat(space))
+        let verdict = number.checked_sub(1).map(|at| claims[at].verdict);
+        let verdict = match verdict {
+            Some(Verdict::Reproduced) => paint.best(&row[3]),
+            Some(Verdict::NotTestable | Verdict::NotRun) => paint.dim(&row[3]),
+            _ => row[3].clone(),
+        };
+        let cells = [&row[1], &row[2], &verdict];
+        let cells = cells.into_iter().zip(numbers);
+        let cells = cells.map(|(cell, width)| format!("  {}", padded(cell, width)));
+        let cells = cells.collect::<String>();
+        let mut lines = folded(&row[0], room);
+        if is_stacked {
+            lines.push(cells);
+        } else if let Some(first) = lines.first_mut() {
+            *first = format!("{}{cells}", padded(first, room));
+        }
+        for line in lines {
+            let line = line.trim_end();
+            let line = match number {
+                0 => paint.dim(line),
+                _ => line.to_owned(),
             };
-            let mut text = padded(line, room);
-            if place == 0 {
-                for (cell, width) in row[1..3].iter().zip(widths) {
-                    text.push_str("  ");
-                    text.push_str(&padded(cell, width));
-                }
-                let verdict = match number.checked_sub(1).map(|number| claims[number].verdict) {
-                    Some(Verdict::Reproduced) => paint.best(&row[3]),
-                    Some(Verdict::NotTestable) => paint.dim(&row[3]),
-                    _ => row[3].clone(),
-                };
-                text.push_str("  ");
-                text.push_str(&verdict);
-            }
-            let text = text.trim_end();
-            if number == 0 {
-                _ = writeln!(out, "{}", paint.dim(text));
-            } else {
-                _ = writeln!(out, "{text}");
-            }
+            _ = writeln!(out, "{line}");
         }
     }
     if !left_out.is_empty() {
@@ -72,40 +102,9 @@ pub(super) fn figure(judged: &Judged, paint: Paint) -> String {
         let told = format!("{count} not run in this version");
         _ = writeln!(out, "{}", paint.dim(&told));
     }
-    for finding in &judged.findings {
-        for (place, line) in wrapped(finding, WIDTH - 2).iter().enumerate() {
-            let begin = if place == 0 { "- " } else { "  " };
-            _ = writeln!(out, "{begin}{line}");
-        }
-    }
-    out
 }
 
-/// A text in lines that are not wider, cut between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.last_mut().expect("there is one from the start");
-        if !last.is_empty() && last.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            if !last.is_empty() {
-                last.push(' ');
-            }
-            last.push_str(word);
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_wrapped_between_words() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("extraordinary", 4), ["extraordinary"]);
-        assert_eq!(wrapped("", 4), [""]);
-    }
+fn padded(text: &str, most: usize) -> String {
+    let space = most.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(space))
 }

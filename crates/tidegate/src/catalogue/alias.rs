@@ -1,0 +1,299 @@
+//! Words that people type for what the catalogue and scenario files call otherwise: those of vendors,
+//! papers and daily use.
+
+/// A word, and what it means here.
+pub(crate) struct Alias {
+    words: &'static [&'static str],
+    /// The name or the key that it leads to.
+    pub(crate) name: &'static str,
+    /// What it means here, in a sentence.
+    pub(crate) says: &'static str,
+}
+
+/// What a word means, in the form that [`plain`] gives it.
+pub(crate) fn find(word: &str) -> Option<&'static Alias> {
+    ALIASES.iter().find(|alias| alias.words.contains(&word))
+}
+
+/// A word as names are written: lower case, with dashes, signs spelled out.
+pub(crate) fn plain(word: &str) -> String {
+    let mut plain = String::new();
+    let dash = |plain: &mut String| {
+        if !plain.is_empty() && !plain.ends_with('-') {
+            plain.push('-');
+        }
+    };
+    for c in word.trim().to_lowercase().chars() {
+        match c {
+            '#' | '♯' => {
+                dash(&mut plain);
+                plain.push_str("sharp");
+            }
+            '*' => {
+                dash(&mut plain);
+                plain.push_str("star");
+            }
+            '_' | '-' | ' ' | '/' => dash(&mut plain),
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+const fn alias(words: &'static [&'static str], name: &'static str, says: &'static str) -> Alias {
+    Alias { words, name, says }
+}
+
+const ALIASES: &[Alias] = &[
+    alias(
+        &["red", "ecn-red", "red-ecn", "aqm"],
+        "queue-red",
+        "RED has three forms: `queue-red` marks by the length of the packet's own queue, `port-red` by \
+         that of the port, `pool-red` by the fill of the shared pool. One threshold is DCTCP's step; \
+         `min_threshold` makes it the classic ramp.",
+    ),
+    alias(
+        &["wred", "weighted-red", "wred-profile", "ecn-profile"],
+        "queue-red",
+        "WRED is RED with a profile for each class: `queue-red` with one value per queue in `threshold` \
+         and `min_threshold`. The page has the vendors' words.",
+    ),
+    alias(
+        &[
+            "k",
+            "ecn-threshold",
+            "marking-threshold",
+            "ecn-marking-threshold",
+            "step",
+            "step-marking",
+        ],
+        "queue-red",
+        "K is `threshold`, the queue length above which packets are marked. (The `k` of a fat-tree is \
+         on the page of `fat-tree`.)",
+    ),
+    alias(
+        &[
+            "dctcp-threshold",
+            "dctcp-k",
+            "dctcp-marking",
+            "threshold-for-dctcp",
+            "k-for-dctcp",
+        ],
+        "queue-red",
+        "DCTCP's threshold K belongs to the switch: `threshold` of `queue-red`, chosen as below, K = C × \
+         RTT × λ. What the hosts do is on the page of `dctcp`.",
+    ),
+    alias(
+        &[
+            "kmin",
+            "k-min",
+            "min-th",
+            "minth",
+            "minimum-threshold",
+            "wred-min",
+            "green-min",
+        ],
+        "queue-red",
+        "Kmin is `min_threshold`: below it nothing is marked.",
+    ),
+    alias(
+        &[
+            "kmax",
+            "k-max",
+            "max-th",
+            "maxth",
+            "max-threshold",
+            "maximum-threshold",
+            "wred-max",
+            "green-max",
+        ],
+        "queue-red",
+        "Kmax is `threshold`: above it everything is marked. With `min_threshold` there is a ramp below \
+         it.",
+    ),
+    alias(
+        &[
+            "pmax",
+            "p-max",
+            "max-p",
+            "maxp",
+            "drop-probability",
+            "mark-probability",
+            "marking-probability",
+        ],
+        "queue-red",
+        "Pmax is `max_probability`: that of a mark just below `threshold`, at the end of the ramp.",
+    ),
+    alias(
+        &["sojourn", "sojourn-time", "delay-marking", "queueing-delay"],
+        "tcn",
+        "Marking by the time that a packet waited is `tcn`; `codel` and `ecn-sharp` also look at how \
+         long it lasts.",
+    ),
+    alias(
+        &["fq-codel", "fqcodel"],
+        "codel",
+        "CoDel runs per queue here; a queue for each flow is what `per-flow-tcn` and `diff-ecn` have.",
+    ),
+    alias(
+        &[
+            "drop-tail",
+            "droptail",
+            "tail-drop",
+            "taildrop",
+            "no-ecn",
+            "off",
+        ],
+        "none",
+        "Drop tail is the scheme that marks nothing.",
+    ),
+    alias(
+        &["pool", "buffer-pool", "shared-pool", "dynamic-buffer", "dt"],
+        "dynamic-threshold",
+        "A pool that ports share is the buffer `dynamic-threshold`. `pool-red` and `bcc` mark by its \
+         fill.",
+    ),
+    alias(
+        &["buffer-size", "port-buffer", "static-buffer"],
+        "per-port",
+        "A port with a buffer of its own is `per-port`; `per-queue` divides it further, and \
+         `dynamic-threshold` shares a pool.",
+    ),
+    alias(
+        &["pause", "priority-flow-control", "lossless"],
+        "pfc",
+        "Lossless Ethernet is the buffer `pfc`: pause frames by ingress account.",
+    ),
+    alias(
+        &[
+            "rto",
+            "min-rto",
+            "minrto",
+            "rtomin",
+            "retransmission-timeout",
+        ],
+        "rto-min",
+        "The retransmission timeout has the least value `transport.rto_min`, which each profile sets; \
+         the first one is `transport.rto_initial`.",
+    ),
+    alias(
+        &[
+            "base-rtt",
+            "round-trip-time",
+            "round-trip",
+            "propagation-delay",
+        ],
+        "host-delay",
+        "The base round trip is the sum of the delays on the way: mostly `topology.host_delay`, twice in \
+         each direction.",
+    ),
+    alias(
+        &["routing", "load-balancing", "multipath", "hashing"],
+        "ecmp",
+        "Paths of equal length are chosen by `switch.ecmp`.",
+    ),
+    alias(
+        &["g", "dctcp-g", "dctcp-gain"],
+        "gain",
+        "DCTCP's g is `gain` of its rule: `transport.rule = { kind = \"dctcp\", gain = \"1/16\" }`.",
+    ),
+    alias(
+        &["warmup", "warm-up-time"],
+        "warm-up",
+        "Flows that start before `measure.warm_up`, or are among the first `measure.warm_up_flows`, do \
+         not count.",
+    ),
+    alias(
+        &["drr", "deficit-round-robin"],
+        "dwrr",
+        "Deficit round robin with weights is `dwrr`: the quanta are the weights.",
+    ),
+    alias(
+        &["strict-priority", "priority", "pq", "spq"],
+        "sp",
+        "Strict priority is `sp`; `sp-dwrr` and its kin have strict queues above others.",
+    ),
+    alias(
+        &["round-robin", "rr"],
+        "wrr",
+        "Round robin by packets is `wrr`, by bytes `dwrr`.",
+    ),
+    alias(
+        &["clos", "fabric", "two-tier"],
+        "leaf-spine",
+        "A Clos network of two tiers is `leaf-spine`; one of three is `fat-tree`.",
+    ),
+    alias(
+        &["rack", "single-switch", "tor"],
+        "star",
+        "Hosts around one switch are a `star`.",
+    ),
+    alias(
+        &["roce", "rocev2", "rdma", "cnp"],
+        "dcqcn",
+        "RoCE v2 with congestion control is `dcqcn`.",
+    ),
+    alias(
+        &["newreno", "new-reno", "tcp"],
+        "reno",
+        "TCP without ECN is `reno`; `rfc3168` adds standard ECN, `dctcp` DCTCP's.",
+    ),
+    alias(
+        &["websearch"],
+        "web-search",
+        "The flow sizes of the DCTCP paper are `web-search`.",
+    ),
+    alias(
+        &["datamining"],
+        "data-mining",
+        "The flow sizes of the VL2 paper are `data-mining`.",
+    ),
+    alias(
+        &["microburst", "query"],
+        "burst",
+        "Many senders to one receiver at once are the traffic source `burst`; the scenario `incast` has \
+         one ready.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::catalogue::{self, key};
+
+    #[test]
+    fn every_alias_leads_somewhere_and_hides_no_name() {
+        let names = catalogue::all()
+            .iter()
+            .map(|entry| entry.name)
+            .collect::<BTreeSet<_>>();
+        let mut seen = BTreeSet::new();
+        for alias in ALIASES {
+            let is_known = names.contains(alias.name) || !key::named(alias.name).is_empty();
+            assert!(is_known, "{} leads nowhere", alias.name);
+            for word in alias.words {
+                assert_eq!(*word, plain(word), "it would not be found");
+                assert!(!names.contains(word), "{word} is a name");
+                // Of a fat-tree; the threshold is meant far more often.
+                let is_free = *word == "k" || key::named(word).is_empty();
+                assert!(is_free, "{word} is a key");
+                assert!(seen.insert(*word), "{word} comes twice");
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_found_however_they_are_written() {
+        assert_eq!(plain("ECN#"), "ecn-sharp");
+        assert_eq!(plain("ECN♯"), "ecn-sharp");
+        assert_eq!(plain("ecn*"), "ecn-star");
+        assert_eq!(plain(" DCTCP  threshold "), "dctcp-threshold");
+        assert_eq!(plain("rto_min"), "rto-min");
+        for word in ["RED", "wred", "K", "kmin", "dctcp threshold", "pool", "RTO"] {
+            assert!(find(&plain(word)).is_some(), "{word}");
+        }
+        assert!(find("tcn").is_none());
+    }
+}

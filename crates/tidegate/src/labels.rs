@@ -1,0 +1,193 @@
+//! Labels in few columns: what is the same in all of them is left out first, what tells them apart stays.
+
+use std::collections::BTreeSet;
+
+use crate::markdown::width;
+
+/// In place of what is left out.
+const LEFT_OUT: &str = "…";
+
+/// The labels in at most `most` columns each, as far as leaving out what they have in common achieves
+/// it: first what all of them have, then of each that is still longer what another one has too. Labels
+/// that differ stay different.
+pub(crate) fn shortened(labels: &[&str], most: usize) -> Vec<String> {
+    let whole = labels.iter().map(|label| String::from(*label));
+    let mut found = whole.collect::<Vec<_>>();
+    let words = labels.iter().map(|label| words(label)).collect::<Vec<_>>();
+    let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
+    let all = distinct(&found);
+    // A name of which nothing is left is none.
+    let is_readable = |label: &String| label.contains(char::is_alphanumeric);
+    for shorten in [without_ends, without_common_words, without_shared_words] {
+        let is_long = |label: &String| width(label) > most;
+        if all < 2 || !found.iter().any(is_long) {
+            break;
+        }
+        let shorter = shorten(&words, &found, most);
+        if distinct(&shorter) == all && shorter.iter().all(is_readable) {
+            found = shorter;
+        }
+    }
+    found
+}
+
+/// Cuts a label into words and what is between them, each sign by itself.
+fn words(label: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '.';
+    let mut words = Vec::new();
+    let mut rest = label;
+    while let Some(first) = rest.chars().next() {
+        let end = if is_word(first) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (word, after) = rest.split_at(end);
+        words.push(word);
+        rest = after;
+    }
+    words
+}
+
+fn is_sign(word: &str) -> bool {
+    !word.starts_with(|c: char| c.is_alphanumeric() || c == '.')
+}
+
+/// Without the words that all labels begin with, and those that all end with.
+fn without_ends(labels: &[Vec<&str>], _: &[String], _: usize) -> Vec<String> {
+    let Some((first, others)) = labels.split_first() else {
+        return Vec::new();
+    };
+    // Something of the shortest one stays.
+    let shortest = labels.iter().map(Vec::len).min().unwrap_or(0);
+    let most = shortest.saturating_sub(1);
+    let is_same_from_begin = |place: usize| others.iter().all(|label| label[place] == first[place]);
+    let begin = (0..most).take_while(|&place| is_same_from_begin(place));
+    let begin = begin.count();
+    let from_end = |label: &[&str], place: usize| label[label.len() - 1 - place].to_owned();
+    let is_same_from_end = |place: usize| {
+        let end = from_end(first, place);
+        others.iter().all(|label| from_end(label, place) == end)
+    };
+    let end = (0..most - begin).take_while(|&place| is_same_from_end(place));
+    let end = end.count();
+    let shorten = |label: &Vec<&str>| {
+        let is_left_out = |place: usize| place < begin || place >= label.len() - end;
+        let left_out = (0..label.len()).map(is_left_out).collect::<Vec<_>>();
+        joined(label, &left_out)
+    };
+    labels.iter().map(shorten).collect()
+}
+
+/// Without any word that all labels have.
+fn without_common_words(labels: &[Vec<&str>], _: &[String], _: usize) -> Vec<String> {
+    let is_common = |word: &str| labels.iter().all(|label| label.contains(&word));
+    let shorten = |label: &Vec<&str>| without_words(label, &is_common);
+    labels.iter().map(shorten).collect()
+}
+
+/// Those that are too long without any word that another label has, if they fit then.
+fn without_shared_words(labels: &[Vec<&str>], found: &[String], most: usize) -> Vec<String> {
+    let shorten = |(label, found): (&Vec<&str>, &String)| {
+        if width(found) <= most {
+            return found.clone();
+        }
+        let others = || labels.iter().filter(|other| *other != label);
+        let shorter = without_words(label, &|word| others().any(|other| other.contains(&word)));
+        if width(&shorter) <= most {
+            shorter
+        } else {
+            found.clone()
+        }
+    };
+    labels.iter().zip(found).map(shorten).collect()
+}
+
+/// Without some words, and the signs that nothing is left around.
+fn without_words(label: &[&str], is_left_out: &dyn Fn(&str) -> bool) -> String {
+    let left_out = label.iter().map(|word| !is_sign(word) && is_left_out(word));
+    let mut left_out = left_out.collect::<Vec<_>>();
+    let mut begin = 0;
+    while begin < label.len() {
+        let end = (begin..label.len()).find(|&place| !is_sign(label[place]));
+        let end = end.unwrap_or(label.len());
+        let before = begin == 0 || left_out[begin - 1];
+        let after = end == label.len() || left_out[end];
+        left_out[begin..end].fill(before && after);
+        begin = end + 1;
+    }
+    joined(label, &left_out)
+}
+
+/// A label with one sign in place of all neighbours that are left out.
+fn joined(label: &[&str], left_out: &[bool]) -> String {
+    let mut out = String::new();
+    for (word, &is_left_out) in label.iter().zip(left_out) {
+        match is_left_out {
+            true if out.ends_with(LEFT_OUT) => {}
+            true => out.push_str(LEFT_OUT),
+            false => out.push_str(word),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_fit_stay_as_they_are() {
+        let labels = ["tcn, load 0.5", "codel, load 0.5"];
+        assert_eq!(shortened(&labels, 15), labels);
+        assert_eq!(
+            shortened(&["alone and too long"], 4),
+            ["alone and too long"]
+        );
+        assert!(shortened(&[], 4).is_empty());
+    }
+
+    #[test]
+    fn what_is_equal_goes_and_what_differs_stays() {
+        let labels = [
+            "a fabric of many hosts, tcn, web search",
+            "a fabric of many hosts, codel, web search",
+        ];
+        assert_eq!(shortened(&labels, 12), ["…tcn…", "…codel…"]);
+        let labels = [
+            "load 0.5, tcn threshold 20us",
+            "load 0.9, tcn threshold 40us",
+            "load 0.9, tcn threshold 60us",
+        ];
+        assert_eq!(
+            shortened(&labels, 18),
+            ["… 0.5, … 20us", "… 0.9, … 40us", "… 0.9, … 60us"]
+        );
+        let paths = ["results/monday/tiny: tcn", "results/tuesday/tiny: tcn"];
+        assert_eq!(shortened(&paths, 20), ["…monday…", "…tuesday…"]);
+    }
+
+    #[test]
+    fn what_only_some_have_goes_from_those_that_are_too_long() {
+        let labels = [
+            "TCN with the threshold of the paper",
+            "no marking",
+            "per-queue RED with the threshold of the paper",
+        ];
+        assert_eq!(
+            shortened(&labels, 16),
+            ["TCN …", "no marking", "per-queue RED …"]
+        );
+    }
+
+    #[test]
+    fn labels_that_differ_never_become_equal() {
+        // Nothing but the order tells them apart.
+        let labels = ["first then second", "second then first"];
+        assert_eq!(shortened(&labels, 6), labels);
+        let labels = ["tcn", "tcn with a long remark"];
+        assert_eq!(shortened(&labels, 6), labels);
+        let wide = ["東京 tcn", "東京 codel"];
+        assert_eq!(shortened(&wide, 8), ["…tcn", "…codel"]);
+    }
+}
