@@ -186,7 +186,8 @@ pub(crate) struct Report {
     /// Results folders
     #[arg(required = true, value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
-    /// The page [default: report.html in the folder; tidegate-report.html here for several]
+    /// The page; folders are then only read [default: report.html in the folder;
+    /// tidegate-report.html here for several]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Compare all points with this one, by its label

@@ -16,19 +16,27 @@ pub(crate) fn shortened(labels: &[&str], most: usize) -> Vec<String> {
     let words = labels.iter().map(|label| words(label)).collect::<Vec<_>>();
     let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
     let all = distinct(&found);
-    // A name of which nothing is left is none.
-    let is_readable = |label: &String| label.contains(char::is_alphanumeric);
-    for shorten in [without_ends, without_common_words, without_shared_words] {
+    for shorten in [
+        without_ends,
+        without_common_words,
+        without_shared_words,
+        without_shared_tails,
+    ] {
         let is_long = |label: &String| width(label) > most;
         if all < 2 || !found.iter().any(is_long) {
             break;
         }
         let shorter = shorten(&words, &found, most);
-        if distinct(&shorter) == all && shorter.iter().all(is_readable) {
+        if distinct(&shorter) == all && shorter.iter().all(|label| is_readable(label)) {
             found = shorter;
         }
     }
     found
+}
+
+/// A name of which nothing is left is none.
+fn is_readable(label: &str) -> bool {
+    label.contains(char::is_alphanumeric)
 }
 
 /// Cuts a label into words and what is between them, each sign by itself.
@@ -96,6 +104,26 @@ fn without_shared_words(labels: &[Vec<&str>], found: &[String], most: usize) -> 
         let shorter = without_words(label, &|word| others().any(|other| other.contains(&word)));
         if width(&shorter) <= most {
             shorter
+        } else {
+            found.clone()
+        }
+    };
+    labels.iter().zip(found).map(shorten).collect()
+}
+
+/// Those that are too long without as many of their last words as it takes, if another label has each
+/// of them too.
+fn without_shared_tails(labels: &[Vec<&str>], found: &[String], most: usize) -> Vec<String> {
+    let shorten = |(label, found): (&Vec<&str>, &String)| {
+        let others = || labels.iter().filter(|other| *other != label);
+        let is_shared = |word: &&&str| others().any(|other| other.contains(word));
+        let mut left = words(found);
+        while width(&left.concat()) + 1 > most && left.last().as_ref().is_some_and(is_shared) {
+            left.pop();
+        }
+        let left = format!("{}{LEFT_OUT}", left.concat().trim_end());
+        if width(found) > most && width(&left) <= most && is_readable(&left) {
+            left
         } else {
             found.clone()
         }
@@ -181,10 +209,25 @@ mod tests {
     }
 
     #[test]
+    fn tails_that_others_have_go_where_every_word_is_in_another_label() {
+        let labels = [
+            "a: TCN of the paper",
+            "a: RED of the paper",
+            "b: TCN of the paper",
+            "b: none",
+        ];
+        assert_eq!(
+            shortened(&labels, 10),
+            ["a: TCN of…", "a: RED of…", "b: TCN of…", "b: none"]
+        );
+    }
+
+    #[test]
     fn labels_that_differ_never_become_equal() {
         // Nothing but the order tells them apart.
         let labels = ["first then second", "second then first"];
-        assert_eq!(shortened(&labels, 6), labels);
+        assert_eq!(shortened(&labels, 6), ["first…", "second then first"]);
+        assert_eq!(shortened(&labels, 4), labels);
         let labels = ["tcn", "tcn with a long remark"];
         assert_eq!(shortened(&labels, 6), labels);
         let wide = ["東京 tcn", "東京 codel"];
