@@ -248,7 +248,8 @@ fn documented_query(folder: &str) -> String {
     let reference = include_str!("../../../../docs/reference/results.md");
     let begin = reference.find("```python\n").unwrap() + "```python\n".len();
     let end = begin + reference[begin..].find("```").unwrap();
-    let script = reference[begin..end].replace("results/runs", &format!("{folder}/runs"));
+    let script =
+        reference[begin..end].replace("tidegate-results/main/runs", &format!("{folder}/runs"));
     let script = script.replace("duckdb.sql(", "found = duckdb.sql(");
     assert!(script.contains(folder), "{script}");
     format!("{script}\nfor row in found.fetchall(): print(*row, sep='|')\n")
