@@ -217,6 +217,8 @@ impl Row {
     ) -> Result<(T, Counters, Span), Error> {
         let mut config = Config::new();
         config.options.wait = wait;
+        // The receiver never speaks.
+        config.options.unknown_limit = None;
         config.ports = ["left", "right"].map(|name| port(name, rate)).into();
         let (is_ready, stop) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {

@@ -33,6 +33,8 @@ pub struct PortSettings {
     pub uplink: Option<Rate>,
     /// How long frames travel from the host to the switch besides what they really take.
     pub delay: Span,
+    /// The most stations behind the port. Frames of others are dropped.
+    pub stations: Option<u32>,
 }
 
 impl PortSettings {
@@ -44,6 +46,7 @@ impl PortSettings {
             device: DeviceKind::PacketSocket,
             uplink: None,
             delay: Span::ZERO,
+            stations: None,
         }
     }
 }
@@ -98,6 +101,18 @@ choices! {
     }
 }
 
+choices! {
+    /// What is done about a loop: a frame of the switch that comes back to it.
+    pub enum OnLoop {
+        /// Loops are not looked for.
+        Ignore = "ignore",
+        /// They are reported.
+        Report = "report",
+        /// The later of the two ports is blocked, until the loop is gone.
+        Block = "block",
+    }
+}
+
 settings! {
     /// What a switch is told besides its scheme, scheduler, buffer and ports.
     pub struct Options {
@@ -121,6 +136,17 @@ settings! {
         pub wait: Wait = Wait::Sleep,
         /// The seed of schemes that draw at random.
         pub seed: u64 = 1,
+        /// The most broadcasts that a port takes in a second, or `none` for any number. More than
+        /// hosts send by far.
+        pub broadcast_limit: Option<u32> = Some(2_000),
+        /// The same for multicast.
+        pub multicast_limit: Option<u32> = Some(20_000),
+        /// The same for frames to stations that are not known. More than 1 Gb/s has of full frames.
+        pub unknown_limit: Option<u32> = Some(100_000),
+        /// What is done about a loop.
+        pub on_loop: OnLoop = OnLoop::Report,
+        /// How often each port sends a frame that finds loops.
+        pub probe_every: Span = Span::from_secs(2),
     }
 }
 
@@ -142,6 +168,83 @@ impl Config {
         }
     }
 
+    /// Refuses what cannot be opened, before anything is: the interfaces of a switch that runs on the
+    /// frames of a machine, and the memory they take.
+    pub(crate) fn check_interfaces(&self) -> Result<(), ConfigError> {
+        self.check()?;
+        for (number, port) in self.ports.iter().enumerate() {
+            let name = &port.interface;
+            if self.ports[..number]
+                .iter()
+                .any(|other| other.interface == *name)
+            {
+                let allowed = "an interface that is not another port's";
+                return Err(ConfigError::out_of_range("interface", name, allowed));
+            }
+        }
+        let ring = self.options.ring;
+        if !(1..=MAX_RING).contains(&ring) {
+            let allowed = format!("1 to {MAX_RING}");
+            return Err(ConfigError::out_of_range("ring", ring, allowed));
+        }
+        let slot = u64::from(self.options.frame_size).next_power_of_two();
+        let rings = self.ports.len() as u64 * slot;
+        if u64::from(ring) * rings > MAX_RINGS {
+            let allowed = format!(
+                "at most {} for {} ports of frames of {} bytes: the kernel's memory is locked",
+                MAX_RINGS / rings,
+                self.ports.len(),
+                self.options.frame_size
+            );
+            return Err(ConfigError::out_of_range("ring", ring, allowed));
+        }
+        self.check_marking()
+    }
+
+    /// Refuses a threshold of zero, which marks whatever comes.
+    fn check_marking(&self) -> Result<(), ConfigError> {
+        for field in self.marking.fields() {
+            let is_threshold = matches!(
+                field.name,
+                "threshold" | "thresholds" | "strict_threshold" | "port_threshold" | "target"
+            );
+            let text = self.marking.value(field.name).unwrap_or_default();
+            if is_threshold && text.split(',').any(is_zero) {
+                let allowed = "above zero: it would mark every packet";
+                return Err(ConfigError::out_of_range(field.name, text, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What can run and may not do what was meant.
+    pub fn warnings(&self) -> Vec<String> {
+        let options = &self.options;
+        let ports = self.ports.len() as u64;
+        let bytes = match &self.buffer {
+            buffer::Config::PerPort(config) => config.limit.0 * ports,
+            buffer::Config::PerQueue(config) => {
+                let queues = config.limit.iter().map(|limit| limit.0).sum();
+                config.port_limit.map_or(queues, |limit| limit.0) * ports
+            }
+            buffer::Config::DynamicThreshold(config) => {
+                config.pool_size.0 + config.reserve_size.0 * ports
+            }
+            _ => 0,
+        };
+        let full_frames = bytes / u64::from(options.count.bytes(FULL_FRAME));
+        if full_frames <= u64::from(options.frames) {
+            return Vec::new();
+        }
+        let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
+        vec![format!(
+            "the buffer allows {full_frames} frames of {FULL_FRAME} bytes to wait, and `frames` is {}: \
+             those beyond are dropped as no-memory, and each port is sure of {reserve}\n\
+             hint: frames = {full_frames}, or a smaller buffer",
+            options.frames
+        )]
+    }
+
     /// Refuses what no live switch can do.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         if let buffer::Config::Pfc(_) | buffer::Config::PfcOver(_) = self.buffer {
@@ -151,6 +254,14 @@ impl Config {
         if self.ports.is_empty() || self.ports.len() > MAX_PORTS {
             let allowed = format!("1 to {MAX_PORTS} ports");
             return Err(ConfigError::out_of_range("port", self.ports.len(), allowed));
+        }
+        for (field, span) in [
+            ("ageing", self.options.ageing),
+            ("probe_every", self.options.probe_every),
+        ] {
+            if span < Span::from_ms(10) {
+                return Err(ConfigError::out_of_range(field, span, "10ms or more"));
+            }
         }
         Ok(())
     }
@@ -162,7 +273,23 @@ impl Default for Config {
     }
 }
 
+/// Whether the text of an amount, such as `0us`, is that of nothing.
+fn is_zero(text: &str) -> bool {
+    let text = text.trim();
+    let rest = text.trim_start_matches(['0', '.']);
+    rest.len() < text.len() && !rest.starts_with(|next: char| next.is_ascii_digit())
+}
+
 const MAX_PORTS: usize = 256;
+
+/// Frames in the ring of a port.
+const MAX_RING: u32 = 1 << 16;
+
+/// Bytes of all rings together: 1 GiB, which the kernel takes at once and never swaps.
+const MAX_RINGS: u64 = 1 << 30;
+
+/// The longest frame of an IP packet of 1500 bytes, without checksum.
+const FULL_FRAME: usize = 1_514;
 
 #[cfg(test)]
 mod tests {
@@ -204,5 +331,81 @@ mod tests {
                 .to_string()
                 .starts_with("buffer = pfc")
         );
+    }
+
+    fn two_ports() -> Config {
+        let mut config = Config::new();
+        config.ports = ["a", "b"]
+            .map(|name| PortSettings::new(name, Rate::from_gbps(1)))
+            .into();
+        config
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
+        type Change = fn(&mut Config);
+        let cases: [(Change, &str); 9] = [
+            (
+                |config| config.ports[1].interface = "a".into(),
+                "interface = a",
+            ),
+            (|config| config.options.ring = 0, "ring = 0"),
+            (|config| config.options.ring = u32::MAX, "ring = 4294967295"),
+            (
+                |config| {
+                    config.options.ring = 1 << 14;
+                    config.options.frame_size = 0xFFFF;
+                },
+                "ring = 16384 is out of range; allowed: at most 8192 for 2 ports",
+            ),
+            (
+                |config| config.marking.set("threshold", "0us").unwrap(),
+                "threshold = 0",
+            ),
+            (
+                |config| {
+                    config.marking = mark::Config::named("queue-red").unwrap();
+                    config.marking.set("threshold", "10pkts, 0pkts").unwrap();
+                },
+                "threshold = 10pkts, 0pkts",
+            ),
+            (
+                |config| {
+                    config.marking = mark::Config::named("codel").unwrap();
+                    config.marking.set("target", "0us").unwrap();
+                },
+                "target = 0",
+            ),
+            (|config| config.options.ageing = Span::ZERO, "ageing = 0"),
+            (
+                |config| config.options.probe_every = Span::ZERO,
+                "probe_every = 0",
+            ),
+        ];
+        assert!(two_ports().check_interfaces().is_ok());
+        for (change, expected) in cases {
+            let mut config = two_ports();
+            change(&mut config);
+            let error = config.check_interfaces().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn only_nothing_is_zero() {
+        let texts = ["0us", " 0pkts", "0.0B", "0.5us", "10ns", "none", "", "0"];
+        let expected = [true, true, true, false, false, false, false, true];
+        assert_eq!(texts.map(is_zero), expected);
+    }
+
+    #[test]
+    fn a_buffer_that_the_store_cannot_hold_is_worth_a_warning() {
+        let mut config = two_ports();
+        assert_eq!(config.warnings(), Vec::<String>::new());
+        config.buffer.set("limit", "20MB").unwrap();
+        let warnings = config.warnings();
+        assert!(warnings[0].contains("allows 26007 frames"), "{warnings:?}");
+        config.options.frames = 26_007;
+        assert_eq!(config.warnings(), Vec::<String>::new());
     }
 }

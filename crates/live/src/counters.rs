@@ -1,6 +1,6 @@
 //! What a switch has done, by port and queue.
 //!
-//! Of all ports together, what came in and what flooding added is what went out, was dropped, was
+//! Of all ports together, what came in and what flooding and probes added is what went out, was dropped, was
 //! filtered or is held: [`Counters::imbalance`].
 
 use std::collections::BTreeMap;
@@ -17,9 +17,12 @@ pub struct Counters {
     /// By port.
     pub ports: Vec<PortCounters>,
     /// Stations heard of lately.
-    pub stations: usize,
-    /// Frames whose source found no room in the table of stations.
-    pub not_learned: u64,
+    pub stations: u64,
+    /// Stations that gave up their place in the table to another: they are flooded for until they
+    /// speak again.
+    pub evicted: u64,
+    /// Stations that were heard at another port than before: some move, many are a loop.
+    pub moved: u64,
 }
 
 /// A port at a moment. What came in is counted where it came in, all else where it went.
@@ -29,10 +32,23 @@ pub struct PortCounters {
     pub interface: String,
     /// Whether frames can leave.
     pub is_up: bool,
+    /// Whether the port is blocked because of a loop.
+    pub is_blocked: bool,
+    /// Whether a probe that this port sent came back lately, or another came back at it.
+    pub is_looping: bool,
+    /// For how long the interface has taken no frame though some should leave, in nanoseconds: zero
+    /// as soon as it takes one.
+    pub stalled_ns: u64,
+    /// Stations at this port.
+    pub stations: u64,
     /// Frames that came in.
     pub received: Amount,
     /// Frames that went out.
     pub sent: Amount,
+    /// Frames of the switch's own among them, which find loops.
+    pub probes: u64,
+    /// Such frames that came back here: there is a loop.
+    pub loops: u64,
     /// Frames that went out with a mark from this switch.
     pub marked: u64,
     /// Marks by the rule that asked for them; only rules that did.
@@ -109,7 +125,7 @@ impl Counters {
     /// Frames that appeared less those that disappeared: zero, or there is an error.
     pub fn imbalance(&self) -> i128 {
         let sum = |of: fn(&PortCounters) -> u64| self.ports.iter().map(|p| i128::from(of(p))).sum();
-        let inward: i128 = sum(|port| port.received.packets + port.flooded);
+        let inward: i128 = sum(|port| port.received.packets + port.flooded + port.probes);
         let outward: i128 =
             sum(|port| port.sent.packets + port.dropped() + port.filtered + port.held);
         inward - outward
@@ -128,9 +144,19 @@ impl PortCounters {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Loss {
+    /// Came in at a port that is blocked because of a loop.
+    Blocked,
+    /// More broadcasts than the port may take.
+    BroadcastStorm,
     /// The link of the port it should leave by is down.
     LinkDown,
-    /// All places for frames are taken.
+    /// More frames that may go round than a port in a loop may take, or one that came back.
+    LoopStorm,
+    /// More multicasts than the port may take.
+    MulticastStorm,
+    /// The interface, or what is behind it, had no room for it, as often as it was tried.
+    NoBuffer,
+    /// All places for frames are taken that its port may have.
     NoMemory,
     /// Longer than a place for a frame.
     Oversized,
@@ -138,24 +164,46 @@ pub(crate) enum Loss {
     Refused,
     /// Too short for addresses and a type.
     Runt,
+    /// The interface has taken nothing for so long that it was given up.
+    Stalled,
+    /// From one station more than the port may have.
+    StationLimit,
+    /// More frames to unknown stations than the port may take.
+    UnknownStorm,
 }
 
 impl Loss {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 13] = [
+        Self::Blocked,
+        Self::BroadcastStorm,
         Self::LinkDown,
+        Self::LoopStorm,
+        Self::MulticastStorm,
+        Self::NoBuffer,
         Self::NoMemory,
         Self::Oversized,
         Self::Refused,
         Self::Runt,
+        Self::Stalled,
+        Self::StationLimit,
+        Self::UnknownStorm,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Blocked => "blocked",
+            Self::BroadcastStorm => "broadcast-storm",
             Self::LinkDown => "link-down",
+            Self::LoopStorm => "loop-storm",
+            Self::MulticastStorm => "multicast-storm",
+            Self::NoBuffer => "no-buffer",
             Self::NoMemory => "no-memory",
             Self::Oversized => "oversized",
             Self::Refused => "refused",
             Self::Runt => "runt",
+            Self::Stalled => "stalled",
+            Self::StationLimit => "station-limit",
+            Self::UnknownStorm => "unknown-storm",
         }
     }
 }

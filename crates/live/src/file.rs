@@ -132,8 +132,9 @@ fn read_port(table: &Table) -> Result<PortSettings, Problem> {
             "device" => port.device = Setting::read(&text).map_err(unreadable)?,
             "uplink" => port.uplink = Some(text.parse().map_err(unreadable)?),
             "delay" => port.delay = text.parse().map_err(unreadable)?,
+            "stations" => port.stations = Setting::read(&text).map_err(unreadable)?,
             _ => {
-                let known = "unknown; known: interface, rate, device, uplink, delay";
+                let known = "unknown; known: interface, rate, device, uplink, delay, stations";
                 return Err(wrong(known.into()));
             }
         }
@@ -217,7 +218,8 @@ mod tests {
             dscp = { queues = \"46:0\", unknown = \"last\" }\n\
             non_ect = \"drop\"\nseed = 7\n\
             [[port]]\ninterface = \"a\"\nrate = \"995Mbps\"\n\
-            [[port]]\ninterface = \"b\"\ndevice = \"tap\"\nuplink = \"1Gbps\"\ndelay = \"50us\"\n";
+            [[port]]\ninterface = \"b\"\ndevice = \"tap\"\nuplink = \"1Gbps\"\ndelay = \"50us\"\n\
+            stations = 16\n";
         let config = Config::parse("a.toml", text).unwrap();
         assert_eq!(config.marking.value("threshold").unwrap(), "78us");
         assert_eq!(config.scheduling.value("quanta").unwrap(), "1500, 3000");
@@ -229,6 +231,8 @@ mod tests {
         assert_eq!(config.ports[1].interface, "b");
         assert_eq!(config.ports[1].device, DeviceKind::Tap);
         assert_eq!(config.ports[1].uplink, Some(Rate::from_gbps(1)));
+        let stations = [0, 1].map(|port: usize| config.ports[port].stations);
+        assert_eq!(stations, [None, Some(16)]);
         let delays = [0, 1].map(|port: usize| config.ports[port].delay);
         assert_eq!(delays, [Span::ZERO, Span::from_us(50)]);
     }
@@ -290,7 +294,7 @@ mod tests {
         );
         let found = error("[[port]]\nname = \"a\"\n");
         assert!(
-            found.ends_with("known: interface, rate, device, uplink, delay"),
+            found.ends_with("known: interface, rate, device, uplink, delay, stations"),
             "{found}"
         );
         assert!(error("[swich]\n").contains("swich"));

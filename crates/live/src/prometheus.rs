@@ -12,11 +12,17 @@ pub fn text(counters: &Counters) -> String {
     page.head("stations", "gauge", "Stations heard of lately");
     page.line("stations", "", counters.stations);
     page.head(
-        "not_learned_total",
+        "stations_evicted_total",
         "counter",
-        "Frames whose source found no room in the table of stations",
+        "Stations that gave up their place in the table to another",
     );
-    page.line("not_learned_total", "", counters.not_learned);
+    page.line("stations_evicted_total", "", counters.evicted);
+    page.head(
+        "stations_moved_total",
+        "counter",
+        "Stations heard at another port than before",
+    );
+    page.line("stations_moved_total", "", counters.moved);
     for (name, kind, help, of) in PORT {
         page.head(name, kind, help);
         for port in &counters.ports {
@@ -38,6 +44,12 @@ pub fn text(counters: &Counters) -> String {
             page.line(name, &queue_label(port, number), of(queue));
         }
     }
+    let name = "port_stalled_seconds";
+    let help = "For how long the interface has taken no frame though some should leave";
+    page.head(name, "gauge", help);
+    for port in &counters.ports {
+        page.line(name, &label(port), seconds(port.stalled_ns));
+    }
     let name = "port_lateness_seconds";
     page.head(name, "summary", "How late packets left the port");
     for port in &counters.ports {
@@ -58,6 +70,33 @@ const PORT: &[Number<PortCounters>] = &[
     ("port_up", "gauge", "Whether frames can leave", |port| {
         port.is_up.into()
     }),
+    (
+        "port_blocked",
+        "gauge",
+        "Whether the port is blocked because of a loop",
+        |port| port.is_blocked.into(),
+    ),
+    (
+        "port_looping",
+        "gauge",
+        "Whether a probe came back at this port lately",
+        |port| port.is_looping.into(),
+    ),
+    ("port_stations", "gauge", "Stations at this port", |port| {
+        port.stations
+    }),
+    (
+        "port_probes_total",
+        "counter",
+        "Frames sent that find loops",
+        |port| port.probes,
+    ),
+    (
+        "port_loops_total",
+        "counter",
+        "Probes that came back",
+        |port| port.loops,
+    ),
     (
         "port_received_packets_total",
         "counter",

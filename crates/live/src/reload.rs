@@ -41,6 +41,7 @@ impl Config {
             };
             return fixed("port", names(new), names(self));
         }
+        new.check_interfaces()?;
         Ok(new.marking.clone())
     }
 }
@@ -53,6 +54,18 @@ mod tests {
     use crate::config::PortSettings;
 
     type Change = fn(&mut Config);
+
+    #[test]
+    fn a_threshold_of_zero_is_refused_while_the_switch_runs_too() {
+        let mut config = Config::new();
+        config
+            .ports
+            .push(PortSettings::new("a", Rate::from_gbps(1)));
+        let mut new = config.clone();
+        new.marking.set("threshold", "0us").unwrap();
+        let error = config.reload(&new).unwrap_err().to_string();
+        assert!(error.starts_with("threshold = 0"), "{error}");
+    }
 
     #[test]
     fn only_the_marking_can_change() {

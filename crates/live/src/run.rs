@@ -14,7 +14,7 @@ use crate::device::packet_socket::PacketSocket;
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
 use crate::error::Error;
-use crate::switch::{PortSeen, Switch, Window};
+use crate::switch::{Loop, Markers, PortSeen, Switch, Window};
 use crate::sys::{self, process};
 
 /// A switch with its interfaces open.
@@ -41,7 +41,7 @@ impl Live {
 
     /// The same with a clock of others, whose time the switch then has.
     pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
-        config.check()?;
+        config.check_interfaces()?;
         let ports = config.ports.iter();
         let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));
         let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
@@ -66,7 +66,10 @@ impl Live {
             let now = self.clock.now();
             if now >= next_tick {
                 next_tick = now + TICK;
-                self.switch.maintain();
+                self.switch.maintain(now);
+                for (polled, device) in self.descriptors.iter_mut().zip(self.switch.devices()) {
+                    *polled = device.descriptor();
+                }
                 if control(self).is_break() {
                     return Ok(());
                 }
@@ -114,6 +117,16 @@ impl Live {
     /// changed.
     pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), Error> {
         Ok(self.switch.set_marking(marking)?)
+    }
+
+    /// Exchanges the scheme for one that is [ready](Markers::new). Packets that wait are kept.
+    pub fn swap_markers(&mut self, markers: &mut Markers) {
+        self.switch.swap_markers(markers);
+    }
+
+    /// A loop that was found since this was last asked.
+    pub fn take_loop(&mut self) -> Option<Loop> {
+        self.switch.take_loop()
     }
 
     /// Observes all queues in this part of the switch's own time, which began when it was opened.
@@ -195,6 +208,7 @@ impl Interface {
         })
     }
 
+    /// What can be polled for frames, or a negative number, which is not polled.
     fn descriptor(&self) -> RawFd {
         match self {
             Self::PacketSocket(device) => device.descriptor(),

@@ -1,7 +1,10 @@
 //! The bytes of the frames that wait: slots of one size in one block, taken and given back without
 //! allocation, the last used first, so that a short queue stays in the cache.
+//!
+//! Half of the slots are reserved, the same number for each port; the ports share the other half,
+//! first come first served. However many frames wait for one port, another finds room for its own.
 
-use tidegate_units::ConfigError;
+use tidegate_units::{ConfigError, PortId};
 
 use crate::frame::{ADDRESSES, Ip, TAG};
 
@@ -12,6 +15,13 @@ pub struct Store {
     notes: Box<[Note]>,
     free: Vec<FrameId>,
     frame_size: usize,
+    /// By port: how many slots its frames take.
+    held: Box<[u32]>,
+    /// How many slots each port has for itself.
+    reserve: u32,
+    /// How many slots all ports share, and how many of those are taken.
+    shared: u32,
+    shared_taken: u32,
 }
 
 /// A frame's place in the [`Store`].
@@ -22,21 +32,24 @@ pub struct FrameId(pub u32);
 #[derive(Clone, Copy, Debug)]
 struct Note {
     len: u16,
+    /// The port that it waits for, or [`NOBODY`].
+    port: u16,
     ip: Option<Ip>,
 }
 
 /// Why a frame has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// All slots are taken.
+    /// All slots that it may have are taken.
     Full,
     /// It is longer than a slot.
     Oversized,
 }
 
 impl Store {
-    /// Room for `frames` frames of at most `frame_size` bytes. Memory is used as slots are.
-    pub fn new(frames: u32, frame_size: u32) -> Result<Self, ConfigError> {
+    /// Room for `frames` frames of at most `frame_size` bytes that wait for some of `ports` ports.
+    /// Memory is used as slots are.
+    pub fn new(frames: u32, frame_size: u32, ports: u16) -> Result<Self, ConfigError> {
         if !(SMALLEST..=LARGEST).contains(&frame_size) {
             let allowed = format!("{SMALLEST} to {LARGEST} bytes");
             return Err(ConfigError::out_of_range("frame_size", frame_size, allowed));
@@ -46,11 +59,27 @@ impl Store {
             return Err(ConfigError::out_of_range("frames", frames, allowed));
         }
         let frame_size = frame_size as usize;
+        if frames as usize > MAX_BYTES / frame_size {
+            let allowed = format!("{} of {frame_size} bytes each", MAX_BYTES / frame_size);
+            return Err(ConfigError::out_of_range("frames", frames, allowed));
+        }
+        let reserve = reserve(frames, ports);
+        let none = Note {
+            len: 0,
+            port: NOBODY,
+            ip: None,
+        };
+        // One more, for the frame whose port is being looked for.
+        let slots = frames + 1;
         Ok(Self {
-            bytes: vec![0; frames as usize * frame_size].into(),
-            notes: vec![Note { len: 0, ip: None }; frames as usize].into(),
-            free: (0..frames).rev().map(FrameId).collect(),
+            bytes: vec![0; slots as usize * frame_size].into(),
+            notes: vec![none; slots as usize].into(),
+            free: (0..slots).rev().map(FrameId).collect(),
             frame_size,
+            held: vec![0; ports.into()].into(),
+            reserve,
+            shared: frames - reserve * u32::from(ports),
+            shared_taken: 0,
         })
     }
 
@@ -75,16 +104,47 @@ impl Store {
         }
         self.notes[id.0 as usize] = Note {
             len: len as u16, // At most `LARGEST`.
+            port: NOBODY,
             ip: None,
         };
         Ok(id)
+    }
+
+    /// A frame is to wait for `port`, which has to have room for it. If it has none, the frame waits
+    /// for no port, and is to be removed.
+    #[inline]
+    pub fn claim(&mut self, id: FrameId, port: PortId) -> Result<(), Refused> {
+        self.release(id);
+        let held = &mut self.held[port.index()];
+        if *held >= self.reserve {
+            if self.shared_taken == self.shared {
+                return Err(Refused::Full);
+            }
+            self.shared_taken += 1;
+        }
+        *held += 1;
+        self.notes[id.0 as usize].port = port.0;
+        Ok(())
+    }
+
+    /// A frame waits for no port any more.
+    #[inline]
+    fn release(&mut self, id: FrameId) {
+        let port = std::mem::replace(&mut self.notes[id.0 as usize].port, NOBODY);
+        if let Some(held) = self.held.get_mut(usize::from(port)) {
+            *held -= 1;
+            self.shared_taken -= u32::from(*held >= self.reserve);
+        }
     }
 
     /// Takes a copy of a frame in.
     pub fn copy(&mut self, id: FrameId) -> Result<FrameId, Refused> {
         let copy = self.free.pop().ok_or(Refused::Full)?;
         let from = id.0 as usize * self.frame_size;
-        let note = self.notes[id.0 as usize];
+        let note = Note {
+            port: NOBODY,
+            ..self.notes[id.0 as usize]
+        };
         let to = copy.0 as usize * self.frame_size;
         self.bytes
             .copy_within(from..from + usize::from(note.len), to);
@@ -99,6 +159,7 @@ impl Store {
             self.free.len() < self.notes.len(),
             "a frame is removed once"
         );
+        self.release(id);
         self.free.push(id);
     }
 
@@ -141,9 +202,19 @@ impl Store {
     }
 }
 
+/// How many slots of `frames` each of `ports` ports has for itself.
+pub(crate) const fn reserve(frames: u32, ports: u16) -> u32 {
+    let ports = if ports == 0 { 1 } else { ports as u32 };
+    frames / 2 / ports
+}
+
+/// The number of no port: there are fewer.
+const NOBODY: u16 = u16::MAX;
 const SMALLEST: u32 = 64;
 const LARGEST: u32 = 0xFFFF;
 const MAX_FRAMES: u32 = 1 << 22;
+/// 8 GiB.
+const MAX_BYTES: usize = 8 << 30;
 
 #[cfg(test)]
 mod tests {
@@ -151,7 +222,8 @@ mod tests {
 
     #[test]
     fn frames_come_back_as_they_were_and_slots_are_reused() {
-        let mut store = Store::new(2, 64).unwrap();
+        // One slot beyond is for a frame on its way.
+        let mut store = Store::new(1, 64, 1).unwrap();
         let first = store.insert(&[7; 64], None).unwrap();
         let second = store.insert(&[8; 20], None).unwrap();
         assert_eq!(store.insert(&[9; 20], None), Err(Refused::Full));
@@ -168,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_tag_is_put_back_behind_the_addresses() {
-        let mut store = Store::new(1, 64).unwrap();
+        let mut store = Store::new(1, 64, 1).unwrap();
         let frame: Vec<u8> = (0..20).collect();
         let id = store.insert(&frame, Some([0x81, 0, 0, 5])).unwrap();
         assert_eq!(store.bytes(id)[..12], frame[..12]);
@@ -185,8 +257,44 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_refused() {
-        for (frames, frame_size) in [(0, 64), (MAX_FRAMES + 1, 64), (1, 63), (1, 65_536)] {
-            assert!(Store::new(frames, frame_size).is_err());
+        for (frames, frame_size) in [
+            (0, 64),
+            (MAX_FRAMES + 1, 64),
+            (1, 63),
+            (1, 65_536),
+            (MAX_FRAMES, 65_535),
+        ] {
+            assert!(Store::new(frames, frame_size, 2).is_err());
         }
+    }
+
+    #[test]
+    fn a_port_that_takes_all_it_gets_leaves_the_others_their_reserve() {
+        // Each of two ports has 3 of 12 slots for itself.
+        let mut store = Store::new(12, 64, 2).unwrap();
+        let add = |store: &mut Store, port| {
+            let id = store.insert(&[1; 20], None).unwrap();
+            let claimed = store.claim(id, PortId(port));
+            if claimed.is_err() {
+                store.remove(id);
+            }
+            claimed.map(|()| id)
+        };
+        let first: Vec<_> = (0..20).filter_map(|_| add(&mut store, 0).ok()).collect();
+        assert_eq!(first.len(), 9);
+        let second = (0..20).filter(|_| add(&mut store, 1).is_ok()).count();
+        assert_eq!((second, store.held()), (3, 12));
+        // What one gives back of the shared part is the other's.
+        store.remove(first[0]);
+        assert!(add(&mut store, 1).is_ok() && add(&mut store, 1).is_err());
+        for &id in &first[1..] {
+            store.remove(id);
+        }
+        assert_eq!((0..20).filter(|_| add(&mut store, 1).is_ok()).count(), 5);
+        // A frame that goes from one port to another takes one place.
+        let moved = add(&mut store, 0).unwrap();
+        assert_eq!(store.claim(moved, PortId(1)), Err(Refused::Full));
+        store.remove(moved);
+        assert_eq!((0..20).filter(|_| add(&mut store, 0).is_ok()).count(), 3);
     }
 }

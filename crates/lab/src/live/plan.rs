@@ -2,7 +2,7 @@
 
 use tidegate_dataplane::classify::Unknown;
 use tidegate_live::Config;
-use tidegate_live::config::{Count, PortSettings};
+use tidegate_live::config::{Count, OnLoop, PortSettings};
 use tidegate_live::switch::Window;
 use tidegate_live::testbed::{Flow, Opening, Ping, Plan, Stop, Tcp};
 use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
@@ -42,6 +42,8 @@ pub fn rig(built: &Built) -> Result<Rig, String> {
     config.options.non_ect = setup.switch.non_ect;
     config.options.seed = setup.seed;
     config.options.frames = FRAMES;
+    // A star has none, and only what the scenario sends should be on its wires.
+    config.options.on_loop = OnLoop::Ignore;
     config.options.count = match setup.accounting {
         Accounting::ETHERNET => Count::Wire,
         accounting if accounting == Accounting::default() => Count::Ip,

@@ -16,6 +16,8 @@ pub struct Memory {
     pub room: usize,
     /// Longer frames are refused.
     pub longest: usize,
+    /// Longer frames find no buffer, as behind a veth pair whose other end has a smaller MTU.
+    pub longest_behind: usize,
     /// Whether frames can be sent at all.
     pub is_up: bool,
 }
@@ -28,6 +30,7 @@ impl Memory {
             sent: Vec::new(),
             room: usize::MAX,
             longest: usize::MAX,
+            longest_behind: usize::MAX,
             is_up: true,
         }
     }
@@ -66,10 +69,13 @@ impl Device for Memory {
         if !self.is_up {
             return Err(SendError::LinkDown);
         }
-        let is_short = |frame: &&&[u8]| frame.len() <= self.longest;
+        let longest = self.longest.min(self.longest_behind);
+        let is_short = |frame: &&&[u8]| frame.len() <= longest;
         let taken = frames.iter().take_while(is_short).count();
-        if taken == 0 && !frames.is_empty() {
-            return Err(SendError::Refused);
+        match frames.first() {
+            Some(first) if first.len() > self.longest => return Err(SendError::Refused),
+            Some(first) if first.len() > self.longest_behind => return Err(SendError::NoBuffer),
+            _ => {}
         }
         let taken = taken.min(self.room);
         self.room -= taken;

@@ -35,6 +35,9 @@ pub struct Received<'a> {
 pub enum SendError {
     /// None can be: the interface is down or gone.
     LinkDown,
+    /// The first of them was not: the interface, or what is behind it, has no room now, or never has
+    /// for a frame of this length. It does not say which.
+    NoBuffer,
     /// The first of them never can be, such as one that is too long for the interface.
     Refused,
 }

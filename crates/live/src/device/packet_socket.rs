@@ -11,7 +11,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
-use tidegate_units::Time;
+use tidegate_units::{ConfigError, Time};
 
 use super::{Device, Received, SendError};
 use crate::clock::{Clock, Since};
@@ -41,14 +41,16 @@ impl PacketSocket {
     pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
         let action = || format!("open a packet socket for {name}");
         let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;
-        let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
-            .map_err(Error::system(action(), "CAP_NET_RAW"))?;
+        let find = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
         let index = interface::index(socket.as_fd(), name)
             .and_then(|index| index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV)))
-            .map_err(Error::system(
-                format!("find interface {name}"),
-                "CAP_NET_RAW",
-            ))?;
+            .map_err(find())?;
+        if !interface::is_ethernet(socket.as_fd(), name).map_err(find())? {
+            let allowed = "an Ethernet interface, such as one end of a veth pair";
+            return Err(ConfigError::out_of_range("interface", name, allowed).into());
+        }
+        let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
+            .map_err(Error::system(action(), "CAP_NET_RAW"))?;
         interface::disable_offloads(socket.as_fd(), name).map_err(Error::system(
             format!("turn off the offloads of {name}"),
             "CAP_NET_ADMIN",
@@ -105,6 +107,7 @@ impl Device for PacketSocket {
         }
         match packet::send(&self.socket, frames) {
             Outcome::Taken(taken) => Ok(taken),
+            Outcome::NoBuffer => Err(SendError::NoBuffer),
             Outcome::Refused => Err(SendError::Refused),
             Outcome::Down => {
                 self.is_up = false;

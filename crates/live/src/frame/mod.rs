@@ -40,6 +40,12 @@ impl Mac {
         self.0 & GROUP_BIT != 0
     }
 
+    /// Whether it stands for all stations.
+    #[inline]
+    pub const fn is_broadcast(self) -> bool {
+        self.0 == ADDRESS
+    }
+
     /// Whether a bridge must not pass it on: the reserved block of IEEE 802.1D, table 7-10, in
     /// which pause frames, spanning tree and LLDP live.
     #[inline]

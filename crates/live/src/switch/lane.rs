@@ -15,6 +15,8 @@ use crate::device::{BURST, Device, SendError};
 use crate::frame;
 use crate::pacer::Pacer;
 use crate::store::{FrameId, Store};
+use crate::switch::stall::{Stall, Verdict};
+use crate::switch::storm::Storm;
 use crate::switch::watch::{PortSeen, Watch, Window};
 
 /// A port and what belongs to it.
@@ -23,6 +25,9 @@ pub(super) struct Lane {
     port: Port<AnyMarker, AnyScheduler>,
     pacer: Pacer,
     staged: Staged,
+    stall: Stall,
+    pub(super) storm: Storm,
+    pub(super) looping: Looping,
     lateness: Times,
     /// By queue.
     sojourns: Box<[Times]>,
@@ -36,6 +41,24 @@ pub(super) struct Lane {
     id: PortId,
 }
 
+/// What is known of a loop at a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Looping {
+    /// Until when a loop is believed in, if a probe came back here or that was sent here.
+    pub(super) until: Option<Time>,
+    /// Until when the port is blocked, if it is.
+    pub(super) blocked_until: Option<Time>,
+}
+
+impl Looping {
+    /// Forgets a loop that is believed to be gone.
+    pub(super) fn expire(&mut self, now: Time) {
+        for until in [&mut self.until, &mut self.blocked_until] {
+            *until = until.filter(|&until| now < until);
+        }
+    }
+}
+
 /// What the dataplane's port does not count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
@@ -44,6 +67,8 @@ pub(super) struct Tally {
     pub(super) marked: u64,
     pub(super) flooded: u64,
     pub(super) filtered: u64,
+    pub(super) probes: u64,
+    pub(super) loops: u64,
     losses: [u64; Loss::ALL.len()],
 }
 
@@ -84,6 +109,9 @@ impl Lane {
                 }; BURST],
                 len: 0,
             },
+            stall: Stall::new(),
+            storm: Storm::new(options),
+            looping: Looping::default(),
             lateness: Times::new(),
             sojourns: (0..port.queues()).map(|_| Times::new()).collect(),
             port,
@@ -152,10 +180,19 @@ impl Lane {
         if self.staged.len == 0 {
             self.stage(now, buffer, store);
         }
-        if self.staged.len == 0 {
+        if self.staged.len == 0 || now < self.stall.again() {
             return 0;
         }
-        self.flush(device, store)
+        self.flush(now, device, store)
+    }
+
+    /// Sends a frame of the switch's own, at once or not at all.
+    pub(super) fn send_probe(&mut self, probe: &[u8], device: &mut impl Device) {
+        // Frames that wait for the device come first; the next probe may find it free.
+        if self.staged.len == 0 && device.send(&[probe]) == Ok(1) {
+            self.tally.sent.add(probe.len());
+            self.tally.probes += 1;
+        }
     }
 
     /// Takes what is due out of the port, at most a burst.
@@ -200,15 +237,23 @@ impl Lane {
 
     /// Gives the staged frames to the device, as many as it takes.
     #[inline]
-    fn flush(&mut self, device: &mut impl Device, store: &mut Store) -> usize {
+    fn flush(&mut self, now: Time, device: &mut impl Device, store: &mut Store) -> usize {
         let staged = &self.staged.frames[..self.staged.len];
         let mut frames: [&[u8]; BURST] = [&[]; BURST];
         for (bytes, frame) in frames.iter_mut().zip(staged) {
             *bytes = store.bytes(frame.id);
         }
         let (gone, loss) = match device.send(&frames[..staged.len()]) {
+            Ok(0) => match self.stall.on_wait(now) {
+                Verdict::Wait => (0, None),
+                Verdict::GiveUp => (staged.len(), Some(Loss::Stalled)),
+            },
             Ok(taken) => (taken, None),
             Err(SendError::LinkDown) => (staged.len(), Some(Loss::LinkDown)),
+            Err(SendError::NoBuffer) => match self.stall.on_no_buffer(now, frames[0].len()) {
+                Verdict::Wait => (0, None),
+                Verdict::GiveUp => (1, Some(Loss::NoBuffer)),
+            },
             Err(SendError::Refused) => (1, Some(Loss::Refused)),
         };
         match loss {
@@ -216,6 +261,7 @@ impl Lane {
                 for (frame, bytes) in staged[..gone].iter().zip(&frames) {
                     self.tally.sent.add(bytes.len());
                     self.tally.marked += u64::from(frame.is_marked);
+                    self.stall.on_sent(bytes.len());
                 }
             }
             Some(loss) => self.tally.losses[loss as usize] += gone as u64,
@@ -231,7 +277,11 @@ impl Lane {
     /// When the next packet is due, or `None` if none waits.
     #[inline]
     pub(super) fn next_departure(&self) -> Option<Time> {
-        self.holds_packets().then_some(self.pacer.due())
+        let due = match self.staged.len {
+            0 => self.pacer.due(),
+            _ => self.stall.again(),
+        };
+        self.holds_packets().then_some(due)
     }
 
     /// Whether a packet waits.
@@ -259,6 +309,10 @@ impl Lane {
 
     pub(super) fn set_marker(&mut self, marker: AnyMarker) {
         *self.port.marker_mut() = marker;
+    }
+
+    pub(super) fn swap_marker(&mut self, marker: &mut AnyMarker) {
+        std::mem::swap(self.port.marker_mut(), marker);
     }
 
     pub(super) fn take_pace(&mut self) -> Pace {
@@ -295,8 +349,14 @@ impl Lane {
         PortCounters {
             interface: self.interface.clone(),
             is_up: self.is_up,
+            is_blocked: self.looping.blocked_until.is_some(),
+            is_looping: self.looping.until.is_some(),
+            stalled_ns: self.stall.span().as_ns(),
+            stations: 0, // Which the table of stations knows.
             received: self.tally.received,
             sent: self.tally.sent,
+            probes: self.tally.probes,
+            loops: self.tally.loops,
             marked: self.tally.marked,
             marks: marks.into_iter().filter(occurred).collect(),
             flooded: self.tally.flooded,

@@ -5,27 +5,36 @@
 //! learn how long it may sleep. A packet's arrival is what its device says; it leaves at the time
 //! of the call that sends it, which is what its sojourn is measured to.
 //!
-//! A frame that floods is copied, once for each port beyond the first. VLANs share one table of
-//! stations, and tags pass as they are.
+//! A frame that floods is copied, once for each port beyond the first, as often as [storm
+//! control](crate::config::Options) lets it. VLANs share one table of stations, and tags pass as they
+//! are. There is no spanning tree: [`Switch::maintain`] sends frames that find a loop.
 
 mod cable;
 mod lane;
+mod probe;
+mod stall;
+mod storm;
 mod watch;
+
+use std::hash::{BuildHasher, RandomState};
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
+use tidegate_dataplane::mark::AnyMarker;
 use tidegate_dataplane::{Pkt, mark};
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
 
-use crate::config::{Config, Count};
+use crate::config::{Config, Count, OnLoop};
 use crate::counters::{Counters, Loss, Pace};
 use crate::device::{BURST, Device, Received, SHORT_BURST};
-use crate::fdb::Fdb;
+use crate::fdb::{self, Fdb};
 use crate::frame::{self, Facts};
 use crate::store::{FrameId, Refused, Store};
 use cable::Cable;
 use lane::Lane;
+use probe::Prober;
 
+pub use probe::Loop;
 pub use watch::{PortSeen, QueueSeen, Weighted, Window};
 
 /// A switch of devices of one kind.
@@ -46,6 +55,31 @@ struct Core {
     fdb: Fdb,
     dscp: DscpMap,
     count: Count,
+    prober: Prober,
+    on_loop: OnLoop,
+    /// A loop that nobody has asked for yet.
+    found: Option<Loop>,
+}
+
+/// The scheme of every port of a switch, ready to be used.
+#[derive(Debug)]
+pub struct Markers(Vec<AnyMarker>);
+
+impl Markers {
+    /// The scheme of `config` for each of its ports, or what of it cannot be used.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        let lanes = lanes(config)?;
+        let markers = lanes.iter().map(|lane| lane.marker_of(&config.marking));
+        Ok(Self(markers.collect::<Result<_, _>>()?))
+    }
+}
+
+fn lanes(config: &Config) -> Result<Vec<Lane>, ConfigError> {
+    // Fewer than 256 ports.
+    let ports = config.ports.iter().zip(0..);
+    ports
+        .map(|(port, number)| Lane::new(config, port, PortId(number)))
+        .collect()
 }
 
 impl<D: Device> Switch<D> {
@@ -56,21 +90,26 @@ impl<D: Device> Switch<D> {
             let allowed = format!("{}: one for each port", config.ports.len());
             return Err(ConfigError::out_of_range("devices", devices.len(), allowed));
         }
-        let lanes = config.ports.iter().enumerate();
-        // Fewer than 256 ports.
-        let lanes = lanes.map(|(index, port)| Lane::new(config, port, PortId(index as u16)));
-        let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+        let lanes = lanes(config)?;
+        let ports = lanes.len() as u16;
+        let limits = config.ports.iter().map(|port| port.stations);
+        let limits: Vec<u32> = limits.map(|limit| limit.unwrap_or(fdb::NO_LIMIT)).collect();
+        // Not known to who chooses addresses.
+        let key = RandomState::new().hash_one("stations");
         let queues = lanes.first().map_or(1, Lane::queues);
         let options = &config.options;
         Ok(Self {
             core: Core {
-                buffer: config.buffer.build(lanes.len() as u16, queues)?,
+                buffer: config.buffer.build(ports, queues)?,
                 cables: cable::cables(config),
                 lanes,
-                store: Store::new(options.frames, options.frame_size)?,
-                fdb: Fdb::new(options.addresses, options.ageing)?,
+                store: Store::new(options.frames, options.frame_size, ports)?,
+                fdb: Fdb::new(options.addresses, options.ageing, &limits, key)?,
                 dscp: DscpMap::new(&config.dscp, queues)?,
                 count: options.count,
+                prober: Prober::new(options.probe_every),
+                on_loop: options.on_loop,
+                found: None,
             },
             devices,
         })
@@ -126,18 +165,35 @@ impl<D: Device> Switch<D> {
         lanes.filter_map(|lane| lane.observed(now)).collect()
     }
 
-    /// Looks after the links, which is to be done some times a second. Stations behind a link that
-    /// went down are forgotten: they may come back elsewhere.
-    pub fn maintain(&mut self) {
-        let Core { lanes, fdb, .. } = &mut self.core;
+    /// Looks after links, stations and loops, which is to be done some times a second. Stations
+    /// behind a link that went down are forgotten: they may come back elsewhere.
+    pub fn maintain(&mut self, now: Time) {
+        let Core {
+            lanes,
+            fdb,
+            prober,
+            on_loop,
+            ..
+        } = &mut self.core;
+        let is_probed = *on_loop != OnLoop::Ignore && prober.begin_round(now);
         let ports = lanes.iter_mut().zip(&mut self.devices);
-        for ((lane, device), port) in ports.zip(0..) {
+        for ((lane, device), port) in ports.zip((0..).map(PortId)) {
             let is_up = device.maintain();
             if lane.is_up && !is_up {
-                fdb.forget(PortId(port));
+                fdb.forget(port);
             }
             lane.is_up = is_up;
+            lane.looping.expire(now);
+            if is_probed && is_up {
+                lane.send_probe(&prober.frame(port), device);
+            }
         }
+        fdb.sweep(now);
+    }
+
+    /// A loop that was found since this was last asked.
+    pub fn take_loop(&mut self) -> Option<Loop> {
+        self.core.found.take()
     }
 
     /// Changes the scheme or its parameters; packets that wait are kept. The new scheme begins
@@ -150,6 +206,14 @@ impl<D: Device> Switch<D> {
             lane.set_marker(marker);
         }
         Ok(())
+    }
+
+    /// Exchanges the schemes of all ports for others that are [ready](Markers::new), made for the same
+    /// ports. Nothing is allocated, and packets that wait are kept.
+    pub fn swap_markers(&mut self, markers: &mut Markers) {
+        for (lane, marker) in self.core.lanes.iter_mut().zip(&mut markers.0) {
+            lane.swap_marker(marker);
+        }
     }
 
     /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
@@ -165,11 +229,15 @@ impl<D: Device> Switch<D> {
         for (port, cable) in ports.iter_mut().zip(&self.core.cables) {
             port.held += cable.frames() as u64;
         }
+        for (port, number) in ports.iter_mut().zip(0..) {
+            port.stations = fdb.stations_at(PortId(number));
+        }
         Counters {
             uptime_ns: now.as_ns(),
             ports,
-            stations: fdb.stations(now),
-            not_learned: fdb.not_learned(),
+            stations: fdb.stations(),
+            evicted: fdb.evicted(),
+            moved: fdb.moved(),
         }
     }
 
@@ -207,7 +275,13 @@ impl Core {
         };
         match self.cables.get_mut(ingress.index()) {
             None => self.forward(id, ingress, arrival),
-            Some(cable) => cable.push(id, arrival, self.count.bytes(bytes.len())),
+            Some(cable) => match self.store.claim(id, ingress) {
+                Ok(()) => cable.push(id, arrival, self.count.bytes(bytes.len())),
+                Err(_) => {
+                    self.store.remove(id);
+                    lane.lose(Loss::NoMemory);
+                }
+            },
         }
     }
 
@@ -230,18 +304,37 @@ impl Core {
     fn forward(&mut self, id: FrameId, ingress: PortId, arrival: Time) {
         let lane = &mut self.lanes[ingress.index()];
         let Some(facts) = frame::parse(self.store.bytes(id)) else {
-            self.store.remove(id);
-            return lane.lose(Loss::Runt);
+            return self.lose(id, ingress, Loss::Runt);
         };
+        if facts.source == self.prober.source()
+            && let Some(sender) = self.prober.sender(self.store.bytes(id))
+        {
+            return self.find_loop(id, sender, ingress, arrival);
+        }
+        let looping = lane.looping;
+        if looping.blocked_until.is_some() {
+            return self.lose(id, ingress, Loss::Blocked);
+        }
+        if looping.until.is_some() && self.came_back(&facts, ingress, arrival) {
+            return self.lose(id, ingress, Loss::LoopStorm);
+        }
+        let lane = &mut self.lanes[ingress.index()];
         self.store.set_ip(id, facts.ip);
-        self.fdb.learn(facts.source, ingress, arrival);
+        if self.fdb.learn(facts.source, ingress, arrival).is_err() {
+            return self.lose(id, ingress, Loss::StationLimit);
+        }
         let known = if facts.destination.is_group() {
             None
         } else {
             self.fdb.lookup(facts.destination, arrival)
         };
         match known {
-            Some(egress) if egress != ingress => self.offer(id, &facts, ingress, egress, arrival),
+            Some(egress) if egress != ingress => {
+                if looping.until.is_some() && !self.may_go_round(ingress, egress, arrival) {
+                    return self.lose(id, ingress, Loss::LoopStorm);
+                }
+                self.offer(id, &facts, ingress, egress, arrival);
+            }
             None if !facts.destination.is_link_local() => self.flood(id, &facts, ingress, arrival),
             _ => {
                 lane.tally.filtered += 1;
@@ -250,25 +343,86 @@ impl Core {
         }
     }
 
-    /// Offers a frame to every port but the one it came in by.
     #[cold]
-    fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
-        // Fewer than 256 ports.
-        let others = (0..self.lanes.len() as u16).map(PortId);
-        let mut others = others.filter(|&egress| egress != ingress);
-        let Some(last) = others.next_back() else {
-            self.lanes[ingress.index()].tally.filtered += 1;
-            self.store.remove(id);
-            return;
-        };
-        for egress in others {
-            self.lanes[ingress.index()].tally.flooded += 1;
-            match self.store.copy(id) {
-                Ok(copy) => self.offer(copy, facts, ingress, egress, arrival),
-                Err(_) => self.lanes[egress.index()].lose(Loss::NoMemory),
+    fn lose(&mut self, id: FrameId, port: PortId, loss: Loss) {
+        self.store.remove(id);
+        self.lanes[port.index()].lose(loss);
+    }
+
+    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was heard
+    /// at a port that is in none.
+    #[cold]
+    fn came_back(&self, facts: &Facts, ingress: PortId, arrival: Time) -> bool {
+        let port = self.fdb.lookup(facts.source, arrival);
+        port.is_some_and(|port| port != ingress && self.lanes[port.index()].looping.until.is_none())
+    }
+
+    /// Whether a frame that came in at a port in a loop may leave: by another such port only a few may,
+    /// or one for a station that the loop has misplaced goes round for ever.
+    #[cold]
+    fn may_go_round(&mut self, ingress: PortId, egress: PortId, arrival: Time) -> bool {
+        let is_looping = self.lanes[egress.index()].looping.until.is_some();
+        !is_looping || self.lanes[ingress.index()].storm.admit_looping(arrival)
+    }
+
+    /// A probe of `from` came back at `to`.
+    #[cold]
+    fn find_loop(&mut self, id: FrameId, from: PortId, to: PortId, now: Time) {
+        self.store.remove(id);
+        let until = now + self.prober.patience();
+        let lane = &mut self.lanes[to.index()];
+        lane.tally.filtered += 1;
+        lane.tally.loops += 1;
+        let both = [from, to].map(PortId::index);
+        let is_new = both
+            .iter()
+            .all(|&port| self.lanes[port].looping.until.is_none());
+        for port in both {
+            self.lanes[port].looping.until = Some(until);
+        }
+        let blocked = (self.on_loop == OnLoop::Block).then(|| from.max(to));
+        if let Some(port) = blocked {
+            let looping = &mut self.lanes[port.index()].looping;
+            // Once: whoever sends its probes back does not have the table searched for each.
+            if looping.blocked_until.replace(until).is_none() {
+                self.fdb.forget(port);
             }
         }
-        self.offer(id, facts, ingress, last, arrival);
+        if is_new {
+            self.found = Some(Loop { from, to, blocked });
+        }
+    }
+
+    /// Offers a frame to every port but the one it came in by and those that are blocked, if no more
+    /// such frames came than may.
+    #[cold]
+    fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
+        let lane = &mut self.lanes[ingress.index()];
+        let is_looping = lane.looping.until.is_some();
+        if let Err(loss) = lane.storm.admit(facts.destination, arrival, is_looping) {
+            return self.lose(id, ingress, loss);
+        }
+        // Fewer than 256 ports.
+        let others = (0..self.lanes.len() as u16).map(PortId);
+        let mut last = None;
+        for egress in others.filter(|&egress| egress != ingress) {
+            if self.lanes[egress.index()].looping.blocked_until.is_some() {
+                continue;
+            }
+            if let Some(before) = last.replace(egress) {
+                self.lanes[ingress.index()].tally.flooded += 1;
+                match self.store.copy(id) {
+                    Ok(copy) => self.offer(copy, facts, ingress, before, arrival),
+                    Err(_) => self.lanes[before.index()].lose(Loss::NoMemory),
+                }
+            }
+        }
+        if let Some(last) = last {
+            self.offer(id, facts, ingress, last, arrival);
+        } else {
+            self.lanes[ingress.index()].tally.filtered += 1;
+            self.store.remove(id);
+        }
     }
 
     /// Offers a frame to a port.
@@ -281,6 +435,9 @@ impl Core {
         egress: PortId,
         arrival: Time,
     ) {
+        if self.store.claim(id, egress).is_err() {
+            return self.lose(id, egress, Loss::NoMemory);
+        }
         let pkt = Pkt {
             len: self.count.bytes(self.store.bytes(id).len()),
             flow: facts.flow,

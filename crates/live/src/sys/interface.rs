@@ -41,6 +41,17 @@ pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> bool {
     flags(socket, name).is_ok_and(|flags| flags & wanted == wanted)
 }
 
+/// Whether the frames of an interface are those of Ethernet between stations: not those of the
+/// loopback, nor of a tunnel without addresses.
+pub(crate) fn is_ethernet(socket: BorrowedFd, name: &str) -> io::Result<bool> {
+    let mut request = request(name)?;
+    // SAFETY: this request returns an address in an interface request.
+    unsafe { control_interface(socket, libc::SIOCGIFHWADDR as _, &mut request) }?;
+    // SAFETY: that is what the kernel wrote; any bytes are an integer.
+    let kind = unsafe { request.ifr_ifru.ifru_hwaddr.sa_family };
+    Ok(kind == libc::ARPHRD_ETHER)
+}
+
 /// Sets an interface up.
 pub(crate) fn set_up(socket: BorrowedFd, name: &str) -> io::Result<()> {
     let flags = flags(socket, name)?;

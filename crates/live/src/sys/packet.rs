@@ -15,6 +15,9 @@ use crate::device::BURST;
 pub(crate) enum Outcome {
     /// The interface is down or gone.
     Down,
+    /// The first of them was dropped by the interface, which has no room for it, or by what is
+    /// behind it.
+    NoBuffer,
     /// The first of them can never be sent.
     Refused,
     /// The first so many are on their way; the rest may be tried again.
@@ -112,7 +115,10 @@ pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
     match check(result) {
         Ok(taken) => Outcome::Taken(taken.unsigned_abs() as usize),
         Err(error) => match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Outcome::Taken(0),
+            Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM) => Outcome::Taken(0),
+            // A full ring, but also whatever a veth pair did not deliver, such as a frame that is
+            // longer than the other end takes.
+            Some(libc::ENOBUFS) => Outcome::NoBuffer,
             Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => Outcome::Down,
             _ => Outcome::Refused,
         },

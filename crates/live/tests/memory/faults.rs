@@ -16,6 +16,8 @@ fn a_million_random_frames_are_all_accounted_for() {
     let mut config = config(PORTS);
     config.options.frames = 512;
     config.options.addresses = 64;
+    config.options.multicast_limit = Some(10_000);
+    config.options.unknown_limit = Some(20_000);
     config.marking.set("threshold", "20us").unwrap();
     let devices = vec![Memory::new(); usize::from(PORTS)];
     let mut switch = Switch::new(&config, devices).unwrap();
@@ -29,7 +31,7 @@ fn a_million_random_frames_are_all_accounted_for() {
         now += Span::from_ns(u64::from(below(&mut rng, 4_000)));
         if number % 16 == 15 {
             disturb(&mut rng, &mut switch);
-            switch.maintain();
+            switch.maintain(now);
             while switch.receive(now) > 0 {}
             switch.transmit(now);
             for device in switch.devices_mut() {
@@ -59,7 +61,10 @@ fn a_million_random_frames_are_all_accounted_for() {
         "runt",
         "oversized",
         "no-memory",
+        "no-buffer",
         "link-down",
+        "multicast-storm",
+        "unknown-storm",
         "refused",
         "port-full",
     ] {
@@ -69,7 +74,7 @@ fn a_million_random_frames_are_all_accounted_for() {
             .any(|port| port.drops.contains_key(reason));
         assert!(happened, "{reason}");
     }
-    assert!(counters.not_learned > 0 && counters.stations <= 64);
+    assert!(counters.evicted > 0 && counters.moved > 0 && counters.stations <= 64);
 }
 
 /// Links go down and come back, devices run out of room and refuse long frames.
@@ -79,6 +84,7 @@ fn disturb(rng: &mut Rng, switch: &mut Switch<Memory>) {
     device.is_up = below(rng, 8) > 0;
     device.room = [usize::MAX, usize::MAX, 3, 0][below(rng, 4) as usize];
     device.longest = [1_518, 1_518, 700][below(rng, 3) as usize];
+    device.longest_behind = [1_518, 1_518, 600][below(rng, 3) as usize];
 }
 
 /// A frame of random bytes, or a good one with random damage, cut or lengthened.

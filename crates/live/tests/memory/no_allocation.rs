@@ -56,7 +56,7 @@ fn a_warm_switch_allocates_nothing() {
             now += Span::from_us(500);
             switch.receive(now);
             switch.transmit(now);
-            switch.maintain();
+            switch.maintain(now);
         }
     };
     run(&mut switch, 500);
