@@ -4,10 +4,14 @@
 //! Frames carry no time of arrival: it is when they are read. Those that the kernel sends wait in
 //! the interface's own queue until then, which no scheme sees. The kernel's side may be in another
 //! namespace, where it cannot be asked for: that it is down shows when a frame is sent.
+//!
+//! An interface that is removed, with its namespace or alone, is taken up again when there is one of
+//! its name in the namespace in which it was opened. No privilege is needed for one that has no owner,
+//! or this one.
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 
 use tidegate_units::Time;
 
@@ -20,6 +24,11 @@ use crate::sys::{interface, tap};
 #[derive(Debug)]
 pub struct Tap {
     file: File,
+    name: String,
+    /// Whether there is an interface.
+    is_attached: bool,
+    /// For questions about the interface.
+    control: OwnedFd,
     /// One byte longer than the longest frame, so that a longer one is noticed.
     buffer: Box<[u8]>,
     /// Whether the last frame could be sent.
@@ -37,24 +46,47 @@ impl Tap {
         interface::disable_offloads(control.as_fd(), name).map_err(failed())?;
         Ok(Self {
             file,
+            name: name.into(),
+            is_attached: true,
+            control,
             is_up: true,
             buffer: vec![0; options.frame_size as usize + 1].into(),
         })
     }
 
-    /// What can be polled for frames.
+    /// What can be polled for frames; without an interface there is nothing to wait for.
     pub(crate) fn descriptor(&self) -> RawFd {
-        self.file.as_raw_fd()
+        if self.is_attached {
+            self.file.as_raw_fd()
+        } else {
+            -1
+        }
+    }
+
+    /// Takes up an interface of the name, if there is one again.
+    #[cold]
+    fn attach(&mut self) {
+        self.is_attached = tap::attach(&self.file, &self.name).is_ok();
+        if self.is_attached {
+            // Whoever made it again may have done so, and a privilege is needed otherwise.
+            let _ = interface::set_up(self.control.as_fd(), &self.name);
+            let _ = interface::disable_offloads(self.control.as_fd(), &self.name);
+        }
     }
 }
 
 impl Device for Tap {
     fn receive(&mut self, now: Time, most: usize, mut take: impl FnMut(Received<'_>)) -> usize {
         let mut count = 0;
-        // Whatever the error, there is no frame now; a link that is down is noticed elsewhere.
-        while count < most
-            && let Ok(len) = self.file.read(&mut self.buffer)
-        {
+        while count < most && self.is_attached {
+            let len = match self.file.read(&mut self.buffer) {
+                Ok(len) => len,
+                Err(error) => {
+                    // Otherwise there is no frame now; a link that is down is noticed elsewhere.
+                    self.is_attached = error.raw_os_error() != Some(libc::EBADFD);
+                    break;
+                }
+            };
             let longest = self.buffer.len() - 1;
             take(Received {
                 bytes: &self.buffer[..len.min(longest)],
@@ -68,7 +100,7 @@ impl Device for Tap {
     }
 
     fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError> {
-        if !self.is_up {
+        if !self.is_up || !self.is_attached {
             return Err(SendError::LinkDown);
         }
         for (taken, frame) in frames.iter().enumerate() {
@@ -77,7 +109,8 @@ impl Device for Tap {
                 Err(_) if taken > 0 => return Ok(taken),
                 Err(error) => {
                     return match error.raw_os_error() {
-                        Some(libc::EAGAIN | libc::EINTR | libc::ENOBUFS | libc::ENOMEM) => Ok(0),
+                        Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM) => Ok(0),
+                        Some(libc::ENOBUFS) => Err(SendError::NoBuffer),
                         Some(libc::EIO | libc::EBADFD | libc::ENETDOWN) => {
                             self.is_up = false;
                             Err(SendError::LinkDown)
@@ -91,7 +124,10 @@ impl Device for Tap {
     }
 
     fn maintain(&mut self) -> bool {
+        if !self.is_attached {
+            self.attach();
+        }
         // Whether it is up again shows with the next frame.
-        std::mem::replace(&mut self.is_up, true)
+        std::mem::replace(&mut self.is_up, true) && self.is_attached
     }
 }

@@ -17,9 +17,14 @@ pub(crate) fn open(name: &str) -> io::Result<File> {
     options.read(true).write(true);
     options.custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
     let file = options.open("/dev/net/tun")?;
+    attach(&file, name)?;
+    Ok(file)
+}
+
+/// Joins an open file that has no interface, or none any more, to one, as [`open`] does.
+pub(crate) fn attach(file: &File, name: &str) -> io::Result<()> {
     let mut request = request(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as c_short;
     // SAFETY: this request reads a name and flags from an interface request.
-    unsafe { control_interface(file.as_fd(), libc::TUNSETIFF, &mut request) }?;
-    Ok(file)
+    unsafe { control_interface(file.as_fd(), libc::TUNSETIFF, &mut request) }
 }

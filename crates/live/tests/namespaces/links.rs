@@ -1,6 +1,14 @@
 //! Interfaces that come and go, and interfaces of the other kind.
 
-use tidegate_live::config::DeviceKind;
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tidegate_live::config::{DeviceKind, PortSettings};
+use tidegate_live::namespace::Namespace;
+use tidegate_live::{Config, Live};
+use tidegate_units::Rate;
 
 use super::bed::{Bed, address};
 
@@ -55,4 +63,140 @@ pub(crate) fn tap_interfaces_are_ports_too() {
     );
     assert!(counters.ports[1].marked > 0);
     assert_eq!(bed.counter(1, "Tcp", "InCsumErrors"), 0);
+}
+
+/// A veth pair answers a frame that is longer than its other end takes as it answers one that it has
+/// no room for.
+pub(crate) fn a_frame_longer_than_a_hosts_mtu_stops_no_port() {
+    let bed = Bed::new(3);
+    for host in &bed.hosts[1..] {
+        host.ip("link set host mtu 1280").unwrap();
+    }
+    let counters = bed.run(&bed.config("1Gbps"), || {
+        assert!(bed.reaches(0, 1));
+        let sender = bed.hosts[0].run(|| UdpSocket::bind("10.0.0.1:0"));
+        let sender = sender.unwrap().unwrap();
+        sender.set_broadcast(true).unwrap();
+        for _ in 0..5 {
+            sender.send_to(&[7; 1_400], "10.0.0.255:9").unwrap();
+        }
+        assert!(bed.reaches(0, 1), "after a frame that is too long for it");
+        assert!(bed.reaches(0, 2) && bed.reaches(2, 1), "and the other");
+    });
+    assert_eq!(counters.imbalance(), 0);
+    for port in &counters.ports[1..] {
+        assert_eq!(port.drops["no-buffer"], 5, "{port:?}");
+        assert_eq!((port.held, port.is_up), (0, true));
+        // It took as many tries as are made, not half a million a second.
+        assert!(port.stalled_ns < 100_000_000, "{}", port.stalled_ns);
+    }
+}
+
+/// What a test sees of the second port while the switch runs, and the time that the switch's thread
+/// has had of a processor.
+#[derive(Default)]
+struct Seen {
+    is_up: AtomicBool,
+    used_ns: AtomicU64,
+    uptime_ns: AtomicU64,
+}
+
+impl Seen {
+    fn look(&self, live: &Live) {
+        let port = &live.counters().ports[1];
+        let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        let used = times.split(' ').next().unwrap().parse().unwrap();
+        self.is_up.store(port.is_up, Ordering::Relaxed);
+        self.used_ns.store(used, Ordering::Relaxed);
+        self.uptime_ns
+            .store(live.uptime().as_ns(), Ordering::Relaxed);
+    }
+
+    fn times(&self) -> [u64; 2] {
+        [&self.used_ns, &self.uptime_ns].map(|time| time.load(Ordering::Relaxed))
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the switch looks ten times a second"
+    )]
+    fn wait_for(&self, is_up: bool) {
+        for _ in 0..200 {
+            if self.is_up.load(Ordering::Relaxed) == is_up {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!(
+            "the port never became {}",
+            if is_up { "up" } else { "down" }
+        );
+    }
+}
+
+pub(crate) fn a_tap_interface_that_is_removed_is_left_alone_and_used_again() {
+    let mut bed = Bed::new(2);
+    let mut config = bed.config("200Mbps");
+    config.ports[1].interface = "tap1".into();
+    config.ports[1].device = DeviceKind::Tap;
+    bed.hosts[1].ip("link delete host").unwrap();
+    let lodging = Namespace::new().unwrap();
+    let first = std::mem::replace(&mut bed.hosts[1], lodging);
+    let seen = Seen::default();
+    let counters = bed.run_with(
+        &config,
+        |live| seen.look(live),
+        || {
+            // Removed by its name.
+            bed.switch.ip("link delete tap1").unwrap();
+            seen.wait_for(false);
+            let before = seen.times();
+            rest();
+            let after = seen.times();
+            let [used, passed] = [0, 1].map(|which| after[which] - before[which]);
+            assert!(used * 2 < passed, "{used} ns of {passed} ns");
+
+            // Made again, by somebody else: the switch has no privilege any more.
+            bed.switch.ip("tuntap add tap1 mode tap").unwrap();
+            seen.wait_for(true);
+            first.adopt(&bed.switch, "tap1", "host").unwrap();
+            address(&first, 1);
+
+            // Removed with the namespace that it is in.
+            drop(first);
+            seen.wait_for(false);
+            bed.switch.ip("tuntap add tap1 mode tap").unwrap();
+            seen.wait_for(true);
+            bed.hosts[1].adopt(&bed.switch, "tap1", "host").unwrap();
+            address(&bed.hosts[1], 1);
+            assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
+        },
+    );
+    assert_eq!(counters.imbalance(), 0);
+    assert!(counters.ports[1].is_up);
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a loop that sleeps shows in time only"
+)]
+fn rest() {
+    thread::sleep(Duration::from_secs(1));
+}
+
+pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
+    let namespace = Namespace::new().unwrap();
+    let error = |names: &[&str]| {
+        let mut config = Config::new();
+        let port = |name: &&str| PortSettings::new(*name, Rate::from_gbps(1));
+        config.ports = names.iter().map(port).collect();
+        let opened = namespace.run(|| Live::open(&config).map(drop)).unwrap();
+        opened.unwrap_err().to_string()
+    };
+    let found = error(&["lo"]);
+    assert!(
+        found.starts_with("interface = lo is out of range"),
+        "{found}"
+    );
+    assert!(error(&["lo", "lo"]).contains("not another port's"));
 }
