@@ -1,25 +1,28 @@
 //! `tidegate live`: a switch on real interfaces, a view of it, and its bench.
 
+mod aside;
 mod bench;
 mod top;
 mod view;
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use tidegate_live::endpoint::Endpoint;
+use tidegate_live::switch::Loop;
 use tidegate_live::{Config, Counters, Live};
+use tidegate_units::PortId;
 
 use crate::args::live::LiveRun;
 use crate::output::{Error, Output, Verdict};
 
+use aside::{Reader, Speaker};
 pub(crate) use bench::bench;
 pub(crate) use top::top;
 
 /// `tidegate live run`.
 pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error> {
-    let mut config = read(&arguments.file)?;
+    let config = aside::read(&arguments.file)?;
     let mut live = Live::open(&config).map_err(Error::new)?;
     let endpoint = if arguments.silent {
         None
@@ -32,7 +35,13 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
     tidegate_live::drop_privileges().map_err(Error::new)?;
     let stop = tidegate_live::stop_on_signals();
     let reload = tidegate_live::reload_on_signal();
-    output.say(&opened(&config, endpoint.as_ref()));
+    // From here on they have no more privileges than this thread.
+    let (speaker, silence) = Speaker::start(output)?;
+    let reader = Reader::start(arguments.file.clone(), config.clone(), speaker.clone())?;
+    for warning in config.warnings() {
+        speaker.warn(&warning);
+    }
+    speaker.say(&opened(&config, endpoint.as_ref()));
     let done = live.run(|live| {
         let is_over = arguments.limit.is_some_and(|limit| live.uptime() >= limit);
         if is_over || stop.load(Ordering::Relaxed) {
@@ -42,27 +51,32 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
             endpoint.serve(|| live.counters());
         }
         if reload.swap(false, Ordering::Relaxed) {
-            match changed(&arguments.file, &config, live) {
-                Ok(new) => {
-                    config = new;
-                    output.say(&format!("read {} again", arguments.file.display()));
-                }
-                Err(Error::Other(text)) => output.warn(&format!("nothing has changed: {text}")),
-                Err(Error::ClosedPipe) => {}
-            }
+            reader.ask();
+        }
+        reader.take(|markers| live.swap_markers(markers));
+        if let Some(found) = live.take_loop() {
+            speaker.warn(&looped(&config, found));
         }
         ControlFlow::Continue(())
     });
     done.map_err(Error::new)?;
-    print(&live.counters(), output)?;
+    let counters = live.counters();
+    print(&counters, output)?;
+    warn(&counters, &speaker);
+    drop((speaker, reader));
+    silence.wait();
     Ok(Verdict::Good)
 }
 
-fn read(file: &Path) -> Result<Config, Error> {
-    let name = file.display();
-    let text = std::fs::read_to_string(file);
-    let text = text.map_err(|error| Error::new(format!("cannot read {name}: {error}")))?;
-    Config::parse(&name.to_string(), &text).map_err(Error::new)
+/// What a loop is and what was done about it.
+fn looped(config: &Config, found: Loop) -> String {
+    let name = |port: PortId| &config.ports[port.index()].interface;
+    let (from, to) = (name(found.from), name(found.to));
+    let done = match found.blocked {
+        Some(port) => format!("{} is blocked until it is gone", name(port)),
+        None => "hint: take a cable out, or have on_loop = \"block\"".into(),
+    };
+    format!("a loop: a frame that left by {from} came back at {to}\n{done}")
 }
 
 fn listen(arguments: &LiveRun) -> Result<Endpoint, Error> {
@@ -71,14 +85,6 @@ fn listen(arguments: &LiveRun) -> Result<Endpoint, Error> {
             "hint: another switch may be there; --listen takes another address, --silent none";
         Error::new(format!("{error}\n{hint}"))
     })
-}
-
-/// Changes the running switch to what the file says now.
-fn changed(file: &Path, config: &Config, live: &mut Live) -> Result<Config, Error> {
-    let new = read(file)?;
-    let marking = config.reload(&new).map_err(Error::new)?;
-    live.set_marking(&marking).map_err(Error::new)?;
-    Ok(new)
 }
 
 fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
@@ -93,31 +99,39 @@ fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
     )
 }
 
-/// Prints what a switch has done, and says what should not have happened.
+/// Prints what a switch has done.
 fn print(counters: &Counters, output: Output) -> Result<(), Error> {
     if output.json {
-        output.print_json(counters)?;
-    } else {
-        let text = serde_json::to_string(counters).map_err(Error::new)?;
-        let sample = view::Sample::read(&text).map_err(Error::new)?;
-        output.print(&view::table(None, &sample, output.paint))?;
+        return output.print_json(counters);
     }
+    let text = serde_json::to_string(counters).map_err(Error::new)?;
+    let sample = view::Sample::read(&text).map_err(Error::new)?;
+    output.print(&view::table(None, &sample, output.paint))
+}
+
+/// Says what should not have happened.
+fn warn(counters: &Counters, speaker: &Speaker) {
     for port in &counters.ports {
         let name = &port.interface;
         if port.missed > 0 {
-            output.warn(&format!(
+            speaker.warn(&format!(
                 "{name}: the kernel had no room for {} frames\nhint: a larger `ring`, or fewer \
                  programs beside the switch",
                 port.missed
             ));
         }
         if port.unfinished > 0 {
-            output.warn(&format!(
+            speaker.warn(&format!(
                 "{name}: {} frames came without a checksum\nhint: at their sender, ethtool -K DEV \
                  tx off tso off gso off gro off",
                 port.unfinished
             ));
         }
+        if let Some(lost) = port.drops.get("no-buffer") {
+            speaker.warn(&format!(
+                "{name}: {lost} frames found no buffer behind it\nhint: the MTU at the other end \
+                 may be smaller than that of their senders"
+            ));
+        }
     }
-    Ok(())
 }

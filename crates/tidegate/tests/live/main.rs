@@ -19,6 +19,7 @@ use tidegate_live::namespace::Namespace;
 
 const TESTS: &[suite::Test] = tests![
     switch::a_switch_without_privilege_says_which_is_missing,
+    switch::neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch,
     switch::the_switch_runs_reloads_is_seen_and_ends,
     testbed::a_scenario_runs_on_real_packets_and_leaves_a_report,
     testbed::a_testbed_comes_up_is_found_again_and_goes_down,

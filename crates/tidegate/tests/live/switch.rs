@@ -1,6 +1,6 @@
 //! `tidegate live`.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -103,6 +103,38 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     let counters: serde_json::Value = serde_json::from_str(&text).unwrap();
     let sent = counters["ports"][1]["sent"]["packets"].as_u64().unwrap();
     assert!(sent >= 3, "{counters}");
+}
+
+/// A pipe has no end as long as somebody may write to it, and takes no more than 64 KiB unread.
+pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch() {
+    let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
+    for (host, number) in [(&left, 0), (&right, 1)] {
+        host.connect("host", &middle, &format!("port{number}"))
+            .unwrap();
+        host.ip(&format!("address add 10.0.0.{}/24 dev host", number + 1))
+            .unwrap();
+    }
+    let folder = Folder::new("pipes");
+    let file = folder.file("switch.toml", FILE);
+    let (unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&vec![b'x'; 1 << 16]).unwrap();
+    let started = middle.run(|| {
+        let mut command = tidegate(&["live", "run", &file, "--json", "--silent"]);
+        command.stdout(Stdio::piped()).stderr(full).spawn()
+    });
+    let mut switch = Ended(started.unwrap().unwrap());
+    assert!(reaches(&left, &right, "10.0.0.2"), "nobody reads messages");
+
+    std::fs::remove_file(&file).unwrap();
+    let made = Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    signal("HUP", switch.0.id());
+    for _ in 0..3 {
+        assert!(reaches(&left, &right, "10.0.0.2"), "the file is a pipe");
+    }
+    tidegate_live::ask_to_end(switch.0.id()).unwrap();
+    assert!(switch.0.wait().unwrap().success());
+    drop(unread);
 }
 
 /// A process that ends with the test, however that ends.

@@ -19,6 +19,12 @@ pub(super) struct Sample {
 struct Port {
     interface: String,
     is_up: bool,
+    #[serde(default)]
+    is_blocked: bool,
+    #[serde(default)]
+    is_looping: bool,
+    #[serde(default)]
+    stalled_ns: u64,
     sent: Amount,
     marked: u64,
     drops: BTreeMap<String, u64>,
@@ -52,7 +58,31 @@ impl Sample {
     }
 }
 
+/// The column of names.
+const WIDTH: usize = 14;
+
+/// An interface that has taken no frame for so long is said to be stalled: 100 ms.
+const STALLED_NS: u64 = 100_000_000;
+
 impl Port {
+    /// What is wrong with it, if anything is.
+    fn state(&self) -> &'static str {
+        match self {
+            Self { is_up: false, .. } => " down",
+            Self {
+                is_blocked: true, ..
+            } => " block",
+            Self {
+                stalled_ns: STALLED_NS..,
+                ..
+            } => " stall",
+            Self {
+                is_looping: true, ..
+            } => " loop",
+            _ => "",
+        }
+    }
+
     fn dropped(&self) -> u64 {
         self.drops.values().sum()
     }
@@ -79,8 +109,10 @@ pub(super) fn table(before: Option<&Sample>, now: &Sample, paint: Paint) -> Stri
         let since = |value: u64, old: Option<u64>| value.saturating_sub(old.unwrap_or(0));
         let rate = |value, old| per_second(since(value, old), span);
         let sent = old.map(|old| old.sent);
-        let state = if port.is_up { "" } else { " down" };
-        let name = format!("{}{state}", port.interface);
+        let state = port.state();
+        // The state is not what is cut off.
+        let room = WIDTH - state.len();
+        let name = format!("{:.room$}{state}", port.interface);
         let alone = match port.queues.as_slice() {
             [queue] => Some(queue.sojourn),
             _ => None,
@@ -88,7 +120,7 @@ pub(super) fn table(before: Option<&Sample>, now: &Sample, paint: Paint) -> Stri
         let wait = |of: fn(Times) -> u64| alone.map_or_else(String::new, |times| time(of(times)));
         _ = writeln!(
             text,
-            "{name:<14.14}{:>8}{:>8}{:>7}{:>9}{:>9}{:>9}{:>8}{:>8}",
+            "{name:<WIDTH$}{:>8}{:>8}{:>7}{:>9}{:>9}{:>9}{:>8}{:>8}",
             megabits(since(port.sent.bytes, sent.map(|sent| sent.bytes)), span),
             rate(port.sent.packets, sent.map(|sent| sent.packets)),
             short(port.held),
@@ -191,6 +223,24 @@ mod tests {
         let words: Vec<&str> = lines[4].split_whitespace().collect();
         assert_eq!(words[..5], ["queue", "0", "1000.0", "100k", "3"]);
         assert!(lines[6].starts_with("b down"), "{text}");
+        assert!(lines[3].starts_with("a-long-name-of "), "{text}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_port_is_said_behind_its_name() {
+        let mut now = sample(1_000_000_000, 5);
+        let line = |now: &Sample| {
+            let text = table(None, now, Paint::Plain);
+            text.lines().nth(3).unwrap().to_owned()
+        };
+        now.ports[0].stalled_ns = STALLED_NS - 1;
+        assert!(line(&now).starts_with("a-long-name-of "), "{}", line(&now));
+        now.ports[0].is_looping = true;
+        assert!(line(&now).starts_with("a-long-na loop "), "{}", line(&now));
+        now.ports[0].stalled_ns = STALLED_NS;
+        assert!(line(&now).starts_with("a-long-n stall "), "{}", line(&now));
+        now.ports[0].is_blocked = true;
+        assert!(line(&now).starts_with("a-long-n block "), "{}", line(&now));
     }
 
     #[test]
