@@ -102,6 +102,16 @@ choices! {
 }
 
 choices! {
+    /// What happens to a frame whose sender left its checksum to hardware that is not there.
+    pub enum Checksums {
+        /// The checksum of its TCP or UDP is computed.
+        Finish = "finish",
+        /// It is passed on as it is, and its receiver drops it.
+        Pass = "pass",
+    }
+}
+
+choices! {
     /// What is done about a loop: a frame of the switch that comes back to it.
     pub enum OnLoop {
         /// Loops are not looked for.
@@ -134,6 +144,8 @@ settings! {
         pub ring: u32 = 2_048,
         /// What the loop does while there is nothing to do.
         pub wait: Wait = Wait::Sleep,
+        /// What happens to a frame whose sender left its checksum to hardware that is not there.
+        pub checksums: Checksums = Checksums::Pass,
         /// The seed of schemes that draw at random.
         pub seed: u64 = 1,
         /// The most broadcasts that a port takes in a second, or `none` for any number. More than

@@ -139,6 +139,11 @@ impl Live {
         self.switch.observed(end)
     }
 
+    /// Frames that came without a checksum because their sender left it to hardware, by port.
+    pub fn unfinished(&self) -> impl Iterator<Item = u64> {
+        self.switch.devices().iter().map(Device::unfinished)
+    }
+
     /// How long ago the switch was opened.
     pub fn uptime(&self) -> Span {
         self.clock.now() - Time::ZERO

@@ -59,6 +59,7 @@ impl Device for Memory {
                 tag: None,
                 len: bytes.len(),
                 arrival,
+                is_unfinished: false,
             });
             count += 1;
         }

@@ -28,6 +28,8 @@ pub struct Received<'a> {
     pub len: usize,
     /// When it came in, as far as the device knows.
     pub arrival: Time,
+    /// Whether its sender left the checksum of TCP or UDP to hardware.
+    pub is_unfinished: bool,
 }
 
 /// Why no frame was sent.

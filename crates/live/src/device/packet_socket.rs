@@ -55,6 +55,7 @@ impl PacketSocket {
             format!("turn off the offloads of {name}"),
             "CAP_NET_ADMIN",
         ))?;
+        interface::make_room_for_tags(socket.as_fd(), name);
         packet::bind(socket.as_fd(), index).map_err(Error::system(action(), "CAP_NET_RAW"))?;
         let is_up = interface::is_running(socket.as_fd(), name);
         Ok(Self {
@@ -91,6 +92,7 @@ impl Device for PacketSocket {
                     tag: frame.tag,
                     len: frame.len,
                     arrival: now - since.stamp(frame.stamp),
+                    is_unfinished: frame.is_unfinished,
                 });
             })
         {

@@ -93,6 +93,7 @@ impl Device for Tap {
                 tag: None,
                 len,
                 arrival: now,
+                is_unfinished: false,
             });
             count += 1;
         }

@@ -6,8 +6,10 @@
 //! wrong one wrong. Fragments are marked like other packets: the receiver joins their codepoints
 //! (RFC 3168, section 5.3).
 
+mod checksum;
 mod mark;
 
+pub use checksum::finish_checksum;
 pub use mark::set_ce;
 
 use std::fmt;

@@ -24,7 +24,7 @@ use tidegate_dataplane::mark::AnyMarker;
 use tidegate_dataplane::{Pkt, mark};
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
 
-use crate::config::{Config, Count, OnLoop};
+use crate::config::{Checksums, Config, Count, OnLoop};
 use crate::counters::{Counters, Loss, Pace};
 use crate::device::{BURST, Device, Received, SHORT_BURST};
 use crate::fdb::{self, Fdb};
@@ -55,6 +55,7 @@ struct Core {
     fdb: Fdb,
     dscp: DscpMap,
     count: Count,
+    checksums: Checksums,
     prober: Prober,
     on_loop: OnLoop,
     /// A loop that nobody has asked for yet.
@@ -107,6 +108,7 @@ impl<D: Device> Switch<D> {
                 fdb: Fdb::new(options.addresses, options.ageing, &limits, key)?,
                 dscp: DscpMap::new(&config.dscp, queues)?,
                 count: options.count,
+                checksums: options.checksums,
                 prober: Prober::new(options.probe_every),
                 on_loop: options.on_loop,
                 found: None,
@@ -261,6 +263,7 @@ impl Core {
             tag,
             len,
             arrival,
+            is_unfinished,
         } = received;
         let lane = &mut self.lanes[ingress.index()];
         lane.tally.received.add(len);
@@ -273,6 +276,9 @@ impl Core {
             Err(Refused::Full) => return lane.lose(Loss::NoMemory),
             Err(Refused::Oversized) => return lane.lose(Loss::Oversized),
         };
+        if is_unfinished && self.checksums == Checksums::Finish {
+            frame::finish_checksum(self.store.bytes_mut(id));
+        }
         match self.cables.get_mut(ingress.index()) {
             None => self.forward(id, ingress, arrival),
             Some(cable) => match self.store.claim(id, ingress) {

@@ -74,6 +74,30 @@ pub(crate) fn disable_offloads(socket: BorrowedFd, name: &str) -> io::Result<()>
     Ok(())
 }
 
+/// Lets an interface carry two VLAN tags besides the longest packet of its hosts, as the kernel's bridge
+/// does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. An MTU that is no
+/// multiple of ten has such room already. Where it cannot be changed, long frames with tags are refused.
+pub(crate) fn make_room_for_tags(socket: BorrowedFd, name: &str) {
+    let _ = raise_mtu(socket, name);
+}
+
+fn raise_mtu(socket: BorrowedFd, name: &str) -> io::Result<()> {
+    let mut request = request(name)?;
+    // SAFETY: this request returns a number in an interface request.
+    unsafe { control_interface(socket, libc::SIOCGIFMTU as _, &mut request) }?;
+    // SAFETY: that is what the kernel wrote; any bytes are an integer.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    if mtu % 10 != 0 {
+        return Ok(());
+    }
+    request.ifr_ifru.ifru_mtu = mtu + TWO_TAGS;
+    // SAFETY: this request reads a number from an interface request.
+    unsafe { control_interface(socket, libc::SIOCSIFMTU as _, &mut request) }
+}
+
+/// Bytes of two VLAN tags.
+const TWO_TAGS: c_int = 8;
+
 /// Asks whether there is a carrier.
 const ETHTOOL_GLINK: u32 = 0x0A;
 

@@ -24,6 +24,7 @@ impl Device for Loop {
                 tag: None,
                 len: frame.len(),
                 arrival: now,
+                is_unfinished: false,
             });
         }
         most
