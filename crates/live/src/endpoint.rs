@@ -1,26 +1,42 @@
 //! The counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
 //!
-//! A thread of its own answers one request at a time, each on its own connection, and gives nobody
-//! more than a few seconds. The switch's thread makes the counters, and only when they are asked for.
+//! A thread of its own answers up to 64 clients at once, each on a connection of its own, and gives
+//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked for
+//! and at most once for all who ask meanwhile.
+
+mod clients;
+mod http;
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::clock::Clock;
+use mio::{Interest, Poll, Waker};
+use tidegate_units::Span;
+
 use crate::counters::Counters;
 use crate::error::Error;
-use crate::prometheus;
 use crate::sys::process;
+use clients::Clients;
+
+/// An address that is taken, where nobody is answered yet. To take one may need a privilege; to answer
+/// needs none, and threads that begin after a process gave its privileges up never had any.
+pub struct Listener {
+    clients: Clients,
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    waker: Waker,
+}
 
 /// A listening endpoint. It closes when this value is dropped.
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<Shared>,
     address: SocketAddr,
+    waker: Waker,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -29,26 +45,58 @@ struct Shared {
     is_wanted: AtomicBool,
     is_over: AtomicBool,
     latest: Mutex<Option<Counters>>,
-    arrived: Condvar,
+}
+
+impl Listener {
+    /// Takes an address; port 0 is any that is free. Clients may call it by its address, by `localhost`
+    /// and by `names`.
+    pub fn bind(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
+        let action = format!("listen at {address}");
+        Self::open(address, names).map_err(Error::system(action, "CAP_NET_BIND_SERVICE"))
+    }
+
+    fn open(address: SocketAddr, names: &[String]) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let mut listener = mio::net::TcpListener::from_std(listener);
+        let poll = Poll::new()?;
+        let registry = poll.registry();
+        registry.register(&mut listener, clients::LISTENER, Interest::READABLE)?;
+        let waker = Waker::new(registry, clients::WAKER)?;
+        let shared = Arc::new(Shared::default());
+        Ok(Self {
+            clients: Clients::new(poll, listener, names.to_vec(), Arc::clone(&shared)),
+            shared,
+            address,
+            waker,
+        })
+    }
+
+    /// Begins to answer.
+    pub fn start(self) -> Result<Endpoint, Error> {
+        let mut clients = self.clients;
+        let thread = thread::Builder::new().name("endpoint".into());
+        let thread = thread.spawn(move || {
+            // If it fails there was nothing to give up.
+            let _ = process::drop_capabilities();
+            clients.serve();
+        });
+        let thread = thread.map_err(Error::system("start a thread", "no capability"))?;
+        Ok(Endpoint {
+            shared: self.shared,
+            address: self.address,
+            waker: self.waker,
+            thread: Some(thread),
+        })
+    }
 }
 
 impl Endpoint {
-    /// Listens at an address; port 0 is any that is free.
-    pub fn listen(address: SocketAddr) -> Result<Self, Error> {
-        let failed = || Error::system(format!("listen at {address}"), "CAP_NET_BIND_SERVICE");
-        let listener = TcpListener::bind(address).map_err(failed())?;
-        let address = listener.local_addr().map_err(failed())?;
-        let shared = Arc::new(Shared::default());
-        let own = Arc::clone(&shared);
-        let thread = thread::Builder::new()
-            .name("endpoint".into())
-            .spawn(move || answer_all(&listener, &own))
-            .map_err(failed())?;
-        Ok(Self {
-            shared,
-            address,
-            thread: Some(thread),
-        })
+    /// Listens at an address; port 0 is any that is free. Clients may call it by its address, by
+    /// `localhost` and by `names`.
+    pub fn listen(address: SocketAddr, names: &[String]) -> Result<Self, Error> {
+        Listener::bind(address, names)?.start()
     }
 
     /// Where it listens.
@@ -60,7 +108,8 @@ impl Endpoint {
     pub fn serve(&self, counters: impl FnOnce() -> Counters) {
         if self.shared.is_wanted.swap(false, Ordering::Acquire) {
             *self.shared.lock() = Some(counters());
-            self.shared.arrived.notify_all();
+            // If it fails, those who wait are told that there are no counters.
+            let _ = self.waker.wake();
         }
     }
 }
@@ -68,9 +117,7 @@ impl Endpoint {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Release);
-        // Wakes the thread up, which looks at the flag first.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE);
-        if let (Ok(_), Some(thread)) = (woken, self.thread.take()) {
+        if let (Ok(()), Some(thread)) = (self.waker.wake(), self.thread.take()) {
             let _ = thread.join();
         }
     }
@@ -81,131 +128,21 @@ impl Shared {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks the switch's thread for counters and waits for them.
-    fn counters(&self) -> Option<Counters> {
-        let mut latest = self.lock();
-        *latest = None;
-        self.is_wanted.store(true, Ordering::Release);
-        let waiting = self
-            .arrived
-            .wait_timeout_while(latest, PATIENCE, |latest| latest.is_none());
-        waiting.unwrap_or_else(PoisonError::into_inner).0.take()
+    /// What the switch has handed over.
+    fn take(&self) -> Option<Counters> {
+        self.lock().take()
     }
 }
 
-/// How long a reader, a writer or the switch may take.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// The longest head of a request.
-const LONGEST: usize = 4_096;
-
-fn answer_all(listener: &TcpListener, shared: &Shared) {
-    // If it fails there was nothing to give up.
-    let _ = process::drop_capabilities();
-    loop {
-        let accepted = listener.accept();
-        if shared.is_over.load(Ordering::Acquire) {
-            return;
-        }
-        match accepted {
-            // Whatever a client does, it harms only itself.
-            Ok((stream, _)) => drop(answer(stream, shared)),
-            // Such as too many open files: it may pass.
-            Err(_) => thread::park_timeout(Duration::from_millis(100)),
-        }
-    }
-}
-
-fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let head = read_head(&mut stream)?;
-    let (status, kind, body) = respond(&head, || shared.counters());
-    let body = if head.starts_with(b"HEAD ") {
-        ""
-    } else {
-        &body
-    };
-    let answer = format!(
-        "HTTP/1.0 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
-         Connection: close\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(answer.as_bytes())
-}
-
-/// The request up to its empty line, or as much of it as is answered.
-fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
-    let clock = Clock::start();
-    let mut head = Vec::new();
-    let mut bytes = [0; 512];
-    let limit = tidegate_units::Span::from_ms(PATIENCE.as_millis() as u64);
-    loop {
-        let len = stream.read(&mut bytes)?;
-        head.extend_from_slice(&bytes[..len]);
-        let is_whole = head.windows(4).any(|window| window == b"\r\n\r\n");
-        // One that comes byte by byte has no more time than another.
-        let is_late = clock.now() - tidegate_units::Time::ZERO > limit;
-        if len == 0 || is_whole || is_late || head.len() > LONGEST {
-            return Ok(head);
-        }
-    }
-}
-
-/// A status, a kind of content and a body.
-fn respond(
-    head: &[u8],
-    counters: impl FnOnce() -> Option<Counters>,
-) -> (&'static str, &'static str, String) {
-    const PLAIN: &str = "text/plain; charset=utf-8";
-    let line = head.split(|&byte| byte == b'\r' || byte == b'\n').next();
-    let line = line.and_then(|line| std::str::from_utf8(line).ok());
-    let mut words = line.unwrap_or_default().split(' ');
-    let (Some(method), Some(path)) = (words.next(), words.next()) else {
-        return ("400 Bad Request", PLAIN, "this is no HTTP request\n".into());
-    };
-    if !matches!(method, "GET" | "HEAD") {
-        return (
-            "405 Method Not Allowed",
-            PLAIN,
-            "only GET and HEAD\n".into(),
-        );
-    }
-    let path = path.split('?').next().unwrap_or_default();
-    let render: fn(&Counters) -> String = match path {
-        "/counters" => |counters| serde_json::to_string(counters).unwrap_or_default(),
-        "/metrics" => prometheus::text,
-        "/" => {
-            let body = "the counters of a switch: /counters (JSON), /metrics (Prometheus)\n";
-            return ("200 OK", PLAIN, body.into());
-        }
-        _ => {
-            return (
-                "404 Not Found",
-                PLAIN,
-                "there are /counters and /metrics\n".into(),
-            );
-        }
-    };
-    let kind = match path {
-        "/counters" => "application/json",
-        _ => "text/plain; version=0.0.4; charset=utf-8",
-    };
-    match counters() {
-        Some(counters) => ("200 OK", kind, render(&counters)),
-        None => (
-            "503 Service Unavailable",
-            PLAIN,
-            "the switch does not answer\n".into(),
-        ),
-    }
-}
+/// How long a client may take to ask and to read, and the switch to answer.
+const PATIENCE: Span = Span::from_secs(2);
 
 /// Fetches the JSON counters of the switch whose endpoint is at `address`.
 pub fn fetch(address: SocketAddr) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(2 * PATIENCE))?;
-    stream.write_all(b"GET /counters HTTP/1.0\r\n\r\n")?;
+    let patience = Duration::from_nanos(PATIENCE.as_ns());
+    let mut stream = TcpStream::connect_timeout(&address, patience)?;
+    stream.set_read_timeout(Some(2 * patience))?;
+    stream.write_all(format!("GET /counters HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
     let mut text = String::new();
     stream.take(1 << 24).read_to_string(&mut text)?;
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -227,7 +164,7 @@ mod tests {
 
     /// Serves until the action is done.
     fn during<T: Send>(action: impl FnOnce(SocketAddr) -> T + Send) -> T {
-        let endpoint = Endpoint::listen(loopback()).unwrap();
+        let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
         let address = endpoint.address();
         thread::scope(|scope| {
             let acting = scope.spawn(move || action(address));
@@ -255,7 +192,7 @@ mod tests {
     #[test]
     fn counters_are_there_as_json_and_for_prometheus() {
         let (json, text) = during(|address| {
-            let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+            let text = ask(address, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
             (fetch(address).unwrap(), text)
         });
         let value: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -289,8 +226,71 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_does_not_answer_is_told() {
-        let (status, _, _) = respond(b"GET /counters HTTP/1.0", || None);
-        assert!(status.starts_with("503"));
+    fn a_switch_that_does_not_answer_is_reported() {
+        let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
+        let answer = ask(endpoint.address(), b"GET /counters HTTP/1.0\r\n\r\n");
+        assert!(answer.starts_with("HTTP/1.0 503"), "{answer}");
+    }
+
+    #[test]
+    fn clients_that_say_nothing_keep_nobody_waiting() {
+        during(|address| {
+            let connect = |_| TcpStream::connect(address).unwrap();
+            let idle: Vec<_> = (0..500).map(connect).collect();
+            assert!(fetch(address).is_ok());
+            drop(idle);
+        });
+    }
+
+    #[test]
+    fn clients_that_do_not_read_keep_nobody_waiting() {
+        during(|address| {
+            let deaf = (0..500).map(|_| {
+                let mut stream = TcpStream::connect(address).unwrap();
+                // One whose place went to another meanwhile cannot write.
+                let _ = stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n");
+                stream
+            });
+            let deaf: Vec<_> = deaf.collect();
+            assert!(fetch(address).is_ok());
+            drop(deaf);
+        });
+    }
+
+    #[test]
+    fn a_client_gets_no_more_time_for_sending_byte_by_byte() {
+        during(|address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            // Until it is cut off, which the test's end would be without.
+            while stream.write_all(b"x").is_ok() {
+                thread::park_timeout(Duration::from_millis(50));
+            }
+            assert!(fetch(address).is_ok());
+        });
+    }
+
+    #[test]
+    fn all_who_ask_at_once_get_the_same_counters() {
+        let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
+        let address = endpoint.address();
+        let mut made = 0;
+        let answers = thread::scope(|scope| {
+            let asking: Vec<_> = (0..20)
+                .map(|_| scope.spawn(move || fetch(address)))
+                .collect();
+            // A switch that is slow to answer: all have asked by then.
+            thread::park_timeout(Duration::from_millis(300));
+            while !asking.iter().all(thread::ScopedJoinHandle::is_finished) {
+                endpoint.serve(|| {
+                    made += 1;
+                    Counters::default()
+                });
+                thread::park_timeout(Duration::from_millis(2));
+            }
+            let answers = asking.into_iter().map(|client| client.join().unwrap());
+            answers.flatten().count()
+        });
+        assert_eq!(answers, 20);
+        assert!(made < 20, "{made}");
     }
 }

@@ -30,6 +30,7 @@
 pub mod bench;
 mod clock;
 pub mod config;
+pub mod confine;
 pub mod counters;
 pub mod device;
 pub mod endpoint;

@@ -51,6 +51,9 @@ fn main() -> ExitCode {
         },
         Some(Command::Testbed(testbed)) => match &testbed.command {
             TestbedCommand::Up(up) => with(up.common, |output| cmd::testbed::up(up, output)),
+            TestbedCommand::Switch(up) => {
+                with(up.common, |output| cmd::testbed::switch(up, output))
+            }
             TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
             TestbedCommand::Run(run) => with(run.running.common, |output| {
                 cmd::run::run(&run.files, &run.running, &run.on(), output)

@@ -7,6 +7,7 @@
     reason = "system calls take pointers; nothing outside this module does"
 )]
 
+pub(crate) mod filter;
 pub(crate) mod interface;
 pub(crate) mod namespace;
 pub(crate) mod packet;
@@ -14,6 +15,7 @@ pub(crate) mod process;
 pub(crate) mod ring;
 pub(crate) mod socket;
 pub(crate) mod tap;
+pub(crate) mod user;
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

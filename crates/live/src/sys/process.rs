@@ -1,7 +1,9 @@
 //! Privileges, priority, signals and processor time.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{c_int, c_uint, c_ulong};
@@ -37,6 +39,30 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     // SAFETY: a header and two sets as this version has them, which the kernel reads.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) };
     check(result as c_int).map(drop)
+}
+
+/// Becomes another user for good, with all threads and without the groups of the old one. Needs
+/// `CAP_SETUID` and `CAP_SETGID`, which every thread must have.
+pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    // SAFETY: no groups, so nothing is read; the others take numbers only.
+    unsafe {
+        check(libc::setgroups(0, ptr::null()))?;
+        check(libc::setresgid(gid, gid, gid))?;
+        check(libc::setresuid(uid, uid, uid)).map(drop)
+    }
+}
+
+/// Lets no crash write the memory of this process to a file, and no other process of its user read it.
+pub(crate) fn refuse_core_dumps() -> io::Result<()> {
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a limit, which the kernel reads.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) })?;
+    let off: c_ulong = 0;
+    // SAFETY: this option takes numbers only.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, off, off, off, off) }).map(drop)
 }
 
 /// Gives this thread precedence over others as far as it may. Where the scheduler weighs sessions
@@ -131,6 +157,17 @@ pub(crate) fn ask_to_end(process: u32) -> io::Result<()> {
     }
     // SAFETY: no pointers.
     check(unsafe { libc::kill(process, libc::SIGTERM) }).map(drop)
+}
+
+/// Locks a file against others until it is closed by all processes that have it from this one. Returns
+/// whether it was free.
+pub(crate) fn lock(file: &File) -> io::Result<bool> {
+    // SAFETY: no pointers, and the file is open.
+    match check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Processor time that this thread has used.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::net::Ipv4Addr;
 
 use tidegate_units::ConfigError;
@@ -19,6 +20,10 @@ pub struct Bed {
 
 /// What the names begin with of all that stays when the program ends.
 pub const PREFIX: &str = "tidegate-";
+
+/// What a namespace of ours has as the alias of its loopback, by which it is known: it came with the
+/// namespace and goes with it. Anybody may give a namespace a name like ours.
+const MARK: &str = "tidegate-testbed";
 
 /// The most hosts.
 const MAX_HOSTS: usize = 250;
@@ -50,21 +55,30 @@ impl Bed {
     }
 
     /// Hosts that stay, as `tidegate-host0` and so on, and `tidegate-switch`, until
-    /// [`remove_leftovers`]. Those of the same names are removed first.
+    /// [`remove_leftovers`]. There must be none of these names yet.
     pub fn named(hosts: usize) -> Result<Self, Error> {
         check(hosts)?;
-        remove_leftovers()?;
-        let host = |number| Namespace::named(&format!("{PREFIX}host{number}"));
-        let made = (0..hosts).map(host).collect::<Result<_, _>>();
-        let bed = made.and_then(|hosts| {
-            let switch = Namespace::named(&format!("{PREFIX}switch"))?;
-            Self::join(hosts, switch)
-        });
+        let mut names = Vec::new();
+        let bed = Self::make_named(hosts, &mut names);
         if bed.is_err() {
             // All or nothing.
-            let _ = remove_leftovers();
+            for name in &names {
+                let _ = Namespace::remove(name);
+            }
         }
         bed
+    }
+
+    fn make_named(hosts: usize, names: &mut Vec<String>) -> Result<Self, Error> {
+        let mut make = |name: String| {
+            let namespace = new_named(&name)?;
+            names.push(name);
+            namespace.ip(&format!("link set lo alias {MARK}"))?;
+            Ok::<_, Error>(namespace)
+        };
+        let host = |number| make(format!("{PREFIX}host{number}"));
+        let hosts = (0..hosts).map(host).collect::<Result<_, _>>()?;
+        Self::join(hosts, make(switch_name())?)
     }
 
     fn join(hosts: Vec<Namespace>, switch: Namespace) -> Result<Self, Error> {
@@ -160,13 +174,45 @@ fn refused(name: &str, known: &str) -> ConfigError {
     ConfigError::out_of_range("congestion control", name, allowed)
 }
 
-/// Removes the namespaces of testbeds with names, whoever made them. Returns their names.
+/// The name of the switch's namespace.
+pub(super) fn switch_name() -> String {
+    format!("{PREFIX}switch")
+}
+
+/// A namespace with a name that nobody else has.
+fn new_named(name: &str) -> Result<Namespace, Error> {
+    if names().any(|taken| taken == name) {
+        return Err(Error::System {
+            action: format!("make network namespace {name}"),
+            error: io::Error::other(format!(
+                "there is one, and no testbed made it\nhint: `ip netns delete {name}` removes it"
+            )),
+        });
+    }
+    Namespace::named(name)
+}
+
+/// The names of all namespaces that have one.
+fn names() -> impl Iterator<Item = String> {
+    let entries = fs::read_dir("/run/netns").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+}
+
+/// Whether a testbed made the namespace of this name. One that cannot be looked into is none of ours.
+fn is_ours(name: &str) -> bool {
+    let shown = Namespace::open(name).and_then(|namespace| namespace.ip("link show lo"));
+    shown.is_ok_and(|text| has_mark(&text))
+}
+
+fn has_mark(text: &str) -> bool {
+    text.lines()
+        .any(|line| line.trim().strip_prefix("alias ") == Some(MARK))
+}
+
+/// Removes the namespaces of testbeds with names, whichever process made them. Returns their names.
 pub fn remove_leftovers() -> Result<Vec<String>, Error> {
-    let Ok(entries) = fs::read_dir("/run/netns") else {
-        return Ok(Vec::new());
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    let names = names().filter(|name| name.starts_with(PREFIX));
+    let mut names: Vec<String> = names.filter(|name| is_ours(name)).collect();
     names.sort_unstable();
     for name in &names {
         Namespace::remove(name)?;
@@ -194,5 +240,16 @@ mod tests {
         assert!(text("dctcp").contains("what this kernel has: reno bbr cubic"));
         assert!(text("cubic").contains("net.ipv4.tcp_allowed_congestion_control"));
         assert!(text("cubic").contains("cubic can be added"));
+    }
+
+    #[test]
+    fn a_namespace_is_known_by_its_mark_alone() {
+        let shown = "1: lo: <LOOPBACK,UP> mtu 65536\n    link/loopback 00:00 brd 00:00\n";
+        assert!(!has_mark(shown));
+        assert!(has_mark(&format!("{shown}    alias tidegate-testbed\n")));
+        assert!(!has_mark(&format!(
+            "{shown}    alias not tidegate-testbed\n"
+        )));
+        assert!(!has_mark(&format!("{shown}    alias tidegate-testbed2\n")));
     }
 }

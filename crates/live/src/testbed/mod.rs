@@ -7,10 +7,10 @@
 mod bed;
 mod connections;
 mod drive;
+mod note;
 mod ping;
 mod plan;
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -21,10 +21,12 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::machine::ProcessorTime;
+use crate::namespace::Namespace;
 use crate::run::{Live, drop_privileges, raise_priority};
 use crate::switch::{PortSeen, Window};
 
 pub use bed::{Bed, PREFIX, remove_leftovers};
+pub use note::Note;
 pub use plan::{Flow, FlowResult, Opening, Ping, Plan, Stop, Tcp};
 
 /// What came of a plan.
@@ -130,22 +132,11 @@ pub fn run(
     })
 }
 
-/// Runs the switch of a bed alone, for programs of others in its hosts, until `control` breaks.
-pub fn hold(
-    bed: &Bed,
-    config: &Config,
-    tcp: &Tcp,
-    control: impl FnMut(&mut Live) -> ControlFlow<()> + Send,
-) -> Result<Counters, Error> {
-    bed.prepare(tcp)?;
-    let config = on_bed(config);
-    bed.switch().run(|| {
-        let mut live = Live::open(&config)?;
-        let _ = raise_priority();
-        drop_privileges()?;
-        live.run(control)?;
-        Ok(live.counters())
-    })?
+/// Opens the switch of a bed with names, for programs of others in its hosts. Moves this thread into the
+/// namespace of the switch, for good.
+pub fn switch(config: &Config) -> Result<Live, Error> {
+    Namespace::open(&bed::switch_name())?.enter()?;
+    Live::open(&on_bed(config))
 }
 
 /// The switch with the interfaces of a bed.

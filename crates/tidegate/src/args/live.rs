@@ -27,7 +27,8 @@ pub(crate) enum LiveCommand {
 /// Runs a switch on the interfaces of this machine, until Ctrl-C or for a time, and prints what it has
 /// done. `kill -HUP` reads the file again: the marking may change, nothing else.
 ///
-/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and gives them up once the interfaces are open.
+/// Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`, and gives them up once the interfaces are open. Started by
+/// root it becomes another user, and system calls that a switch does not need are refused.
 #[derive(Debug, Args)]
 pub(crate) struct LiveRun {
     /// The switch, as docs/live.md has it
@@ -41,6 +42,18 @@ pub(crate) struct LiveRun {
     /// Do not listen at all
     #[arg(long, conflicts_with = "listen")]
     pub(crate) silent: bool,
+    /// A name besides localhost by which the counters may be asked for; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// The user to become once the interfaces are open, if root started it [default: nobody]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Do not refuse system calls that a switch does not need
+    #[arg(long)]
+    pub(crate) no_filter: bool,
+    /// Let a crash write the switch's memory to a file, with the packets in it
+    #[arg(long)]
+    pub(crate) core_dumps: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -75,6 +88,10 @@ pub(crate) struct Bench {
     /// Only shape the wire, for so long, and look at every second of it
     #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "span")]
     pub(crate) steady: Option<Span>,
+    /// Only see whether the switch stays whole, for so long, while links flap, thresholds and MTUs
+    /// change, broadcasts storm and clients ask; a line each minute
+    #[arg(long, value_name = "TIME", value_parser = span, conflicts_with_all = ["span", "steady"])]
+    pub(crate) soak: Option<Span>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -20,13 +20,16 @@ pub(crate) enum TestbedCommand {
     Run(TestbedRun),
     /// Removes what `up` made, also after a crash
     Down(Down),
+    /// Runs the switch of a testbed, which `up` starts
+    #[command(hide = true)]
+    Switch(Up),
     /// Runs a scenario in both worlds and compares what was measured
     Twin(Twin),
 }
 
 /// Makes the hosts and the switch of a scenario, for programs of your own: network namespaces
 /// tidegate-host0 and so on, joined by a running switch. `ip netns exec tidegate-host0 PROGRAM` runs
-/// one of them, `tidegate live top` shows the switch. Needs root.
+/// one of them, `tidegate live top` shows the switch. Needs root; the switch itself runs as `nobody`.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
     /// A scenario file whose topology is a star
@@ -37,6 +40,9 @@ pub(crate) struct Up {
     /// Do not return until Ctrl-C, and remove everything then
     #[arg(long)]
     pub(crate) stay: bool,
+    /// End a testbed that is up, and take its place
+    #[arg(long)]
+    pub(crate) replace: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

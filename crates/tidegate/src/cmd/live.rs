@@ -8,7 +8,9 @@ mod view;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
-use tidegate_live::endpoint::Endpoint;
+use tidegate_live::config::Checksums;
+use tidegate_live::confine::{Confinement, User, confine};
+use tidegate_live::endpoint::{Endpoint, Listener};
 use tidegate_live::switch::Loop;
 use tidegate_live::{Config, Counters, Live};
 use tidegate_units::PortId;
@@ -16,32 +18,36 @@ use tidegate_units::PortId;
 use crate::args::live::LiveRun;
 use crate::output::{Error, Output, Verdict};
 
-use aside::{Reader, Speaker};
+use aside::{Reader, Source, Speaker};
 pub(crate) use bench::bench;
 pub(crate) use top::top;
 
 /// `tidegate live run`.
 pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error> {
-    let config = aside::read(&arguments.file)?;
+    let source = Source::new(&arguments.file);
+    let config = source.read()?;
     let mut live = Live::open(&config).map_err(Error::new)?;
-    let endpoint = if arguments.silent {
+    let listener = if arguments.silent {
         None
     } else {
-        Some(listen(arguments)?)
+        Some(listen(arguments, output)?)
     };
     if let Err(error) = tidegate_live::raise_priority() {
         output.warn(&format!("other work may delay packets: {error}"));
     }
-    tidegate_live::drop_privileges().map_err(Error::new)?;
     let stop = tidegate_live::stop_on_signals();
     let reload = tidegate_live::reload_on_signal();
-    // From here on they have no more privileges than this thread.
+    confine_to(arguments, &source, output)?;
+    // From here on threads have no more privileges than this one.
+    let endpoint = listener.map(Listener::start).transpose();
+    let endpoint = endpoint.map_err(Error::new)?;
     let (speaker, silence) = Speaker::start(output)?;
-    let reader = Reader::start(arguments.file.clone(), config.clone(), speaker.clone())?;
+    let reader = Reader::start(source, config.clone(), speaker.clone())?;
     for warning in config.warnings() {
         speaker.warn(&warning);
     }
     speaker.say(&opened(&config, endpoint.as_ref()));
+    let mut offloads = Offloads::new(&config);
     let done = live.run(|live| {
         let is_over = arguments.limit.is_some_and(|limit| live.uptime() >= limit);
         if is_over || stop.load(Ordering::Relaxed) {
@@ -50,6 +56,7 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
         if let Some(endpoint) = &endpoint {
             endpoint.serve(|| live.counters());
         }
+        offloads.look(live, &speaker);
         if reload.swap(false, Ordering::Relaxed) {
             reader.ask();
         }
@@ -79,8 +86,70 @@ fn looped(config: &Config, found: Loop) -> String {
     format!("a loop: a frame that left by {from} came back at {to}\n{done}")
 }
 
-fn listen(arguments: &LiveRun) -> Result<Endpoint, Error> {
-    Endpoint::listen(arguments.listen).map_err(|error| {
+/// Gives up what a running switch does not need.
+fn confine_to(arguments: &LiveRun, source: &Source, output: Output) -> Result<(), Error> {
+    let mut confinement = Confinement {
+        user: None,
+        is_filtered: !arguments.no_filter,
+        dumps_core: arguments.core_dumps,
+    };
+    if User::current().is_root() {
+        let user = match &arguments.user {
+            None => User::nobody(),
+            Some(name) => User::find(name).map_err(Error::new)?,
+        };
+        confinement.user = Some(user).filter(|user| !user.is_root());
+    }
+    confine(&confinement).map_err(Error::new)?;
+    if let Err(error) = source.open() {
+        let name = &source.name;
+        output.warn(&format!(
+            "{name} cannot be read again by `kill -HUP`: {error}\nhint: let the user that the switch \
+             runs as read it, or choose one who may: --user NAME"
+        ));
+    }
+    Ok(())
+}
+
+/// Says once for each port that its hosts leave checksums to hardware that is not there.
+struct Offloads {
+    names: Vec<Option<String>>,
+}
+
+impl Offloads {
+    fn new(config: &Config) -> Self {
+        let is_wanted = config.options.checksums == Checksums::Pass;
+        let names = config.ports.iter();
+        let names = names.map(|port| is_wanted.then(|| port.interface.clone()));
+        Self {
+            names: names.collect(),
+        }
+    }
+
+    fn look(&mut self, live: &Live, speaker: &Speaker) {
+        for (name, count) in self.names.iter_mut().zip(live.unfinished()) {
+            if count > 0
+                && let Some(name) = name.take()
+            {
+                speaker.warn(&format!(
+                    "{name}: frames come without their checksums, and their receivers will drop \
+                     them\nhint: at their sender, ethtool -K DEV tx off tso off gso off gro off; or \
+                     checksums = \"finish\" in [switch]"
+                ));
+            }
+        }
+    }
+}
+
+fn listen(arguments: &LiveRun, output: Output) -> Result<Listener, Error> {
+    let address = arguments.listen;
+    if !address.ip().is_loopback() {
+        output.warn(&format!(
+            "everybody who reaches {address} can read the counters: there is no password, and \
+             nothing is encrypted"
+        ));
+    }
+    Listener::bind(address, &arguments.host).map_err(|error| {
         let hint =
             "hint: another switch may be there; --listen takes another address, --silent none";
         Error::new(format!("{error}\n{hint}"))

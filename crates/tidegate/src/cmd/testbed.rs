@@ -1,7 +1,7 @@
 //! `tidegate testbed`: hosts and a switch on this machine.
 //!
-//! `up` leaves a process behind that runs the switch; it writes its number to a file, by which `down`
-//! finds it. Everything else has a name by which it is found.
+//! `up` makes namespaces and starts a process that runs the switch and gives up every privilege; its
+//! number is in a note, by which `down` finds it. What is made has a mark, by which it is removed.
 
 mod twin;
 
@@ -11,15 +11,16 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
 use serde_json::json;
 use tidegate_lab::live::{Rig, rig};
-use tidegate_live::endpoint::Endpoint;
-use tidegate_live::testbed::{self, Bed, remove_leftovers};
+use tidegate_live::confine::{Confinement, User, confine};
+use tidegate_live::endpoint::{self, Listener};
+use tidegate_live::testbed::{self, Bed, Note, remove_leftovers};
 
 use super::source;
 use crate::args::testbed::Up;
@@ -27,26 +28,38 @@ use crate::output::{Error, Output, Verdict};
 
 pub(crate) use twin::twin;
 
-/// Where the process of a testbed that is up tells of itself.
+/// Where a testbed that is up has its note and its log.
 const FOLDER: &str = "/run/tidegate";
 
 /// Where its switch can be asked.
 const LISTEN: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 9755);
 
-fn pid_file() -> PathBuf {
+fn note_file() -> PathBuf {
     Path::new(FOLDER).join("testbed.pid")
 }
 
 /// `tidegate testbed up`.
 pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
+    let rig = first_run(arguments, output)?;
+    let note = clear(arguments.replace, output)?.0;
+    // What was removed of an earlier one may be a while in going.
+    let bed = Bed::named(rig.config.ports.len()).map_err(Error::new)?;
+    let done = hold(arguments, &rig, &bed, note, output);
+    if arguments.stay || done.is_err() {
+        remove_leftovers().map_err(Error::new)?;
+    }
+    done
+}
+
+/// The testbed of a scenario's first run.
+fn first_run(arguments: &Up, output: Output) -> Result<Rig, Error> {
     let scenario = source::read(&arguments.file, &arguments.set).map_err(Error::new)?;
     let plan = scenario.plan().map_err(Error::new)?;
     let first = plan
         .first()
         .ok_or_else(|| Error::new("the scenario has no run"))?;
     let built = first.build().map_err(Error::new)?;
-    let rig = rig(&built).map_err(Error::new)?;
     if plan.len() > 1 {
         output.warn(&format!(
             "of {} runs this is the first: {}",
@@ -54,105 +67,110 @@ pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
             first.label
         ));
     }
-    if arguments.stay {
-        stay(&rig, output)
-    } else {
-        leave(arguments, &rig, output)
-    }
+    rig(&built).map_err(Error::new)
 }
 
-/// Makes the testbed and runs its switch until it is asked to end, then removes everything.
-fn stay(rig: &Rig, output: Output) -> Result<Verdict, Error> {
-    clear(output)?;
-    let bed = Bed::named(rig.config.ports.len()).map_err(Error::new)?;
+/// Starts the switch of a bed, and returns when it runs or, on request, when it has ended.
+fn hold(
+    arguments: &Up,
+    rig: &Rig,
+    bed: &Bed,
+    mut note: Note,
+    output: Output,
+) -> Result<Verdict, Error> {
+    bed.prepare(&rig.plan.tcp).map_err(Error::new)?;
     let stop = tidegate_live::stop_on_signals();
-    let endpoint = listen();
-    let told = fs::create_dir_all(FOLDER)
-        .and_then(|()| fs::write(pid_file(), std::process::id().to_string()));
-    let done = match (&endpoint, told) {
-        (Err(error), _) => Err(error.to_string()),
-        (_, Err(error)) => Err(format!("cannot write {}: {error}", pid_file().display())),
-        (Ok(endpoint), Ok(())) => {
-            output.say(&hints(rig));
-            let held = testbed::hold(&bed, &rig.config, &rig.plan.tcp, |live| {
-                endpoint.serve(|| live.counters());
-                if stop.load(Ordering::Relaxed) {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            });
-            held.map(drop).map_err(|error| error.to_string())
-        }
-    };
-    let _ = fs::remove_file(pid_file());
-    remove_leftovers().map_err(Error::new)?;
-    done.map_err(Error::new)?;
+    let cannot = |error: io::Error| Error::new(format!("cannot start the switch: {error}"));
+    let mut switch = start(arguments, &note).map_err(cannot)?;
+    note.write(switch.id()).map_err(cannot)?;
+    await_answer(&mut switch)?;
+    if output.json {
+        let hosts = rig.config.ports.len();
+        let value = json!({ "hosts": hosts, "process": switch.id(), "counters": LISTEN });
+        output.print_json(&value)?;
+    } else {
+        output.say(&hints(rig));
+    }
+    if !arguments.stay {
+        output.say("`tidegate testbed down` removes it");
+        return Ok(Verdict::Good);
+    }
+    while !stop.load(Ordering::Relaxed) && switch.try_wait().map_err(cannot)?.is_none() {
+        thread::park_timeout(NAP);
+    }
+    if switch.try_wait().map_err(cannot)?.is_none() {
+        tidegate_live::ask_to_end(switch.id()).map_err(Error::new)?;
+    }
+    switch.wait().map_err(cannot)?;
     Ok(Verdict::Good)
 }
 
-/// Listens for those who ask. A process that was killed lets go of the address a little later.
-fn listen() -> Result<Endpoint, tidegate_live::Error> {
-    for _ in 0..40 {
-        if let Ok(endpoint) = Endpoint::listen(LISTEN) {
-            return Ok(endpoint);
-        }
-        thread::park_timeout(Duration::from_millis(50));
-    }
-    Endpoint::listen(LISTEN)
+/// How long to wait before looking again.
+const NAP: Duration = Duration::from_millis(50);
+
+fn log_file() -> PathBuf {
+    Path::new(FOLDER).join("testbed.log")
 }
 
-/// Starts a process that stays, and returns when its switch runs.
-fn leave(arguments: &Up, rig: &Rig, output: Output) -> Result<Verdict, Error> {
-    clear(output)?;
-    let log = Path::new(FOLDER).join("testbed.log");
-    let program = std::env::current_exe();
-    let started = program.and_then(|program| {
-        fs::create_dir_all(FOLDER)?;
-        let mut command = Command::new(program);
-        command.args([
-            "testbed",
-            "up",
-            "--stay",
-            "--color",
-            "never",
-            &arguments.file,
-        ]);
-        for change in &arguments.set {
-            command.args(["--set", change]);
-        }
-        let file = fs::File::create(&log)?;
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(file)
-            .process_group(0)
-            .spawn()
-    });
-    let cannot = |error: io::Error| Error::new(format!("cannot start the switch: {error}"));
-    let mut child = started.map_err(cannot)?;
+/// Starts the process of the switch, which keeps the note taken.
+fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["testbed", "switch", "--color", "never", &arguments.file]);
+    for change in &arguments.set {
+        command.args(["--set", change]);
+    }
+    command
+        .stdin(note.share()?)
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(log_file())?)
+        .process_group(0)
+        .spawn()
+}
+
+/// Waits until the switch answers. An error is what it complained of.
+fn await_answer(switch: &mut Child) -> Result<(), Error> {
     loop {
-        if let Some(status) = child.try_wait().map_err(cannot)? {
-            let text = fs::read_to_string(&log).unwrap_or_default();
+        let ended = switch.try_wait();
+        let ended = ended.map_err(|error| Error::new(format!("cannot see the switch: {error}")))?;
+        if let Some(status) = ended {
+            let text = fs::read_to_string(log_file()).unwrap_or_default();
             let text = text.trim().trim_start_matches("error: ");
             return Err(Error::new(format!(
                 "the switch did not start ({status}): {text}"
             )));
         }
-        let is_up = read_pid() == Some(child.id());
-        if is_up && tidegate_live::endpoint::fetch(LISTEN).is_ok() {
-            break;
+        if endpoint::fetch(LISTEN).is_ok() {
+            return Ok(());
         }
-        thread::park_timeout(Duration::from_millis(20));
+        thread::park_timeout(NAP);
     }
-    if output.json {
-        let hosts = rig.config.ports.len();
-        let value = json!({ "hosts": hosts, "process": child.id(), "counters": LISTEN });
-        output.print_json(&value)?;
-    } else {
-        output.say(&hints(rig));
-        output.say("`tidegate testbed down` removes it");
+}
+
+/// `tidegate testbed switch`: the switch of a testbed whose hosts `up` has made, until it is asked to
+/// end.
+pub(crate) fn switch(arguments: &Up, output: Output) -> Result<Verdict, Error> {
+    let rig = first_run(arguments, output)?;
+    let stop = tidegate_live::stop_on_signals();
+    // Where the user is, not in the switch's namespace.
+    let listener = Listener::bind(LISTEN, &[]).map_err(Error::new)?;
+    let mut live = testbed::switch(&rig.config).map_err(Error::new)?;
+    // If it may not be raised, what is measured shows it.
+    let _ = tidegate_live::raise_priority();
+    let mut confinement = Confinement::default();
+    if User::current().is_root() {
+        confinement.user = Some(User::nobody());
     }
+    confine(&confinement).map_err(Error::new)?;
+    let endpoint = listener.start().map_err(Error::new)?;
+    let done = live.run(|live| {
+        endpoint.serve(|| live.counters());
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    done.map_err(Error::new)?;
     Ok(Verdict::Good)
 }
 
@@ -168,7 +186,7 @@ fn hints(rig: &Rig) -> String {
 
 /// `tidegate testbed down`.
 pub(crate) fn down(output: Output) -> Result<Verdict, Error> {
-    let removed = clear(output)?;
+    let (_note, removed) = clear(true, output)?;
     if output.json {
         output.print_json(&json!({ "removed": removed }))?;
     } else if removed == 0 {
@@ -177,24 +195,22 @@ pub(crate) fn down(output: Output) -> Result<Verdict, Error> {
     Ok(Verdict::Good)
 }
 
-/// Ends the process of a testbed that is up and removes what it left. Returns how many things there
-/// were.
-fn clear(output: Output) -> Result<usize, Error> {
+/// Removes what a testbed left, and ends one that is up if it `may`. Returns the note, and how many
+/// things there were.
+fn clear(may: bool, output: Output) -> Result<(Note, usize), Error> {
     let mut removed = 0;
-    if let Some(process) = read_pid().filter(|&process| is_testbed(process)) {
-        tidegate_live::ask_to_end(process).map_err(Error::new)?;
-        let mut naps = 0;
-        while is_testbed(process) {
-            naps += 1;
-            if naps > 100 {
-                return Err(Error::new(format!("process {process} does not end")));
-            }
-            thread::park_timeout(Duration::from_millis(50));
+    let note = match take_note()? {
+        Some(note) => note,
+        None if may => {
+            removed += 1;
+            end(output)?
         }
-        output.say("ended the switch of an earlier testbed, and removed its hosts");
-        removed += 1;
-    }
-    let _ = fs::remove_file(pid_file());
+        None => {
+            return Err(Error::new(
+                "a testbed is up\nhint: `tidegate testbed down` ends it; `up --replace` does both",
+            ));
+        }
+    };
     let names = remove_leftovers().map_err(Error::new)?;
     if !names.is_empty() {
         output.say(&format!(
@@ -202,18 +218,34 @@ fn clear(output: Output) -> Result<usize, Error> {
             names.join(", ")
         ));
     }
-    Ok(removed + names.len())
+    Ok((note, removed + names.len()))
 }
 
-fn read_pid() -> Option<u32> {
-    fs::read_to_string(pid_file()).ok()?.trim().parse().ok()
+/// Takes the note, unless a testbed is up. One that was killed a moment ago may still be in the way.
+fn take_note() -> Result<Option<Note>, Error> {
+    let path = note_file();
+    let mut naps = 0;
+    loop {
+        let note = Note::take(&path);
+        let cannot = |error| Error::new(format!("cannot write {}: {error}", path.display()));
+        match note.map_err(cannot)? {
+            None if naps < 20 => naps += 1,
+            taken => return Ok(taken),
+        }
+        thread::park_timeout(NAP);
+    }
 }
 
-/// Whether a process is one that holds a testbed: the number may have gone to another since.
-fn is_testbed(process: u32) -> bool {
-    let Ok(line) = fs::read(format!("/proc/{process}/cmdline")) else {
-        return false;
-    };
-    let mut words = line.split(|&byte| byte == 0).skip(1);
-    words.next() == Some(b"testbed") && words.next() == Some(b"up")
+/// Ends the testbed that is up.
+fn end(output: Output) -> Result<Note, Error> {
+    let process = Note::holder(&note_file());
+    let process = process.ok_or_else(|| Error::new("a testbed is coming up; try again"))?;
+    tidegate_live::ask_to_end(process).map_err(Error::new)?;
+    for _ in 0..5 {
+        if let Some(note) = take_note()? {
+            output.say("ended the switch of a testbed");
+            return Ok(note);
+        }
+    }
+    Err(Error::new(format!("process {process} does not end")))
 }

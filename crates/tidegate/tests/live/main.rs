@@ -21,9 +21,11 @@ const TESTS: &[suite::Test] = tests![
     switch::a_switch_without_privilege_says_which_is_missing,
     switch::neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch,
     switch::the_switch_runs_reloads_is_seen_and_ends,
+    switch::what_a_switch_keeps_can_be_chosen,
     testbed::a_scenario_runs_on_real_packets_and_leaves_a_report,
     testbed::a_testbed_comes_up_is_found_again_and_goes_down,
     testbed::a_twin_compares_both_worlds,
+    testbed::nothing_of_others_is_removed_when_a_testbed_comes_up,
     testbed::what_a_testbed_cannot_do_is_refused_with_a_hint,
 ];
 

@@ -48,9 +48,12 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
         assert!(reaches(&left, &right, "10.0.0.2"));
     }
 
-    // It has no privilege left.
-    let status = std::fs::read_to_string(format!("/proc/{}/status", switch.id())).unwrap();
-    assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
+    assert_confined(switch.id());
+    // An interface that is made again is taken up by who it is now.
+    left.ip("link delete host").unwrap();
+    left.connect("host", &middle, "port0").unwrap();
+    left.ip("address add 10.0.0.1/24 dev host").unwrap();
+    assert!(reaches(&left, &right, "10.0.0.2"));
 
     let view = middle.run(|| {
         let top = [
@@ -103,6 +106,75 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     let counters: serde_json::Value = serde_json::from_str(&text).unwrap();
     let sent = counters["ports"][1]["sent"]["packets"].as_u64().unwrap();
     assert!(sent >= 3, "{counters}");
+}
+
+/// Asserts that no thread of a process that root started is root's or can do what a switch need not.
+pub(crate) fn assert_confined(process: u32) {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let mut count = 0;
+    for thread in threads {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        let field = |name: &str| {
+            let mut lines = status.lines().filter_map(|line| line.split_once(":\t"));
+            lines.find(|(found, _)| *found == name).unwrap().1.trim()
+        };
+        for name in ["Uid", "Gid"] {
+            let mut numbers = field(name).split_whitespace();
+            assert!(numbers.all(|number| number != "0"), "{status}");
+        }
+        assert_eq!(field("Groups"), "", "{status}");
+        for name in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+            assert_eq!(field(name), "0000000000000000", "{name} of {status}");
+        }
+        assert_eq!((field("NoNewPrivs"), field("Seccomp")), ("1", "2"));
+        count += 1;
+    }
+    assert!(count >= 2, "the switch and its endpoint");
+    let limits = std::fs::read_to_string(format!("/proc/{process}/limits")).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"));
+    let core: Vec<_> = core.unwrap().split_whitespace().skip(4).take(2).collect();
+    assert_eq!(core, ["0", "0"]);
+}
+
+pub(crate) fn what_a_switch_keeps_can_be_chosen() {
+    let [left, middle] = [(); 2].map(|()| Namespace::new().unwrap());
+    left.connect("host", &middle, "port0").unwrap();
+    let folder = Folder::new("chosen");
+    let file = FILE
+        .split("[[port]]")
+        .take(2)
+        .collect::<Vec<_>>()
+        .join("[[port]]");
+    let file = folder.file("switch.toml", &file);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(&file, mode).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut words = vec!["live", "run", &file, "--for", "100ms"];
+        words.extend(arguments);
+        middle.run(|| tidegate(&words).output()).unwrap().unwrap()
+    };
+    let output = run(&["--listen", "127.0.0.1:4000"]);
+    assert!(output.status.success(), "{}", talk(&output));
+    let said = talk(&output);
+    assert!(
+        said.contains("cannot be read again by `kill -HUP`"),
+        "{said}"
+    );
+    assert!(!said.contains("no password"), "{said}");
+    let output = run(&["--user", "root", "--no-filter", "--core-dumps", "--silent"]);
+    assert!(output.status.success(), "{}", talk(&output));
+    assert!(!talk(&output).contains("kill -HUP"), "{}", talk(&output));
+    let output = run(&["--user", "no-such-user"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(talk(&output).contains("there is no user no-such-user"));
+    let output = run(&["--listen", "0.0.0.0:4000"]);
+    assert!(
+        talk(&output).contains("there is no password"),
+        "{}",
+        talk(&output)
+    );
 }
 
 /// A pipe has no end as long as somebody may write to it, and takes no more than 64 KiB unread.

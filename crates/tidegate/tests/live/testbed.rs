@@ -127,7 +127,69 @@ impl Drop for Down {
 fn is_taken() -> bool {
     let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten();
     let mut names = namespaces.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names.any(|name| name.starts_with("tidegate-"))
+    names.any(|name| name.starts_with("tidegate-host") || name == "tidegate-switch")
+}
+
+/// A namespace of somebody else, with a name like ours.
+struct Foreign(&'static str);
+
+impl Foreign {
+    fn new(name: &'static str) -> Self {
+        Namespace::named(name).unwrap();
+        Self(name)
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        let _ = Namespace::remove(self.0);
+    }
+}
+
+pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
+    let _down = Down;
+    let folder = Folder::new("others");
+    let file = folder.file("small.toml", SCENARIO);
+    let up = |arguments: &[&str]| {
+        let mut words = vec!["testbed", "up", &file];
+        words.extend(arguments);
+        tidegate(&words).output().unwrap()
+    };
+    let mine = Foreign::new("tidegate-mine");
+    // One that is in the way is named, and stays.
+    let host = Foreign::new("tidegate-host1");
+    let output = up(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = talk(&output);
+    assert!(
+        said.contains("tidegate-host1: there is one, and no testbed made it"),
+        "{said}"
+    );
+    assert!(Namespace::open("tidegate-host0").is_err(), "all or nothing");
+    assert!(Namespace::open(host.0).is_ok());
+    drop(host);
+
+    let output = up(&["--json"]);
+    assert!(output.status.success(), "{}", talk(&output));
+    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let first = told["process"].as_u64().unwrap();
+    super::switch::assert_confined(first as u32);
+    // One that is up is not ended without being asked.
+    let output = up(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        talk(&output).contains("a testbed is up\nhint: "),
+        "{}",
+        talk(&output)
+    );
+    let path = format!("/proc/{first}/comm");
+    assert!(Path::new(&path).exists() && is_taken());
+    let output = up(&["--replace"]);
+    assert!(output.status.success(), "{}", talk(&output));
+    let output = tidegate(&["testbed", "down"]).output().unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+    assert!(!is_taken());
+    assert!(Namespace::open(mine.0).is_ok(), "it is none of ours");
 }
 
 pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {

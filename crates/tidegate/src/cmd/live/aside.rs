@@ -2,7 +2,7 @@
 //! standard error does, the switch goes on.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -24,41 +24,68 @@ const MESSAGES: usize = 64;
 /// How long the last messages wait for a reader before the program ends.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Reads the file of a switch, whatever it is: at the start there is nothing to be held up.
-pub(super) fn read(file: &Path) -> Result<Config, Error> {
-    let name = file.display();
-    let opened = File::open(file);
-    let opened = opened.map_err(|error| Error::new(format!("cannot read {name}: {error}")))?;
-    parse(&opened, file)
+/// The file of a switch. This process moves into its folder, so that it is found there later, whoever
+/// may look into the folders above.
+pub(super) struct Source {
+    /// As the user calls it.
+    pub(super) name: String,
+    path: PathBuf,
 }
 
-/// Reads it again, if it is a file and not something that may keep its reader waiting.
-fn read_again(file: &Path) -> Result<Config, Error> {
-    let name = file.display();
-    let fail = |error| Error::new(format!("cannot read {name}: {error}"));
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(NONBLOCKING);
-    let opened = options.open(file).map_err(fail)?;
-    if !opened.metadata().map_err(fail)?.is_file() {
-        return Err(Error::new(format!("{name} is not a regular file")));
+impl Source {
+    pub(super) fn new(file: &Path) -> Self {
+        let name = file.display().to_string();
+        let folder = file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let path = match (folder.map(std::env::set_current_dir), file.file_name()) {
+            (Some(Ok(())), Some(name)) => name.into(),
+            _ => file.into(),
+        };
+        Self { name, path }
     }
-    parse(&opened, file)
+
+    /// Reads it, whatever it is: at the start there is nothing to be held up.
+    pub(super) fn read(&self) -> Result<Config, Error> {
+        self.parse(&File::open(&self.path).map_err(|error| self.unreadable(&error))?)
+    }
+
+    /// Opens it without waiting for anything.
+    pub(super) fn open(&self) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(NONBLOCKING);
+        options.open(&self.path)
+    }
+
+    /// Reads it again, if it is a file and not something that may keep its reader waiting.
+    fn read_again(&self) -> Result<Config, Error> {
+        let opened = self.open().map_err(|error| self.unreadable(&error))?;
+        let found = opened.metadata().map_err(|error| self.unreadable(&error))?;
+        if !found.is_file() {
+            return Err(Error::new(format!("{} is not a regular file", self.name)));
+        }
+        self.parse(&opened)
+    }
+
+    fn parse(&self, opened: &File) -> Result<Config, Error> {
+        let name = &self.name;
+        let mut text = String::new();
+        let read = opened.take(LONGEST_FILE + 1).read_to_string(&mut text);
+        read.map_err(|error| self.unreadable(&error))?;
+        if text.len() as u64 > LONGEST_FILE {
+            let limit = LONGEST_FILE >> 20;
+            return Err(Error::new(format!("{name} is longer than {limit} MiB")));
+        }
+        Config::parse(name, &text).map_err(Error::new)
+    }
+
+    fn unreadable(&self, error: &io::Error) -> Error {
+        Error::new(format!("cannot read {}: {error}", self.name))
+    }
 }
 
 /// Linux' `O_NONBLOCK`: opening a pipe does not wait for its writer.
 const NONBLOCKING: i32 = 0o4000;
-
-fn parse(opened: &File, file: &Path) -> Result<Config, Error> {
-    let name = file.display();
-    let mut text = String::new();
-    let read = opened.take(LONGEST_FILE + 1).read_to_string(&mut text);
-    read.map_err(|error| Error::new(format!("cannot read {name}: {error}")))?;
-    if text.len() as u64 > LONGEST_FILE {
-        let limit = LONGEST_FILE >> 20;
-        return Err(Error::new(format!("{name} is longer than {limit} MiB")));
-    }
-    Config::parse(&name.to_string(), &text).map_err(Error::new)
-}
 
 /// Says what a switch has to say.
 #[derive(Clone)]
@@ -129,21 +156,21 @@ pub(super) struct Reader {
 
 impl Reader {
     /// For the switch that runs as `config` says.
-    pub(super) fn start(file: PathBuf, config: Config, speaker: Speaker) -> Result<Self, Error> {
+    pub(super) fn start(source: Source, config: Config, speaker: Speaker) -> Result<Self, Error> {
         let (requests, asked) = mpsc::sync_channel(1);
         let (prepared, ready) = mpsc::sync_channel(1);
         let (used, returned) = mpsc::sync_channel(1);
         start("reader", move || {
             let mut config = config;
             while asked.recv().is_ok() {
-                match prepare(&file, &config) {
+                match prepare(&source, &config) {
                     Ok((new, markers)) => {
                         config = new;
                         // What the switch had before comes back when it has the new.
                         if prepared.send(markers).is_err() || returned.recv().is_err() {
                             return;
                         }
-                        speaker.say(&format!("read {} again", file.display()));
+                        speaker.say(&format!("read {} again", source.name));
                     }
                     Err(Error::Other(text)) => {
                         speaker.warn(&format!("nothing has changed: {text}"));
@@ -174,8 +201,8 @@ impl Reader {
     }
 }
 
-fn prepare(file: &Path, config: &Config) -> Result<(Config, Markers), Error> {
-    let new = read_again(file)?;
+fn prepare(source: &Source, config: &Config) -> Result<(Config, Markers), Error> {
+    let new = source.read_again()?;
     config.reload(&new).map_err(Error::new)?;
     let markers = Markers::new(&new).map_err(Error::new)?;
     Ok((new, markers))

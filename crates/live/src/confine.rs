@@ -1,0 +1,124 @@
+//! What a process keeps once its switch is open: its sockets, and little else.
+//!
+//! [`confine`] is for a whole process, all of whose threads it binds. A thread alone gives its
+//! capabilities up with [`drop_privileges`](crate::drop_privileges).
+
+use crate::error::Error;
+use crate::sys::{filter, process, user};
+
+/// What a process is left with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confinement {
+    /// The user to become; `None` to stay who it is.
+    pub user: Option<User>,
+    /// Whether the system refuses every call that a running switch does not make.
+    pub is_filtered: bool,
+    /// Whether a crash may write the memory, packets among it, to a file.
+    pub dumps_core: bool,
+}
+
+/// A user and its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    uid: u32,
+    gid: u32,
+}
+
+impl User {
+    /// The user of this name or number.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let found = user::find(name);
+        let found = found.map_err(Error::system(
+            format!("look up user {name}"),
+            "no capability",
+        ))?;
+        if let Some((uid, gid)) = found {
+            return Ok(Self { uid, gid });
+        }
+        let number = name.parse().map_err(|_| {
+            Error::File(format!(
+                "there is no user {name}; `root` stays what the process is, a number needs no entry"
+            ))
+        })?;
+        Ok(Self {
+            uid: number,
+            gid: number,
+        })
+    }
+
+    /// The user without rights of its own, `nobody`.
+    pub fn nobody() -> Self {
+        Self::find("nobody").unwrap_or(Self {
+            uid: 65_534,
+            gid: 65_534,
+        })
+    }
+
+    /// Whether it is the one that may do everything.
+    pub const fn is_root(self) -> bool {
+        self.uid == 0
+    }
+
+    /// The user that this process runs as.
+    pub fn current() -> Self {
+        let (uid, gid) = user::current();
+        Self { uid, gid }
+    }
+}
+
+impl Default for Confinement {
+    /// As little as a switch needs, as whoever runs it.
+    fn default() -> Self {
+        Self {
+            user: None,
+            is_filtered: true,
+            dumps_core: false,
+        }
+    }
+}
+
+/// Gives up, for good and for all threads, what is not in `confinement`. Open sockets and files stay.
+/// No thread may have given up its own capabilities before: it could not become the user that the
+/// others become, and the process would end.
+pub fn confine(confinement: &Confinement) -> Result<(), Error> {
+    if !confinement.dumps_core {
+        let refused = process::refuse_core_dumps();
+        refused.map_err(Error::system("turn core dumps off", "no capability"))?;
+    }
+    if let Some(User { uid, gid }) = confinement.user {
+        let action = format!("become user {uid}");
+        let became = process::become_user(uid, gid);
+        became.map_err(Error::system(action, "CAP_SETUID"))?;
+    }
+    let dropped = process::drop_capabilities();
+    dropped.map_err(Error::system("drop privileges", "no capability"))?;
+    if confinement.is_filtered {
+        let filtered = filter::for_process();
+        filtered.map_err(Error::system("filter system calls", "no capability"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_found_by_name_and_by_number() {
+        let root = User::find("root").unwrap();
+        assert_eq!((root.uid, root.is_root()), (0, true));
+        assert_eq!(
+            User::find("4000111222").unwrap(),
+            User {
+                uid: 4_000_111_222,
+                gid: 4_000_111_222
+            }
+        );
+        let error = User::find("no-such-user").unwrap_err().to_string();
+        assert!(
+            error.starts_with("there is no user no-such-user"),
+            "{error}"
+        );
+        assert!(User::find("no\0user").is_err());
+    }
+}

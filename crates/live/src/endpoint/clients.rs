@@ -1,0 +1,261 @@
+//! The clients of an endpoint, all on one thread.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mio::event::Event;
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use tidegate_units::{Span, Time};
+
+use super::http::{self, Form, Reply};
+use super::{PATIENCE, Shared};
+use crate::clock::Clock;
+use crate::counters::Counters;
+
+/// The most clients at once.
+const MOST: usize = 64;
+
+/// The longest head of a request.
+const LONGEST: usize = 4_096;
+
+/// How long to wait before a client is accepted after the system refused to.
+const PAUSE: Span = Span::from_ms(100);
+
+pub(super) const LISTENER: Token = Token(MOST);
+pub(super) const WAKER: Token = Token(MOST + 1);
+
+/// All clients.
+pub(super) struct Clients {
+    poll: Poll,
+    listener: TcpListener,
+    names: Vec<String>,
+    shared: Arc<Shared>,
+    clock: Clock,
+    places: [Option<Client>; MOST],
+    /// Whether a client may wait whom the system refused.
+    is_refused: bool,
+}
+
+struct Client {
+    stream: TcpStream,
+    state: State,
+    /// When it is cut off, or, while it waits for counters, answered without.
+    deadline: Time,
+}
+
+enum State {
+    /// Its request, so far.
+    Asking(Vec<u8>),
+    /// It waits for counters.
+    Waiting(Form),
+    /// The answer, and how much of it is sent.
+    Answered(Vec<u8>, usize),
+}
+
+impl Clients {
+    pub(super) fn new(
+        poll: Poll,
+        listener: TcpListener,
+        names: Vec<String>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self {
+            poll,
+            listener,
+            names,
+            shared,
+            clock: Clock::start(),
+            places: [const { None }; MOST],
+            is_refused: false,
+        }
+    }
+
+    /// Serves until the endpoint is closed.
+    pub(super) fn serve(&mut self) {
+        let mut events = Events::with_capacity(2 * MOST);
+        loop {
+            // If it fails, such as for a signal, there are no events.
+            let _ = self.poll.poll(&mut events, self.timeout());
+            if self.shared.is_over.load(Ordering::Acquire) {
+                return;
+            }
+            let mut has_callers = self.is_refused;
+            for event in &events {
+                match event.token() {
+                    LISTENER => has_callers = true,
+                    WAKER => {}
+                    Token(place) => self.advance(place, event),
+                }
+            }
+            if has_callers {
+                self.accept();
+            }
+            if let Some(counters) = self.shared.take() {
+                self.answer(&counters);
+            }
+            self.expire();
+        }
+    }
+
+    /// How long until something happens by itself.
+    fn timeout(&self) -> Option<Duration> {
+        let deadlines = self.places.iter().flatten().map(|client| client.deadline);
+        let retry = self.is_refused.then(|| self.clock.now() + PAUSE);
+        let next = deadlines.chain(retry).min()?;
+        let span = next - self.clock.now();
+        // Not before the moment has come.
+        Some(Duration::from_nanos(span.as_ns()) + Duration::from_millis(1))
+    }
+
+    fn accept(&mut self) {
+        self.is_refused = false;
+        loop {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.admit(stream),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock => return,
+                    io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
+                    _ => {
+                        // Such as too many open files: it may pass.
+                        self.is_refused = true;
+                        return;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Takes a client in. If all places are taken, it gets that of the client that has taken longest to
+    /// ask, or else to read; if all wait for counters, it is sent away.
+    fn admit(&mut self, mut stream: TcpStream) {
+        let free = self.places.iter().position(Option::is_none);
+        let Some(place) = free.or_else(|| self.slowest()) else {
+            return;
+        };
+        let registry = self.poll.registry();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if registry
+            .register(&mut stream, Token(place), interest)
+            .is_ok()
+        {
+            self.places[place] = Some(Client {
+                stream,
+                state: State::Asking(Vec::new()),
+                deadline: self.clock.now() + PATIENCE,
+            });
+        }
+    }
+
+    fn slowest(&self) -> Option<usize> {
+        let places = self.places.iter().enumerate();
+        let slow = places.filter_map(|(place, client)| {
+            let client = client.as_ref()?;
+            let rank = match client.state {
+                State::Asking(_) => 0,
+                State::Answered(..) => 1,
+                State::Waiting(_) => return None,
+            };
+            Some((rank, client.deadline, place))
+        });
+        slow.min().map(|(_, _, place)| place)
+    }
+
+    /// Reads from or writes to a client, which may be over then.
+    fn advance(&mut self, place: usize, event: &Event) {
+        let Some(client) = self.places.get_mut(place).and_then(Option::as_mut) else {
+            return;
+        };
+        let mut is_over = event.is_error();
+        if let State::Asking(head) = &mut client.state {
+            match read(&mut client.stream, head) {
+                Ok(false) => {}
+                Ok(true) => match http::reply(head, &self.names) {
+                    Reply::Now(bytes) => client.state = State::Answered(bytes, 0),
+                    Reply::Counters(form) => {
+                        client.state = State::Waiting(form);
+                        self.shared.is_wanted.store(true, Ordering::Release);
+                    }
+                },
+                Err(_) => is_over = true,
+            }
+        }
+        if is_over || client.write() {
+            self.places[place] = None;
+        }
+    }
+
+    /// Answers all who wait.
+    fn answer(&mut self, counters: &Counters) {
+        for place in &mut self.places {
+            if let Some(client) = place
+                && let State::Waiting(form) = client.state
+            {
+                client.state = State::Answered(form.answer(counters), 0);
+                client.deadline = self.clock.now() + PATIENCE;
+                if client.write() {
+                    *place = None;
+                }
+            }
+        }
+    }
+
+    /// Gives up on those who took too long, and on counters that did not come.
+    fn expire(&mut self) {
+        let now = self.clock.now();
+        for place in &mut self.places {
+            let Some(client) = place.as_mut().filter(|client| client.deadline <= now) else {
+                continue;
+            };
+            if let State::Waiting(_) = client.state {
+                client.state = State::Answered(http::no_counters(), 0);
+                client.deadline = now + PATIENCE;
+                if !client.write() {
+                    continue;
+                }
+            }
+            *place = None;
+        }
+    }
+}
+
+impl Client {
+    /// Sends what there is to send. Returns whether the client is done with.
+    fn write(&mut self) -> bool {
+        let State::Answered(bytes, sent) = &mut self.state else {
+            return false;
+        };
+        loop {
+            match self.stream.write(&bytes[*sent..]) {
+                Ok(len) if len > 0 => *sent += len,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => {
+                    // The end, or an error, after which there is nothing to say.
+                    let _ = self.stream.shutdown(Shutdown::Write);
+                    return true;
+                }
+            }
+        }
+    }
+}
+
+/// Reads what there is of a request. Returns whether that is enough to answer.
+fn read(stream: &mut TcpStream, head: &mut Vec<u8>) -> io::Result<bool> {
+    let mut bytes = [0; 512];
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return Ok(true),
+            Ok(len) => head.extend_from_slice(&bytes[..len]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if head.len() > LONGEST || head.windows(4).any(|window| window == b"\r\n\r\n") {
+            return Ok(true);
+        }
+    }
+}

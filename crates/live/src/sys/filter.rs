@@ -1,0 +1,199 @@
+//! A filter of system calls (`seccomp`): those that a running switch makes, and no others.
+//!
+//! What is not on the list fails with `EPERM`; nothing is killed. A call that a later version of a
+//! library makes is thus an error and not the end of the switch.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule,
+};
+
+/// Filters the calls of all threads of this process and of those to come.
+pub(crate) fn for_process() -> io::Result<()> {
+    let program = program().map_err(io::Error::other)?;
+    seccompiler::apply_filter_all_threads(&program).map_err(io::Error::other)
+}
+
+fn program() -> Result<BpfProgram, seccompiler::BackendError> {
+    let mut rules: BTreeMap<c_long, Vec<SeccompRule>> =
+        ALWAYS.iter().map(|&call| (call, Vec::new())).collect();
+    rules.extend(restricted()?);
+    let filter = SeccompFilter::new(
+        rules,
+        SeccompAction::Errno(libc::EPERM.cast_unsigned()),
+        SeccompAction::Allow,
+        std::env::consts::ARCH.try_into()?,
+    )?;
+    filter.try_into()
+}
+
+type Rules = Result<Vec<(c_long, Vec<SeccompRule>)>, seccompiler::BackendError>;
+
+/// Calls that are allowed with some arguments only.
+fn restricted() -> Rules {
+    let request = |&request: &u64| SeccompRule::new(vec![equal(1, request)?]);
+    let requests = REQUESTS.iter().map(request).collect::<Result<_, _>>()?;
+    let one =
+        |condition| Ok::<_, seccompiler::BackendError>(vec![SeccompRule::new(vec![condition])?]);
+    let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u64;
+    let code = libc::PROT_EXEC as u64;
+    Ok(vec![
+        (libc::SYS_ioctl, requests),
+        (libc::SYS_openat, one(masked(2, writing, 0)?)?),
+        (libc::SYS_mmap, one(masked(2, code, 0)?)?),
+        (libc::SYS_mprotect, one(masked(2, code, 0)?)?),
+        // To whom a socket is connected, and nobody else.
+        (libc::SYS_sendto, one(whole(4, 0)?)?),
+    ])
+}
+
+type Condition = Result<SeccompCondition, seccompiler::BackendError>;
+
+fn equal(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+}
+
+fn whole(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Eq, value)
+}
+
+fn masked(argument: u8, mask: u64, value: u64) -> Condition {
+    let operator = SeccompCmpOp::MaskedEq(mask);
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+}
+
+/// Requests about interfaces, for which the kernel asks for a privilege where they change something,
+/// and whether a file is a terminal.
+const REQUESTS: [u64; 7] = [
+    libc::SIOCGIFINDEX,
+    libc::SIOCGIFFLAGS,
+    libc::SIOCSIFFLAGS,
+    libc::SIOCETHTOOL,
+    libc::TUNSETIFF,
+    libc::FIONBIO,
+    libc::TCGETS,
+];
+
+/// Calls that are allowed with any arguments.
+const ALWAYS: &[c_long] = &[
+    // Frames and links. A socket is bound again when its interface was made again.
+    libc::SYS_bind,
+    libc::SYS_getsockopt,
+    libc::SYS_ppoll,
+    libc::SYS_sendmmsg,
+    libc::SYS_setsockopt,
+    // The endpoint.
+    libc::SYS_accept4,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
+    libc::SYS_fcntl,
+    libc::SYS_getpeername,
+    libc::SYS_getsockname,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_poll,
+    libc::SYS_recvfrom,
+    libc::SYS_shutdown,
+    // The file of the configuration, and what is printed.
+    libc::SYS_close,
+    libc::SYS_fstat,
+    libc::SYS_lseek,
+    libc::SYS_newfstatat,
+    libc::SYS_read,
+    libc::SYS_readlinkat,
+    libc::SYS_statx,
+    libc::SYS_write,
+    libc::SYS_writev,
+    // Memory.
+    libc::SYS_brk,
+    libc::SYS_madvise,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    // Time.
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_nanosleep,
+    // Threads and signals. Capabilities can only be given up.
+    libc::SYS_capget,
+    libc::SYS_capset,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_futex,
+    libc::SYS_getpid,
+    libc::SYS_getrandom,
+    libc::SYS_gettid,
+    libc::SYS_prctl,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    libc::SYS_tgkill,
+];
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::net::{TcpStream, UdpSocket};
+    use std::os::fd::AsFd;
+    use std::thread;
+
+    use super::*;
+    use crate::sys::{interface, packet, tap};
+
+    /// What `action` returns on a thread of its own with a filter.
+    fn filtered<T: Send>(action: impl FnOnce() -> T + Send) -> T {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                seccompiler::apply_filter(&program().unwrap()).unwrap();
+                action()
+            });
+            thread.join().unwrap()
+        })
+    }
+
+    fn is_refused<T>(result: io::Result<T>) -> bool {
+        result.err().and_then(|error| error.raw_os_error()) == Some(libc::EPERM)
+    }
+
+    #[test]
+    fn what_a_switch_does_is_allowed() {
+        let socket = interface::control().unwrap();
+        filtered(|| {
+            let text = fs::read_to_string("/proc/self/status").unwrap();
+            assert!(text.contains("Seccomp:"));
+            assert_eq!(interface::index(socket.as_fd(), "lo").unwrap(), Some(1));
+            assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
+        });
+    }
+
+    #[test]
+    fn what_an_intruder_would_do_is_refused() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let datagrams = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let path = std::env::temp_dir().join(format!("tidegate-filter-{}", std::process::id()));
+        filtered(|| {
+            assert!(is_refused(File::create(&path)));
+            assert!(is_refused(fs::remove_file(&path)));
+            assert!(is_refused(TcpStream::connect(address)));
+            assert!(is_refused(datagrams.send_to(b"secret", address)));
+            assert!(is_refused(std::process::Command::new("true").status()));
+            assert!(is_refused(packet::socket()));
+            assert!(is_refused(interface::control()));
+            assert!(is_refused(tap::open("tap-new")));
+        });
+        assert!(!path.exists());
+    }
+}
