@@ -27,8 +27,10 @@ use crate::namespace::Namespace;
 use crate::run::Live;
 use crate::sys::process;
 
+mod soak;
 mod steady;
 
+pub use soak::{Chaos, Minute, soak};
 pub use steady::{Second, Steady, steady};
 
 /// What was measured.

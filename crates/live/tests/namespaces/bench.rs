@@ -19,3 +19,12 @@ pub(crate) fn a_shaped_wire_never_exceeds_its_rate_in_any_second() {
     let port = &measured.port;
     assert!(port.sent.packets > 0 && port.marked > 0, "{port:?}");
 }
+
+pub(crate) fn under_everything_at_once_every_frame_is_accounted_for() {
+    let span = Span::from_secs(8);
+    let minutes = bench::soak(span, &AtomicBool::new(false), |_| ()).unwrap();
+    assert_eq!(minutes.len(), 1);
+    let minute = &minutes[0];
+    assert!(minute.is_whole(), "{minute:?}");
+    assert!(minute.forwarded > 0 && minute.offered > 0, "{minute:?}");
+}

@@ -13,6 +13,7 @@ mod bed;
 mod bench;
 mod exactness;
 mod links;
+mod offloads;
 mod privilege;
 mod reload;
 mod testbed;
@@ -26,6 +27,7 @@ use tidegate_live::namespace::Namespace;
 
 const TESTS: &[suite::Test] = tests![
     bench::a_shaped_wire_never_exceeds_its_rate_in_any_second,
+    bench::under_everything_at_once_every_frame_is_accounted_for,
     exactness::every_frame_that_goes_out_arrives_in_order_or_has_a_reason,
     exactness::marks_are_the_ce_packets_that_the_receivers_kernel_counts,
     exactness::marks_on_ipv6_are_counted_too,
@@ -36,6 +38,8 @@ const TESTS: &[suite::Test] = tests![
     links::an_interface_that_is_made_again_is_used_again,
     links::tap_interfaces_are_ports_too,
     links::what_is_no_ethernet_between_stations_is_refused,
+    offloads::checksums_that_hosts_leave_to_hardware_are_finished_on_request,
+    offloads::service_tags_pass_besides_the_longest_packet,
     privilege::without_privilege_every_test_is_skipped_by_name,
     privilege::without_privilege_the_error_names_it,
     reload::thresholds_change_under_load_and_no_packet_is_lost,

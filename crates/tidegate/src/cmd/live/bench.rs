@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tidegate_live::bench::{self, Forwarded, Report, Second, Steady};
+use tidegate_live::bench::{self, Forwarded, Minute, Report, Second, Steady};
 use tidegate_live::counters::Quantiles;
 use tidegate_live::stop_on_signals;
 use tidegate_units::Span;
@@ -14,6 +14,9 @@ use crate::output::{Error, Output, Verdict};
 pub(crate) fn bench(arguments: &Bench, output: Output) -> Result<Verdict, Error> {
     if let Some(span) = arguments.steady {
         return steady(span, output);
+    }
+    if let Some(span) = arguments.soak {
+        return soak(span, output);
     }
     let seconds = arguments.span.as_ns().saturating_mul(6) / 1_000_000_000;
     output.say(&format!(
@@ -42,6 +45,64 @@ fn steady(span: Span, output: Output) -> Result<Verdict, Error> {
         output.print(&steady_table(&measured))?;
     }
     Ok(Verdict::Good)
+}
+
+/// `tidegate live bench --soak`. An interrupt ends it early.
+fn soak(span: Span, output: Output) -> Result<Verdict, Error> {
+    output.say("a line each minute; Ctrl-C ends it early");
+    let head = "minute    offered  forwarded    dropped  missed  lost  flaps reloads storms mtus scrapes    KiB";
+    if !output.json {
+        output.print(&format!("{head}\n"))?;
+    }
+    let mut printed = Ok(());
+    let minutes = bench::soak(span, stop_on_signals(), |minute| {
+        if !output.json && printed.is_ok() {
+            printed = output.print(&soak_line(minute));
+        }
+    });
+    let minutes = minutes.map_err(Error::new)?;
+    printed?;
+    if output.json {
+        output.print_json(&minutes)?;
+    }
+    let broken = minutes.iter().filter(|minute| !minute.is_whole());
+    for minute in broken.clone() {
+        output.warn(&format!(
+            "minute {}: {} frames too many or too few in the switch, {} lost before it, {} behind it, \
+             {} clients without an answer",
+            minute.number,
+            minute.imbalance,
+            minute.lost_before,
+            minute.lost_behind,
+            minute.chaos.failed_scrapes
+        ));
+    }
+    Ok(if broken.count() == 0 {
+        Verdict::Good
+    } else {
+        Verdict::Bad
+    })
+}
+
+fn soak_line(minute: &Minute) -> String {
+    let Minute {
+        number,
+        offered,
+        forwarded,
+        dropped,
+        missed,
+        chaos,
+        imbalance,
+        lost_before,
+        lost_behind,
+        memory,
+    } = minute;
+    let lost = imbalance + i128::from(*lost_before) + i128::from(*lost_behind);
+    format!(
+        "{number:>6} {offered:>10} {forwarded:>10} {dropped:>10} {missed:>7} {lost:>5} {:>6} {:>7} \
+         {:>6} {:>4} {:>7} {memory:>6}\n",
+        chaos.flaps, chaos.reloads, chaos.storms, chaos.mtu_changes, chaos.scrapes
+    )
 }
 
 fn steady_table(measured: &Steady) -> String {
