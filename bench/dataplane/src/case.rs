@@ -3,19 +3,24 @@
 use tidegate_dataplane::mark::{self, AnyMarker, Site};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
 use tidegate_dataplane::{Egress, PortConfig, egress};
-use tidegate_units::Rate;
+use tidegate_units::{QueueId, Rate};
 
 use crate::work;
 
 /// Queues of every port.
 const QUEUES: u8 = 8;
 /// The schedulers that ports are measured with, and the settings that give them their queues.
-const SCHEDULERS: [(&str, &str, &str); 3] = [
+const SCHEDULERS: [(&str, &str, &str); 4] = [
     ("fifo", "queues", "8"),
     (
         "dwrr",
         "quanta",
         "1500, 1500, 1500, 1500, 1500, 1500, 1500, 1500",
+    ),
+    (
+        "sp-dwrr",
+        "quanta",
+        "1500, 1500, 1500, 1500, 1500, 1500, 1500",
     ),
     ("wfq", "weights", "1, 1, 1, 1, 1, 1, 1, 1"),
 ];
@@ -221,8 +226,9 @@ fn egress(scheme: &str, scheduler: &str) -> Box<dyn Egress> {
 }
 
 /// The scheme with its defaults, or `None` if it does not work there. A decision alone is made
-/// where all schemes work: under round robin.
+/// where all schemes work: at a port that has rounds for every queue and serves queue 0 first.
 fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
+    let first = scheduler.map_or(Some(QueueId(0)), Scheduler::first);
     let rounds = self::scheduler("dwrr");
     let scheduler = scheduler.unwrap_or(&rounds);
     let config = mark::Config::named(scheme)?;
@@ -230,6 +236,7 @@ fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
         rate: Rate::from_gbps(10),
         queues: QUEUES,
         round: &|queue| scheduler.round(queue),
+        first,
         scheduler: "dwrr",
         seed: 1,
         place: 0,

@@ -84,6 +84,8 @@ fn grid() -> Vec<(String, Setup)> {
         // What would never mark at these speeds is set to.
         let marks = match *scheme {
             "codel" => "codel target=10us interval=100us",
+            "diff-ecn" => "diff-ecn threshold=40800B",
+            "per-flow-tcn" => "per-flow-tcn threshold=30us",
             "pool-red" => "pool-red threshold=40KB",
             other => other,
         };

@@ -13,6 +13,7 @@ fn codel(config: &mark::codel::Config) -> Codel {
         rate: Rate::from_gbps(10),
         queues: 1,
         round: &|_| None,
+        first: None,
         scheduler: "fifo",
         seed: 0,
         place: 0,

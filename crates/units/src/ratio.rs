@@ -2,6 +2,8 @@
 
 use core::num::NonZeroU32;
 
+use crate::Span;
+
 /// A non-negative fraction, kept exactly. `1/2` and `2/4` compare equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
@@ -61,6 +63,12 @@ impl Ratio {
         } else {
             product as u64
         }
+    }
+
+    /// A span times this fraction, rounded down to a picosecond; saturates.
+    #[inline]
+    pub const fn of_span(self, span: Span) -> Span {
+        Span::from_ps(self.of(span.as_ps()))
     }
 
     /// `value` divided by this fraction, rounded up; saturates, also for a fraction of zero.

@@ -39,8 +39,9 @@ settings! {
         pub pool_min_threshold: Option<Size> = None,
         /// The probability that the rise reaches at `K_max` (`P_max`). Section 4.3: 10 %.
         pub max_probability: Ratio = TENTH,
-        /// The size of the pool (`B`). Section 5: 3 MB for eight ports.
-        pub shared_buffer: Bytes = Bytes(3_000_000),
+        /// The size of the pool (`B`). Section 5: 3 MB for eight ports; the simulator: 3 MiB, as
+        /// the buffer `dynamic-threshold` has by default.
+        pub shared_buffer: Bytes = Bytes::from_kib(3 * 1024),
         /// The factor of the dynamic threshold (`α`). Section 5: 4. Of several for different
         /// queues, the smallest counts (section 4.4).
         pub alpha: Vec<Ratio> = alloc::vec![Ratio::whole(4)],
@@ -53,8 +54,9 @@ settings! {
         /// What the congestion control needs of a bandwidth-delay product (`λ`). Section 5: 0.72,
         /// measured for DCTCP.
         pub lambda: Ratio = DCTCP,
-        /// What is reserved for each port outside the pool (`S_min`). Section 5: 128 KB.
-        pub reserve: Bytes = Bytes(128_000),
+        /// What is reserved for each port outside the pool (`S_min`). Section 5: 128 KB; the
+        /// simulator: 128 KiB, as the buffer `dynamic-threshold` has by default.
+        pub reserve: Bytes = Bytes::from_kib(128),
         /// Bytes in a mean packet, for the count correction and for thresholds given in packets.
         /// The authors' simulator: 9000, a jumbo frame.
         pub mean_packet: u32 = 9000,
@@ -108,7 +110,7 @@ impl Parameters {
             ));
         }
 
-        let standard = rate.bytes_in(Span::from_ps(config.lambda.of(config.rtt.as_ps())));
+        let standard = rate.bytes_in(config.lambda.of_span(config.rtt));
         let port = match config.port_threshold {
             Some(size) => red::bytes("port_threshold", size, packet)?,
             None => u32::try_from(standard).map_err(|_| {
@@ -259,9 +261,19 @@ mod tests {
 
     use super::*;
     use crate::Rule;
+    use crate::buffer::dynamic_threshold;
     use crate::mark::testing::{cx, site};
 
     const LINK: Rate = Rate::from_gbps(100);
+
+    /// Section 5, in decimal units.
+    fn paper() -> Config {
+        Config {
+            shared_buffer: Bytes(3_000_000),
+            reserve: Bytes(128_000),
+            ..Config::default()
+        }
+    }
 
     fn made(config: &Config) -> Bcc {
         Bcc::new(
@@ -283,24 +295,27 @@ mod tests {
             pool_max: 2_602_000,
             pool_min: 1_802_000,
         };
-        assert_eq!(Parameters::derive(&Config::default(), LINK), Ok(expected));
+        assert_eq!(Parameters::derive(&paper(), LINK), Ok(expected));
+    }
+
+    #[test]
+    fn the_default_pool_is_that_of_the_default_buffer() {
+        let (bcc, buffer) = (Config::default(), dynamic_threshold::Config::default());
+        assert_eq!(bcc.shared_buffer, buffer.pool_size);
+        assert_eq!(bcc.reserve, buffer.reserve_size);
+        assert_eq!(bcc.ports, buffer.ports_per_pool);
+        assert_eq!(bcc.alpha, buffer.alpha);
     }
 
     #[test]
     fn the_smallest_alpha_counts_and_its_part_is_rounded_up() {
-        let alpha = |alpha| Config {
-            alpha,
-            ..Config::default()
-        };
+        let alpha = |alpha| Config { alpha, ..paper() };
         let max = |config: Config| Parameters::derive(&config, LINK).unwrap().pool_max;
         assert_eq!(max(alpha(vec![Ratio::whole(8), Ratio::ONE])), 1_408_000);
         // 1 592 000 / 3 = 530 666.7.
         assert_eq!(max(alpha(vec![Ratio::whole(3)])), 2_469_333);
         let reserve = Bytes(2_000_000);
-        let covered = Config {
-            reserve,
-            ..Config::default()
-        };
+        let covered = Config { reserve, ..paper() };
         assert_eq!(max(covered), 3_000_000, "the reserve is all that is needed");
     }
 
@@ -313,7 +328,7 @@ mod tests {
             // Not needed, so that they cannot be wrong.
             shared_buffer: Bytes(0),
             headroom: Span::MAX,
-            ..Config::default()
+            ..paper()
         };
         let derived = Parameters::derive(&config, LINK).unwrap();
         let thresholds = [derived.port, derived.pool_max, derived.pool_min];
@@ -331,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_port_marks_above_its_threshold_at_departure() {
-        let mut bcc = made(&Config::default());
+        let mut bcc = made(&paper());
         let mut verdict = |port_bytes| bcc.on_dequeue(&Cx { port_bytes, ..cx() }, Span::ZERO);
         // The departing packet's 1500 bytes count.
         assert_eq!(verdict(718_500), Verdict::Pass);
@@ -350,7 +365,7 @@ mod tests {
 
     #[test]
     fn the_pool_marks_at_its_upper_threshold_and_never_at_the_lower() {
-        let mut bcc = made(&Config::default());
+        let mut bcc = made(&paper());
         let mut hits = |pool_bytes| {
             let cx = Cx { pool_bytes, ..cx() };
             let mark = Verdict::Mark(Rule::PoolLength);
@@ -374,7 +389,7 @@ mod tests {
     #[test]
     fn impossible_parameters_are_named() {
         let error = |settings: &[(&'static str, &str)]| {
-            let mut config = Config::default();
+            let mut config = paper();
             for (field, text) in settings {
                 config.set(field, text).unwrap();
             }

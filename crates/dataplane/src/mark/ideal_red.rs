@@ -49,7 +49,7 @@ pub struct IdealRed {
 impl IdealRed {
     /// Ideal RED with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
-        let delay = Span::from_ps(config.lambda.of(config.rtt.as_ps()));
+        let delay = config.lambda.of_span(config.rtt);
         let packet = red::packet_size("packet_size", config.packet_size)?;
         let thresholds: Box<[u32]> = if config.thresholds.is_empty() {
             let capacities = capacities(&config.capacities, site)?;

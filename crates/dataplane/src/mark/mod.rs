@@ -120,6 +120,8 @@ pub struct Site<'a> {
     pub queues: u8,
     /// Each queue's part in the scheduler's rounds, or `None` for a queue served otherwise.
     pub round: &'a dyn Fn(QueueId) -> Option<Round>,
+    /// The queue that the scheduler serves strictly first, or `None` if it has none.
+    pub first: Option<QueueId>,
     /// The name of the scheduler, for error messages.
     pub scheduler: &'static str,
     /// The seed of the run.
@@ -394,9 +396,19 @@ mod testing {
             rate: Rate::from_gbps(10),
             queues,
             round: &|_| None,
+            first: None,
             scheduler: "fifo",
             seed: 1,
             place: 0,
+        }
+    }
+
+    /// The same with queue 0 served strictly first.
+    pub(super) fn first_site(queues: u8) -> Site<'static> {
+        Site {
+            first: Some(QueueId(0)),
+            scheduler: "sp-dwrr",
+            ..site(queues)
         }
     }
 

@@ -159,7 +159,7 @@ mod tests {
         // Half way between its thresholds, each marks every other packet.
         let half = || {
             Config::Tcn(tcn::Config {
-                threshold: Span::from_us(20),
+                threshold: Some(Span::from_us(20)),
                 min_threshold: Some(Span::ZERO),
                 ..tcn::Config::default()
             })

@@ -6,36 +6,38 @@
 //! λ × RTT, as a comparison. The threshold does not depend on the number of flows. As with DiffECN,
 //! the scheduler must serve the high-priority queue strictly first.
 //!
-//! The paper gives no threshold for it; the default is that of its TCN.
+//! The paper gives no threshold for it; those of the profiles are of its TCN.
 
 use alloc::boxed::Box;
 
 use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, settings};
 
-use super::diff_ecn::{
-    self, DCTCP_LAMBDA, Options, PERIOD_RTTS, PassCount, QueueMap, Release, Tables,
-};
+use super::diff_ecn::{Options, PERIOD_RTTS, PassCount, Profile, QueueMap, Release, Tables};
 use super::{Cx, Marker, Queues, Site, Verdict};
 use crate::{Pkt, Rule};
 
 settings! {
     /// Parameters of per-flow TCN.
     pub struct Config {
-        /// Mark strictly above this sojourn time; `none` derives it as λ × RTT. The default is that
-        /// of TCN in DiffECN's testbed (section VI-B); its simulations have 11us.
-        pub threshold: Option<Span> = Some(Span::from_us(30)),
-        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP (DiffECN, section II-B).
-        pub lambda: Ratio = DCTCP_LAMBDA,
+        /// The setup of DiffECN that everything at `none` below is taken from.
+        pub profile: Profile = Profile::Simulation,
+        /// Mark strictly above this sojourn time; `none` derives it as λ × RTT.
+        pub threshold: Option<Span> = None,
+        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (DiffECN, section
+        /// II-B). `none` gives the threshold of TCN in the profile: 11/120, for 11us, in the
+        /// simulations, and 3/19, for 30us, in the testbed.
+        pub lambda: Option<Ratio> = None,
         /// The base round-trip time (`RTT`), of which a derived threshold and the period are
-        /// multiples. The default is that of DiffECN's testbed (section VI-B).
-        pub rtt: Span = Span::from_us(190),
-        /// How flows are remembered: exactly or with DiffECN's hardware flow map (section V).
-        pub tables: Tables = Tables::Exact,
+        /// multiples. `none`: 120us in the simulations, 190us in the testbed.
+        pub rtt: Option<Span> = None,
+        /// How flows are remembered. `none`: exactly in the simulations, with DiffECN's hardware
+        /// flow map in the testbed (section V).
+        pub tables: Option<Tables> = None,
         /// The queue that is served strictly first (DiffECN, section IV-B.2). All others are
         /// ordinary.
         pub priority_queue: u8 = 0,
-        /// Bytes that an active flow may pass through the high-priority queue (DiffECN, section
-        /// VI-C.4).
+        /// Bytes that an active flow may pass through the high-priority queue, more than none
+        /// (DiffECN, section VI-C.4).
         pub pass_limit: Size = Size::Packets(10),
         /// Whether the arriving packet is part of what its flow has passed (DiffECN, figure 8).
         pub pass_count: PassCount = PassCount::WithArrival,
@@ -62,23 +64,25 @@ pub struct PerFlowTcn {
 impl PerFlowTcn {
     /// Per-flow TCN with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let profile = config.profile;
+        let rtt = config.rtt.unwrap_or(profile.rtt());
+        let lambda = config.lambda.unwrap_or(profile.sojourn_lambda());
         let map = QueueMap::new(
             &Options {
-                tables: config.tables,
+                tables: config.tables.unwrap_or(profile.tables()),
                 priority_queue: config.priority_queue,
                 pass_limit: config.pass_limit,
                 pass_count: config.pass_count,
                 mtu: config.mtu,
                 map_entries: config.map_entries,
                 release: config.release,
-                rtt: config.rtt,
+                rtt,
                 period: config.period,
             },
             site,
         )?;
-        let derived = || diff_ecn::rtts(config.lambda, config.rtt);
         Ok(Self {
-            threshold: config.threshold.unwrap_or_else(derived),
+            threshold: config.threshold.unwrap_or(lambda.of_span(rtt)),
             map: Box::new(map),
         })
     }
@@ -102,7 +106,7 @@ impl Marker for PerFlowTcn {
     }
 
     fn flows(&self) -> Option<u32> {
-        Some(self.map.active_flows())
+        self.map.active_flows()
     }
 }
 
@@ -113,7 +117,7 @@ mod tests {
     use tidegate_units::FlowId;
 
     use super::*;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, first_site as site};
 
     /// Queues of these lengths in bytes.
     struct Lengths([u32; 3]);
@@ -140,11 +144,25 @@ mod tests {
 
     #[test]
     fn a_packet_is_marked_strictly_above_the_threshold() {
-        for (threshold, us) in [(Some(Span::from_us(30)), 30_000), (None, 32_300)] {
-            let config = Config {
-                threshold,
-                ..Config::default()
-            };
+        let given = Config {
+            threshold: Some(Span::from_us(30)),
+            ..Config::default()
+        };
+        let derived = Config {
+            lambda: Ratio::new(17, 100),
+            rtt: Some(Span::from_us(190)),
+            ..Config::default()
+        };
+        let of = |profile| Config {
+            profile,
+            ..Config::default()
+        };
+        for (config, us) in [
+            (given, 30_000),
+            (derived, 32_300),
+            (of(Profile::Simulation), 11_000),
+            (of(Profile::Testbed), 30_000),
+        ] {
             let mut scheme = PerFlowTcn::new(&config, &site(2)).unwrap();
             for (ns, expected) in [(us - 1, false), (us, false), (us + 1, true)] {
                 let verdict = scheme.on_dequeue(&cx(), Span::from_ns(ns));
@@ -157,7 +175,7 @@ mod tests {
     fn flows_are_mapped_as_by_diff_ecn() {
         for tables in [Tables::Exact, Tables::Hardware] {
             let config = Config {
-                tables,
+                tables: Some(tables),
                 pass_limit: Size::Packets(1),
                 ..Config::default()
             };
@@ -177,6 +195,8 @@ mod tests {
                 arrive(3, [1500, 3000, 3000]),
             ];
             assert_eq!(queues, [1, 1, 2, 0, 2, 2]);
+            let counted = (tables == Tables::Exact).then_some(3);
+            assert_eq!(scheme.flows(), counted, "the hardware map does not count");
             // Flow 1 leaves queue 1 empty, and the next flow takes it.
             for queue_packets in [1, 0] {
                 let leaving = Cx {
@@ -198,7 +218,11 @@ mod tests {
             priority_queue: 2,
             ..Config::default()
         };
-        assert!(PerFlowTcn::new(&config, &site(3)).is_ok());
+        let last = Site {
+            first: Some(QueueId(2)),
+            ..site(3)
+        };
+        assert!(PerFlowTcn::new(&config, &last).is_ok());
         let error = PerFlowTcn::new(&config, &site(2)).unwrap_err();
         assert!(matches!(
             error,

@@ -33,9 +33,16 @@ choices! {
 settings! {
     /// Parameters of TCN.
     pub struct Config {
-        /// Mark strictly above this sojourn time (`T` or `T_max`): RTT × λ. The default is that of
-        /// the simulations, 65 packets of 1500 bytes at 10 Gb/s (section 6.2).
-        pub threshold: Span = Span::from_us(78),
+        /// Mark strictly above this sojourn time (`T` or `T_max`), or `none` for RTT × λ (section
+        /// 4.1). The default is that of the simulations, 65 packets of 1500 bytes at 10 Gb/s
+        /// (section 6.2).
+        pub threshold: Option<Span> = Some(Span::from_us(78)),
+        /// The base round-trip time of a derived threshold (`RTT`). The default is that of the
+        /// simulations (section 6.2).
+        pub rtt: Span = Span::from_ns(85_200),
+        /// The factor of a derived threshold (`λ`), which belongs to the congestion control: 1 for
+        /// ECN* (section 2.1).
+        pub lambda: Ratio = Ratio::ONE,
         /// Mark with a rising probability from this sojourn time on (`T_min`, section 4.3), or
         /// `none` for a single step.
         pub min_threshold: Option<Span> = None,
@@ -76,25 +83,23 @@ impl Tcn {
     /// TCN with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let clock = config.clock;
-        let high = ticks(clock, config.threshold.as_ps());
+        let derived = config.lambda.of_span(config.rtt);
+        let threshold = config.threshold.unwrap_or(derived);
+        let high = ticks(clock, threshold.as_ps());
         let wraps = matches!(clock, Clock::Stamp4ns | Clock::Stamp8ns);
         if wraps && high > u64::from(u16::MAX) {
             let allowed = "what a 2-byte timestamp can tell: at most 65535 ticks";
-            return Err(ConfigError::out_of_range(
-                "threshold",
-                config.threshold,
-                allowed,
-            ));
+            return Err(ConfigError::out_of_range("threshold", threshold, allowed));
         }
-        let low = config.min_threshold.unwrap_or(config.threshold);
-        if low > config.threshold {
-            let allowed = alloc::format!("at most the threshold, {}", config.threshold);
+        let low = config.min_threshold.unwrap_or(threshold);
+        if low > threshold {
+            let allowed = alloc::format!("at most the threshold, {threshold}");
             return Err(ConfigError::out_of_range("min_threshold", low, allowed));
         }
         let low = ("min_threshold", ticks(clock, low.as_ps()));
         let ramp = Ramp::new(low, high, ("max_probability", config.max_probability))?;
         if config.min_threshold.is_none() && clock == Clock::Exact {
-            return Ok(Self::step(config.threshold));
+            return Ok(Self::step(threshold));
         }
         let special = Special {
             clock,
@@ -157,6 +162,8 @@ const fn ticks(clock: Clock, ps: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::mark::testing::{cx, site};
 
@@ -167,9 +174,33 @@ mod tests {
     }
 
     #[test]
+    fn a_derived_threshold_is_lambda_times_the_round_trip_time() {
+        let config = Config {
+            threshold: None,
+            rtt: Span::from_us(100),
+            lambda: Ratio::new(17, 100).unwrap(),
+            ..Config::default()
+        };
+        for (ps, expected) in [(16_999_999, false), (17_000_000, false), (17_000_001, true)] {
+            let marked = marks(&config, Time::from_ms(1), Span::from_ps(ps));
+            assert_eq!(marked, expected, "{ps}");
+        }
+        let stamped = Config {
+            clock: Clock::Stamp4ns,
+            lambda: Ratio::whole(3),
+            ..config
+        };
+        let error = Tcn::new(&stamped, &site(1)).unwrap_err();
+        assert!(
+            error.to_string().starts_with("threshold = 300us"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn tcn_marks_strictly_above_the_threshold() {
         let config = Config {
-            threshold: Span::from_us(78),
+            threshold: Some(Span::from_us(78)),
             ..Config::default()
         };
         for (ps, expected) in [(77_999_999, false), (78_000_000, false), (78_000_001, true)] {
@@ -185,7 +216,7 @@ mod tests {
     fn the_kernel_clock_rounds_down_to_1024_ns() {
         // 250 units: delays from 256.0 µs to just below 257.024 µs floor to 250 and pass.
         let config = Config {
-            threshold: Span::from_us(256),
+            threshold: Some(Span::from_us(256)),
             clock: Clock::Units1024ns,
             ..Config::default()
         };
@@ -202,7 +233,7 @@ mod tests {
     fn a_two_byte_stamp_wraps() {
         let config = Config {
             clock: Clock::Stamp4ns,
-            threshold: Span::from_us(100),
+            threshold: Some(Span::from_us(100)),
             ..Config::default()
         };
         let wrap = Span::from_ns(4 << 16);
@@ -219,7 +250,7 @@ mod tests {
     #[test]
     fn the_probability_rises_between_the_thresholds() {
         let config = Config {
-            threshold: Span::from_us(200),
+            threshold: Some(Span::from_us(200)),
             min_threshold: Some(Span::from_us(100)),
             max_probability: Ratio::new(1, 2).unwrap(),
             ..Config::default()
@@ -239,7 +270,7 @@ mod tests {
     fn a_draw_that_equals_the_probability_does_not_mark() {
         // Over 2^32 ps the probability rises by 2^−32 with each.
         let config = Config {
-            threshold: Span::from_ps(1 << 32),
+            threshold: Some(Span::from_ps(1 << 32)),
             min_threshold: Some(Span::ZERO),
             max_probability: Ratio::ONE,
             ..Config::default()
@@ -293,7 +324,7 @@ mod tests {
         let long = Span::from_ms(1);
         assert_eq!(
             error(Config {
-                threshold: long,
+                threshold: Some(long),
                 clock: Clock::Stamp8ns,
                 ..Config::default()
             }),

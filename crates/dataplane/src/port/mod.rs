@@ -169,6 +169,7 @@ pub(crate) fn parts(
         rate: config.rate,
         queues: scheduler.queues(),
         round: &|queue| scheduler.round(queue),
+        first: scheduler.first(),
         scheduler: scheduling.name(),
         seed: config.seed,
         place: config.place,

@@ -90,6 +90,11 @@ pub trait Discipline: Clone + Debug {
         false
     }
 
+    /// Whether the packets of a queue leave in the order in which they came.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     /// Bytes that a queue may send per round, if there are rounds.
     fn quantum(_queue: &Self::Queue) -> Option<u32> {
         None

@@ -297,6 +297,12 @@ impl<D: Discipline> Scheduler for Layered<D> {
             quantum,
         })
     }
+
+    fn first(&self) -> Option<QueueId> {
+        // Queue 0 is strict, or a group of its own.
+        let is_alone = self.members(QueueId(0)).is_none_or(|group| group.end == 1);
+        (is_alone && self.rules.inside.keeps_order()).then_some(QueueId(0))
+    }
 }
 
 #[cfg(test)]

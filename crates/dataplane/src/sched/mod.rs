@@ -144,6 +144,13 @@ pub trait Scheduler {
     fn round(&self, _queue: QueueId) -> Option<Round> {
         None
     }
+
+    /// The queue that is served before all others whenever it holds a packet, if there is one and
+    /// the packets of every queue leave in the order in which they came. A flow that moves from this
+    /// queue to any other keeps its order.
+    fn first(&self) -> Option<QueueId> {
+        None
+    }
 }
 
 /// Tells a scheduler without packets of one that comes, is picked and leaves.
@@ -293,6 +300,10 @@ impl Scheduler for AnyScheduler {
 
     fn round(&self, queue: QueueId) -> Option<Round> {
         with_scheduler!(self, scheduler => scheduler.round(queue))
+    }
+
+    fn first(&self) -> Option<QueueId> {
+        with_scheduler!(self, scheduler => scheduler.first())
     }
 }
 

@@ -364,6 +364,11 @@ impl Discipline for Ranks {
             .first()
             .is_some_and(|entry| entry.group == members.first)
     }
+
+    fn keeps_order(&self) -> bool {
+        // The start times of a queue's packets rise.
+        self.rank == Rank::Stfq
+    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,13 @@ impl Scheduler for Strict {
             self.active.remove(queue);
         }
     }
+
+    fn first(&self) -> Option<QueueId> {
+        Some(match self.order {
+            Order::HighestFirst => QueueId(self.queues - 1),
+            Order::LowestFirst => QueueId(0),
+        })
+    }
 }
 
 #[cfg(test)]

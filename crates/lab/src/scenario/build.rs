@@ -476,6 +476,7 @@ fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Pro
             rate,
             queues,
             round: &round,
+            first: built.first(),
             scheduler: scheduler.item.name(),
             seed: sites.seed,
             place: 0,

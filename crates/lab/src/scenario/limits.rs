@@ -106,7 +106,9 @@ impl Limits {
             let text = marking.item.value(field);
             text.and_then(|text| text.parse().ok()).unwrap_or(0)
         };
-        if marking.item.value("tables").as_deref() != Some("hardware") {
+        let is = |field: &str, text: &str| marking.item.value(field).as_deref() == Some(text);
+        let by_profile = is("tables", "none") && is("profile", "testbed");
+        if !by_profile && !is("tables", "hardware") {
             return Ok(());
         }
         let map = number("map_entries").saturating_mul(queues.into());

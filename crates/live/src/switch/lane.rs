@@ -301,6 +301,7 @@ impl Lane {
             rate: self.rate,
             queues: self.port.queues(),
             round: &|queue| self.port.scheduler().round(queue),
+            first: self.port.scheduler().first(),
             scheduler: self.scheduler,
             seed: self.seed,
             place: u64::from(self.id.0),

@@ -156,9 +156,15 @@ fn switch(dice: &mut Dice) -> Ports {
     } else {
         scheme
     };
+    let scheduler = dice.below(SCHEDULERS.len() as u64) as usize;
+    // Schemes that move flows between queues need one that is served first.
+    let scheduler = match &scheme {
+        mark::Config::DiffEcn(_) | mark::Config::PerFlowTcn(_) => 8 + scheduler % 4,
+        _ => scheduler,
+    };
     Ports {
         marking: scheme,
-        scheduling: scheduling(dice.pick::<&str>(&SCHEDULERS)),
+        scheduling: scheduling(SCHEDULERS[scheduler]),
         buffer: buffer(dice.pick::<&str>(&BUFFERS)),
         non_ect: *dice.pick(&[NonEct::Pass, NonEct::Pass, NonEct::Drop]),
     }

@@ -41,6 +41,8 @@ struct Place {
     /// One per queue of a round-based scheduler, 0 for a queue that is served without rounds;
     /// without any there are no rounds.
     quanta: Option<Vec<u32>>,
+    /// The queue that is served strictly first.
+    first: Option<u8>,
     seed: Option<u64>,
 }
 
@@ -160,6 +162,7 @@ struct PortSite {
     rate: Rate,
     queues: u8,
     quanta: Option<Vec<u32>>,
+    first: Option<QueueId>,
     seed: u64,
 }
 
@@ -189,6 +192,7 @@ impl PortSite {
             rate,
             queues,
             quanta,
+            first: place.first.map(QueueId),
             seed: place.seed.unwrap_or(1),
         })
     }
@@ -213,6 +217,7 @@ fn build(
         rate: site.rate,
         queues: site.queues,
         round: &|queue| site.round(queue),
+        first: site.first,
         scheduler: if site.quanta.is_some() {
             "dwrr"
         } else {

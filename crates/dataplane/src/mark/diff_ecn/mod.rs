@@ -7,8 +7,9 @@
 //! that hold more than `K_p = λ · RTT · C / N_flow`, read from a table of thresholds rounded down,
 //! one for each number of flows up to the number of queues.
 //!
-//! The scheduler must serve the high-priority queue strictly first and the ordinary ones in turn:
-//! strict priority over DWRR with a quantum of one packet.
+//! The scheduler must serve the high-priority queue strictly first, or flows that leave that queue
+//! would be reordered; others are refused. It should serve the ordinary ones in turn: strict priority
+//! over DWRR with a quantum of one packet.
 //!
 //! Where the paper is silent or at odds with itself:
 //!
@@ -25,10 +26,12 @@ mod flow_count;
 mod flow_map;
 mod flow_table;
 mod hash;
+mod profile;
 mod queue_map;
 #[cfg(test)]
 mod tests;
 
+pub use profile::Profile;
 pub use queue_map::{PassCount, Release, Tables};
 
 use alloc::boxed::Box;
@@ -44,26 +47,30 @@ use crate::{Pkt, Rule};
 settings! {
     /// Parameters of DiffECN.
     pub struct Config {
+        /// The published setup that everything at `none` below is taken from.
+        pub profile: Profile = Profile::Simulation,
         /// The threshold for one active flow (`K`): mark strictly above this length. `none` derives
-        /// it as λ × RTT × link speed. The default is that of the testbed, 510 cells of 80 bytes
-        /// (section VI-B); the simulations have 65KB.
-        pub threshold: Option<Size> = Some(Size::Bytes(Bytes(40_800))),
-        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP (section II-B).
-        pub lambda: Ratio = DCTCP_LAMBDA,
+        /// it as λ × RTT × link speed (equation 1).
+        pub threshold: Option<Size> = None,
+        /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (section II-B). `none`
+        /// gives the printed threshold of the profile at its speed and round-trip time: 13/120 in
+        /// the simulations, 408/2375 in the testbed.
+        pub lambda: Option<Ratio> = None,
         /// The base round-trip time (`RTT`), of which a derived threshold and the period are
-        /// multiples. The default is that of the testbed (section VI-B).
-        pub rtt: Span = Span::from_us(190),
-        /// Thresholds are whole numbers of such cells. 1 byte, as in the simulations, rounds to
-        /// nothing coarser; Tofino has 80 (section VI-B).
-        pub cell: Bytes = Bytes(1),
+        /// multiples. `none`: 120us in the simulations, 190us in the testbed.
+        pub rtt: Option<Span> = None,
+        /// Thresholds are whole numbers of such cells. `none`: 1 byte in the simulations, which
+        /// rounds to nothing coarser, and the 80 bytes of Tofino in the testbed (section VI-B).
+        pub cell: Option<Bytes> = None,
         /// Whether the departing packet is part of the queue length (section IV-C.2).
         pub reading: Reading = Reading::Inclusive,
-        /// How flows are remembered and counted: exactly, as in the simulations, or with the
-        /// tables of the switch program (section V).
-        pub tables: Tables = Tables::Exact,
+        /// How flows are remembered and counted. `none`: exactly in the simulations, with the tables
+        /// of the switch program in the testbed (section V).
+        pub tables: Option<Tables> = None,
         /// The queue that is served strictly first (section IV-B.2). All others are ordinary.
         pub priority_queue: u8 = 0,
-        /// Bytes that an active flow may pass through the high-priority queue (section VI-C.4).
+        /// Bytes that an active flow may pass through the high-priority queue, more than none
+        /// (section VI-C.4).
         pub pass_limit: Size = Size::Packets(10),
         /// Whether the arriving packet is part of what its flow has passed (figure 8).
         pub pass_count: PassCount = PassCount::WithArrival,
@@ -103,14 +110,14 @@ impl DiffEcn {
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let map = QueueMap::new(
             &Options {
-                tables: config.tables,
+                tables: config.tables(),
                 priority_queue: config.priority_queue,
                 pass_limit: config.pass_limit,
                 pass_count: config.pass_count,
                 mtu: config.mtu,
                 map_entries: config.map_entries,
                 release: config.release,
-                rtt: config.rtt,
+                rtt: config.rtt(),
                 period: config.period,
             },
             site,
@@ -172,7 +179,8 @@ impl State {
     #[inline]
     fn active_flows(&self) -> u32 {
         match &self.count {
-            None => self.map.active_flows(),
+            // Where nothing else counts, the map does.
+            None => self.map.active_flows().unwrap_or(0),
             Some(count) => count.flows(),
         }
     }
@@ -185,33 +193,48 @@ impl State {
     }
 }
 
-/// DiffECN, section II-B.
-pub(super) const DCTCP_LAMBDA: Ratio = Ratio::new(17, 100).expect("the denominator is not zero");
+impl Config {
+    fn rtt(&self) -> Span {
+        self.rtt.unwrap_or(self.profile.rtt())
+    }
+
+    fn lambda(&self) -> Ratio {
+        self.lambda.unwrap_or(self.profile.length_lambda())
+    }
+
+    fn tables(&self) -> Tables {
+        self.tables.unwrap_or(self.profile.tables())
+    }
+
+    fn cell(&self) -> Bytes {
+        self.cell.unwrap_or(self.profile.cell())
+    }
+}
+
 /// DiffECN, section VI-B.2.
 pub(super) const PERIOD_RTTS: Ratio = Ratio::new(3, 2).expect("the denominator is not zero");
-
-/// `factor` × `rtt`, rounded down to a picosecond.
-pub(super) const fn rtts(factor: Ratio, rtt: Span) -> Span {
-    Span::from_ps(factor.of(rtt.as_ps()))
-}
 
 /// The thresholds of zero to `site.queues` flows.
 fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
     let largest = u64::from(u32::MAX);
-    let Bytes(cell @ 1..) = config.cell else {
-        return Err(ConfigError::out_of_range("cell", config.cell, "1B or more"));
+    let Bytes(cell @ 1..) = config.cell() else {
+        return Err(ConfigError::out_of_range(
+            "cell",
+            config.cell(),
+            "1B or more",
+        ));
     };
-    let allowed = alloc::format!("one cell ({}) to {}", config.cell, Bytes(largest));
+    let allowed = alloc::format!("one cell ({}) to {}", config.cell(), Bytes(largest));
     let in_range = |bytes: &u64| (cell..=largest).contains(bytes);
     let whole = match config.threshold {
         Some(given) => Some(given.in_bytes(config.mtu))
             .filter(in_range)
             .ok_or_else(|| ConfigError::out_of_range("threshold", given, allowed))?,
-        None => Some(site.rate.bytes_in(rtts(config.lambda, config.rtt)))
+        None => Some(site.rate.bytes_in(config.lambda().of_span(config.rtt())))
             .filter(in_range)
             .ok_or_else(|| {
                 let allowed = alloc::format!("a threshold λ · RTT · C of {allowed}");
-                ConfigError::out_of_range("lambda", config.lambda, allowed)
+                ConfigError::out_of_range("lambda", config.lambda(), allowed)
             })?,
     };
     let cells = whole / cell;
@@ -223,7 +246,7 @@ fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
 }
 
 fn flow_count(config: &Config) -> Result<Option<FlowCount>, ConfigError> {
-    if config.tables == Tables::Exact {
+    if config.tables() == Tables::Exact {
         return Ok(None);
     }
     if !(2..=MAX_REGISTERS).contains(&config.count_registers) {
@@ -234,7 +257,10 @@ fn flow_count(config: &Config) -> Result<Option<FlowCount>, ConfigError> {
         ));
     }
     let bits = queue_map::bits_for(config.count_registers);
-    Ok(Some(FlowCount::new(bits, rtts(config.period, config.rtt))))
+    Ok(Some(FlowCount::new(
+        bits,
+        config.period.of_span(config.rtt()),
+    )))
 }
 
 /// Registers of the hardware flow count: 4 MiB of them.

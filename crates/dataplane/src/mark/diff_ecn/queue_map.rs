@@ -10,7 +10,8 @@
 //!   bytes; of equally short ones, to the lowest-numbered. It does not come back while it is active.
 //!
 //! A flow's packets leave in order: those in the high-priority queue go before any other, and a flow
-//! never returns to it. This needs a scheduler that serves that queue strictly first.
+//! never returns to it. This needs a scheduler that serves that queue strictly first; any other is
+//! refused.
 //!
 //! Under such a scheduler no ordinary queue empties while the high-priority queue holds packets.
 //! Where a flow is forgotten with its last packet, probing therefore succeeds only for a flow that
@@ -26,7 +27,6 @@ use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, choices};
 
 use super::flow_map::{FlowMap, Life};
 use super::flow_table::FlowTable;
-use super::rtts;
 use crate::mark::red::packet_size;
 use crate::mark::{Cx, Queues, Site};
 use crate::{MAX_QUEUES, Pkt};
@@ -108,13 +108,14 @@ impl QueueMap {
                 alloc::format!("a queue of the port, 0 to {}", site.queues - 1),
             ));
         }
+        check_first(options.priority_queue, site)?;
         let mtu = packet_size("mtu", options.mtu)?;
         let pass_limit = options.pass_limit.in_bytes(mtu);
-        let Ok(pass_limit) = u32::try_from(pass_limit) else {
+        let (1.., Ok(pass_limit)) = (pass_limit, u32::try_from(pass_limit)) else {
             return Err(ConfigError::out_of_range(
                 "pass_limit",
                 options.pass_limit,
-                alloc::format!("0 to {} bytes", u32::MAX),
+                alloc::format!("1 to {} bytes", u32::MAX),
             ));
         };
         let all = u128::MAX >> (MAX_QUEUES - site.queues);
@@ -174,12 +175,12 @@ impl QueueMap {
         }
     }
 
-    /// The number of flows that have packets queued. The hardware map does not know: zero.
+    /// The number of flows that have packets queued. The hardware map does not know.
     #[inline]
-    pub(in crate::mark) const fn active_flows(&self) -> u32 {
+    pub(in crate::mark) const fn active_flows(&self) -> Option<u32> {
         match &self.memory {
-            Memory::Exact(table) => table.flows(),
-            Memory::Hardware(_) => 0,
+            Memory::Exact(table) => Some(table.flows()),
+            Memory::Hardware(_) => None,
         }
     }
 
@@ -208,6 +209,27 @@ impl QueueMap {
     }
 }
 
+/// Refuses a scheduler under which a flow that leaves the high-priority queue would be reordered.
+fn check_first(priority_queue: u8, site: &Site) -> Result<(), ConfigError> {
+    match site.first {
+        Some(first) if first.0 == priority_queue => Ok(()),
+        Some(first) => Err(ConfigError::out_of_range(
+            "priority_queue",
+            priority_queue,
+            alloc::format!(
+                "{}, the queue that {} serves first",
+                first.0,
+                site.scheduler
+            ),
+        )),
+        None => Err(ConfigError::out_of_range(
+            "scheduler",
+            site.scheduler,
+            "one that serves a queue strictly first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp",
+        )),
+    }
+}
+
 impl Memory {
     fn new(options: &Options, queues: u8) -> Result<Self, ConfigError> {
         if options.tables == Tables::Exact {
@@ -221,7 +243,7 @@ impl Memory {
                 alloc::format!("1 to {MAX_MAP_ENTRIES} for each queue"),
             ));
         }
-        let period = rtts(options.period, options.rtt);
+        let period = options.period.of_span(options.rtt);
         if period == Span::ZERO {
             let field = if options.rtt == Span::ZERO {
                 "rtt"

@@ -1,4 +1,5 @@
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -6,9 +7,9 @@ use tidegate_units::{Ecn, FlowId, PktId, Rate, Rng, Settings};
 
 use super::*;
 use crate::buffer::PerPort;
-use crate::mark::testing::{cx, site};
+use crate::mark::testing::{cx, first_site as site};
 use crate::sched::{Layered, dwrr, layered};
-use crate::{DropReason, Port, PortConfig};
+use crate::{DropReason, Port, PortConfig, mark, sched};
 
 /// A port under test with its buffer and clock.
 struct Rig {
@@ -71,10 +72,19 @@ impl Rig {
 
 const PLENTY: u64 = 1 << 30;
 
+/// Exact tables with the testbed's threshold and round-trip time.
+fn config() -> Config {
+    Config {
+        threshold: Some(Size::Bytes(Bytes(40_800))),
+        rtt: Some(Span::from_us(190)),
+        ..Config::default()
+    }
+}
+
 fn both_tables() -> [Config; 2] {
     [Tables::Exact, Tables::Hardware].map(|tables| Config {
-        tables,
-        ..Config::default()
+        tables: Some(tables),
+        ..config()
     })
 }
 
@@ -96,7 +106,11 @@ fn each_new_flow_takes_the_lowest_empty_queue_and_keeps_it() {
 fn the_high_priority_queue_may_be_any_queue() {
     for mut config in both_tables() {
         config.priority_queue = 2;
-        let mut scheme = DiffEcn::new(&config, &site(3)).unwrap();
+        let place = Site {
+            first: Some(QueueId(2)),
+            ..site(3)
+        };
+        let mut scheme = DiffEcn::new(&config, &place).unwrap();
         let mut port = Held([0; 3]);
         for (flow, queue) in [(1, 0), (2, 1), (3, 2)] {
             assert_eq!(port.arrive(&mut scheme, flow), queue);
@@ -207,7 +221,7 @@ fn the_limit_is_met_and_not_exceeded_by_a_byte() {
         let config = Config {
             pass_count,
             pass_limit: Size::Bytes(Bytes(limit)),
-            ..Config::default()
+            ..config()
         };
         let mut rig = Rig::new(2, PLENTY, &config);
         assert_eq!(rig.queue([1, 2]), [1, 0]);
@@ -234,7 +248,7 @@ fn the_limit_is_met_and_not_exceeded_by_a_byte() {
     let config = Config {
         pass_limit: Size::Packets(2),
         mtu: 9000,
-        ..Config::default()
+        ..config()
     };
     let mut rig = Rig::new(2, PLENTY, &config);
     rig.queue([1]);
@@ -253,7 +267,7 @@ fn a_dropped_packet_changes_nothing() {
         assert_eq!(rig.offer(2, 1501), Err(DropReason::PortFull));
         assert_eq!(rig.queue([3]), [2], "flow 2 took no queue");
         assert_eq!(rig.offer(4, 1500), Err(DropReason::PortFull));
-        if config.tables == Tables::Exact {
+        if config.tables() == Tables::Exact {
             assert_eq!(rig.flows(), 2);
         }
         assert_eq!([rig.take(), rig.take()], [1, 3]);
@@ -266,9 +280,9 @@ fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
     let mut used_high = 0;
     for (place, tables) in [(0, Tables::Exact), (1, Tables::Hardware)] {
         let config = Config {
-            tables,
+            tables: Some(tables),
             pass_limit: Size::Packets(3),
-            ..Config::default()
+            ..config()
         };
         let mut rig = Rig::new(4, 60_000, &config);
         let mut rng = Rng::new(5, place);
@@ -323,9 +337,9 @@ fn with_a_queue_for_each_flow_both_tables_map_alike() {
 #[test]
 fn after_an_idle_period_a_flow_is_new_and_before_it_shares_a_taken_queue() {
     let config = Config {
-        tables: Tables::Hardware,
+        tables: Some(Tables::Hardware),
         release: Release::Idle,
-        ..Config::default()
+        ..config()
     };
     let queue_after = |idle: Span| {
         let mut rig = Rig::new(4, PLENTY, &config);
@@ -357,27 +371,27 @@ fn reported(config: &Config, queues: u8, flows: u32) -> Vec<u32> {
 
 #[test]
 fn the_threshold_is_divided_among_the_flows_up_to_the_number_of_queues() {
-    let bytes = reported(&Config::default(), 32, 40);
+    let bytes = reported(&config(), 32, 40);
     let expected: Vec<u32> = (1..=40).map(|flows| 40_800 / flows.min(32)).collect();
     assert_eq!(bytes, expected);
     let tofino = Config {
-        cell: Bytes(80),
-        ..Config::default()
+        cell: Some(Bytes(80)),
+        ..config()
     };
     let cells: Vec<u32> = reported(&tofino, 32, 33);
     // 510 cells, 255, 170, 127.5, …, 15.9 with 32 flows.
     assert_eq!(cells[..4], [510, 255, 170, 127].map(|cells| cells * 80));
     assert_eq!(cells[30..], [16, 15, 15].map(|cells| cells * 80));
     let part = Config {
-        cell: Bytes(80),
+        cell: Some(Bytes(80)),
         threshold: Some(Size::Bytes(Bytes(40_879))),
-        ..Config::default()
+        ..config()
     };
     assert_eq!(reported(&part, 2, 2), [40_800, 20_400]);
     let packets = Config {
         threshold: Some(Size::Packets(3)),
         mtu: 1000,
-        ..Config::default()
+        ..config()
     };
     assert_eq!(reported(&packets, 2, 3), [3000, 1500, 1500]);
 }
@@ -386,12 +400,13 @@ fn the_threshold_is_divided_among_the_flows_up_to_the_number_of_queues() {
 fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
     let mut config = Config {
         threshold: None,
-        ..Config::default()
+        lambda: Ratio::new(17, 100),
+        ..config()
     };
     // 0.17 × 190 µs = 32.3 µs, at 10 Gb/s 40 375 bytes.
     assert_eq!(reported(&config, 2, 2), [40_375, 20_187]);
     // 0.17 × 28 µs × 40 Gb/s = 23 800 bytes.
-    config.rtt = Span::from_us(28);
+    config.rtt = Some(Span::from_us(28));
     let fast = Site {
         rate: Rate::from_gbps(40),
         ..site(2)
@@ -407,7 +422,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
     for (reading, before) in [(Reading::Inclusive, 1500), (Reading::Exclusive, 0)] {
         let config = Config {
             reading,
-            ..Config::default()
+            ..config()
         };
         let mut scheme = DiffEcn::new(&config, &site(4)).unwrap();
         let verdicts = [40_799, 40_800, 40_801, u32::MAX].map(|length| {
@@ -422,7 +437,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
         assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark, mark]);
     }
     // The sum of the length and the packet exceeds 32 bits and is still a sum.
-    let mut scheme = DiffEcn::new(&Config::default(), &site(4)).unwrap();
+    let mut scheme = DiffEcn::new(&config(), &site(4)).unwrap();
     let full = Cx {
         queue_bytes: u32::MAX,
         ..cx()
@@ -434,7 +449,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
 fn the_departing_flow_counts_even_with_its_last_packet() {
     let config = Config {
         threshold: Some(Size::Bytes(Bytes(4000))),
-        ..Config::default()
+        ..config()
     };
     let marks = |rig: &Rig| rig.port.stats().marks(Rule::FlowShare);
     // Two flows, 2000 bytes each: flow 1 leaves with 2001 bytes, flow 2 alone may have 4000.
@@ -460,8 +475,8 @@ fn the_departing_flow_counts_even_with_its_last_packet() {
 #[test]
 fn the_hardware_count_sets_the_threshold() {
     let config = Config {
-        tables: Tables::Hardware,
-        ..Config::default()
+        tables: Some(Tables::Hardware),
+        ..config()
     };
     let mut rig = Rig::new(4, PLENTY, &config);
     let threshold = |rig: &Rig| rig.port.marker().threshold(QueueId(0)).unwrap();
@@ -494,21 +509,129 @@ fn the_hardware_count_sets_the_threshold() {
     assert_eq!((rig.flows(), threshold(&rig)), (2, 20_400));
 }
 
+/// The order in which the packets of one flow leave a port under `scheduler`, if the scheme accepts
+/// it: fourteen of them, sent while the other queues are taken.
+fn order_of_a_flow(scheduler: &str, settings: &[(&str, &str)]) -> Result<Vec<u32>, ConfigError> {
+    let mut scheduling = sched::Config::named(scheduler).unwrap();
+    for (field, text) in settings {
+        scheduling.set(field, text).unwrap();
+    }
+    let marking = mark::Config::named("diff-ecn").unwrap();
+    let mut port = Port::build(&PortConfig::default(), &marking, &scheduling)?;
+    let mut buffer = PerPort::new(1, Bytes(PLENTY)).unwrap();
+    let mut offer = |id, flow| {
+        let pkt = Pkt {
+            len: 1500,
+            flow: FlowId(flow),
+            // Less and less is left of each flow.
+            urgency: u64::from(100 - id),
+            ..Pkt::default()
+        };
+        let asked = QueueId(0);
+        port.enqueue(PktId(id), pkt, asked, Time::ZERO, &mut buffer)
+            .unwrap();
+    };
+    for flow in 1..=3 {
+        offer(flow, flow);
+        offer(10 + flow, flow);
+    }
+    for id in 20..34 {
+        offer(id, 9);
+    }
+    let mut order = Vec::new();
+    while let Some(departure) = port.dequeue(Time::ZERO, &mut buffer) {
+        if departure.flow == FlowId(9) {
+            order.push(departure.id.0);
+        }
+    }
+    Ok(order)
+}
+
+#[test]
+fn a_scheduler_that_would_reorder_a_flow_is_refused_by_name() {
+    let sent: Vec<u32> = (20..34).collect();
+    let quanta = [("quanta", "1500, 1500, 1500")];
+    let weights = [("weights", "1, 1, 1")];
+    let works: [(&str, &[_]); 6] = [
+        ("sp", &[("queues", "4")]),
+        ("sp-dwrr", &quanta),
+        ("sp-wfq", &weights),
+        ("sp-wrr", &quanta),
+        ("sp-pifo", &weights),
+        (
+            "sp-dwrr",
+            &[
+                ("strict", "0"),
+                ("groups", "1, 3"),
+                ("quanta", "1500, 1500, 1500, 1500"),
+            ],
+        ),
+    ];
+    for (scheduler, settings) in works {
+        let order = order_of_a_flow(scheduler, settings);
+        assert_eq!(order.as_ref(), Ok(&sent), "{scheduler} {settings:?}");
+    }
+    let quanta = [("quanta", "1500, 1500, 1500, 1500")];
+    let weights = [("weights", "1, 1, 1, 1")];
+    let refused: [(&str, &[_]); 9] = [
+        ("dwrr", &quanta),
+        ("fifo", &[("queues", "4")]),
+        ("pifo", &weights),
+        ("sp-dwrr", &[("strict", "0"), quanta[0]]),
+        ("sp-pifo", &[("rank", "srpt"), ("weights", "1, 1, 1")]),
+        ("sp-pifo", &[("rank", "lstf"), ("weights", "1, 1, 1")]),
+        ("sp-wrr", &[("strict", "0"), ("groups", "2, 2"), quanta[0]]),
+        ("wfq", &weights),
+        ("wrr", &quanta),
+    ];
+    for (scheduler, settings) in refused {
+        let error = order_of_a_flow(scheduler, settings)
+            .unwrap_err()
+            .to_string();
+        let expected = alloc::format!(
+            "scheduler = {scheduler} is out of range; allowed: one that serves a queue strictly \
+             first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp"
+        );
+        assert_eq!(error, expected);
+    }
+    let highest = [("queues", "4"), ("order", "highest-first")];
+    assert_eq!(
+        order_of_a_flow("sp", &highest).unwrap_err().to_string(),
+        "priority_queue = 0 is out of range; allowed: 3, the queue that sp serves first"
+    );
+}
+
+#[test]
+fn the_exact_table_has_room_for_any_number_of_flows() {
+    let mut rig = Rig::new(2, PLENTY, &config());
+    for flow in 0..100_000 {
+        rig.offer(flow, 64).unwrap();
+    }
+    assert_eq!(rig.flows(), 100_000);
+    while rig.flows() > 0 {
+        rig.take();
+    }
+}
+
 #[test]
 fn impossible_parameters_are_named() {
     let refused = |field: &str, text: &str, queues| {
         let mut config = Config {
-            tables: Tables::Hardware,
-            ..Config::default()
+            tables: Some(Tables::Hardware),
+            ..config()
         };
         config.set(field, text).unwrap();
-        match DiffEcn::new(&config, &site(queues)) {
+        let place = Site {
+            first: Some(QueueId(config.priority_queue)),
+            ..site(queues)
+        };
+        match DiffEcn::new(&config, &place) {
             Err(ConfigError::OutOfRange { field, .. }) => Some(field),
             Err(other) => panic!("{other}"),
             Ok(_) => None,
         }
     };
-    for (queues, field) in [(1, "queues"), (129, "queues")] {
+    for (queues, field) in [(0, "queues"), (1, "queues"), (129, "queues")] {
         assert_eq!(refused("mtu", "1500", queues), Some(field));
     }
     assert_eq!(refused("mtu", "1500", 2), None);
@@ -516,6 +639,8 @@ fn impossible_parameters_are_named() {
     let cases = [
         ("priority_queue", "3", "4", "priority_queue"),
         ("pass_limit", "4294967295B", "4294967296B", "pass_limit"),
+        ("pass_limit", "1B", "0B", "pass_limit"),
+        ("pass_limit", "1pkt", "0pkts", "pass_limit"),
         ("threshold", "1B", "0B", "threshold"),
         ("threshold", "4294967295B", "4294967296B", "threshold"),
         ("cell", "1B", "0B", "cell"),
@@ -537,13 +662,13 @@ fn impossible_parameters_are_named() {
         period: Ratio::ZERO,
         map_entries: 0,
         count_registers: 0,
-        ..Config::default()
+        ..config()
     };
     assert!(DiffEcn::new(&exact, &site(4)).is_ok());
     let derived = Config {
         threshold: None,
-        lambda: Ratio::ZERO,
-        ..Config::default()
+        lambda: Some(Ratio::ZERO),
+        ..config()
     };
     let error = DiffEcn::new(&derived, &site(4)).unwrap_err();
     assert!(matches!(
@@ -558,5 +683,5 @@ fn impossible_parameters_are_named() {
 #[test]
 fn the_scheme_is_one_pointer() {
     assert_eq!(size_of::<DiffEcn>(), size_of::<usize>());
-    assert!(size_of::<crate::mark::AnyMarker>() <= 64);
+    assert!(size_of::<mark::AnyMarker>() <= 64);
 }

@@ -60,16 +60,26 @@ choices! {
 settings! {
     /// Parameters of ECN♯.
     pub struct Config {
-        /// Mark every packet strictly above this (`ins_target`): λ × a high percentile of the
-        /// round-trip times. The default is that of the testbed (section 5.2).
-        pub ins_target: Span = Span::from_us(200),
-        /// A packet strictly below this ends a persistent queue (`pst_target`): at least λ × the
-        /// mean round-trip time. The default is that of the testbed (section 5.2).
-        pub pst_target: Span = Span::from_us(85),
+        /// Mark every packet strictly above this (`ins_target`), or `none` for λ × `rtt` (section
+        /// 3.4). The default is that of the testbed (section 5.2).
+        pub ins_target: Option<Span> = Some(Span::from_us(200)),
+        /// A packet strictly below this ends a persistent queue (`pst_target`), or `none` for λ ×
+        /// `mean_rtt`, the least that is advised (section 3.4). The default is that of the testbed
+        /// (section 5.2).
+        pub pst_target: Option<Span> = Some(Span::from_us(85)),
         /// How long a queue must persist before it is marked, and the distance of the first two
-        /// marks (`pst_interval`): about a high percentile of the round-trip times. The default is
-        /// that of the testbed (section 5.2).
-        pub pst_interval: Span = Span::from_us(200),
+        /// marks (`pst_interval`), or `none` for `rtt` (section 3.4). The default is that of the
+        /// testbed (section 5.2).
+        pub pst_interval: Option<Span> = Some(Span::from_us(200)),
+        /// A high percentile of the base round-trip times, such as the 90th, for what is derived.
+        /// The default is the 90th of the testbed, where it makes 250 KB at 10 Gb/s (section 2.3).
+        pub rtt: Span = Span::from_us(200),
+        /// The mean of the base round-trip times, for what is derived. The default is what the
+        /// testbed's target of 85 µs is made of (section 5.2).
+        pub mean_rtt: Span = Span::from_us(85),
+        /// The factor of derived targets (`λ`), which belongs to the congestion control: 1 for ECN*
+        /// (section 2.1).
+        pub lambda: Ratio = Ratio::ONE,
         /// Mark with a rising probability from here to `ins_target` (section 3.5, for DCQCN), or
         /// `none` for a single step.
         pub ins_min_target: Option<Span> = None,
@@ -135,6 +145,10 @@ enum Phase {
 impl EcnSharp {
     /// ECN♯ with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+        let derived = |rtt| config.lambda.of_span(rtt);
+        let ins_target = config.ins_target.unwrap_or(derived(config.rtt));
+        let pst_target = config.pst_target.unwrap_or(derived(config.mean_rtt));
+        let interval = config.pst_interval.unwrap_or(config.rtt);
         let measure = match (config.signal, config.arithmetic) {
             (Signal::QueueLength, _) => Measure::Bytes,
             (Signal::Sojourn, Arithmetic::Exact) => Measure::Picoseconds,
@@ -147,32 +161,34 @@ impl EcnSharp {
         };
         let pst_target = match measure {
             // Whole bytes are below a broken target exactly if they are below the next whole one.
-            Measure::Bytes => bytes_rounded_up(site.rate, config.pst_target),
-            Measure::Picoseconds | Measure::Ticks => down(config.pst_target),
+            Measure::Bytes => bytes_rounded_up(site.rate, pst_target),
+            Measure::Picoseconds | Measure::Ticks => down(pst_target),
         };
-        let low = config.ins_min_target.unwrap_or(config.ins_target);
-        if low > config.ins_target {
-            let allowed = alloc::format!("at most ins_target, {}", config.ins_target);
+        let low = config.ins_min_target.unwrap_or(ins_target);
+        if low > ins_target {
+            let allowed = alloc::format!("at most ins_target, {ins_target}");
             return Err(ConfigError::out_of_range("ins_min_target", low, allowed));
         }
         let low = ("ins_min_target", down(low));
         let probability = ("max_probability", config.max_probability);
-        let ramp = Ramp::new(low, down(config.ins_target), probability)?;
+        let ramp = Ramp::new(low, down(ins_target), probability)?;
         let rise =
             (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(site.seed, site.place))));
         let machine = match config.arithmetic {
-            Arithmetic::Exact => Machine::Exact(measure, Box::new(Exact::new(config, site)?)),
+            Arithmetic::Exact => {
+                let exact = Exact::new(interval, config.law, site.queues)?;
+                Machine::Exact(measure, Box::new(exact))
+            }
             Arithmetic::Tofino if config.law == Law::Ns3 => {
                 let allowed = "paper: the chip has no square root";
                 return Err(ConfigError::out_of_range("law", "ns3", allowed));
             }
-            Arithmetic::Tofino => Machine::Tofino(
-                measure,
-                Box::new(Pipeline::new(config.pst_interval, site.queues)?),
-            ),
+            Arithmetic::Tofino => {
+                Machine::Tofino(measure, Box::new(Pipeline::new(interval, site.queues)?))
+            }
         };
         Ok(Self {
-            ins_target: down(config.ins_target),
+            ins_target: down(ins_target),
             pst_target,
             rise,
             machine,
@@ -222,8 +238,7 @@ fn hit((ramp, rng): &mut (Ramp, Rng), level: u64) -> bool {
 }
 
 impl Exact {
-    fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
-        let interval = config.pst_interval;
+    fn new(interval: Span, law: Law, queues: u8) -> Result<Self, ConfigError> {
         if interval == Span::ZERO {
             return Err(ConfigError::out_of_range(
                 "pst_interval",
@@ -233,8 +248,8 @@ impl Exact {
         }
         Ok(Self {
             interval,
-            law: config.law,
-            queues: alloc::vec![Phase::Below; usize::from(site.queues)].into(),
+            law,
+            queues: alloc::vec![Phase::Below; usize::from(queues)].into(),
         })
     }
 

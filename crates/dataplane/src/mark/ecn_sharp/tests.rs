@@ -50,6 +50,46 @@ fn the_instantaneous_part_marks_strictly_above_its_target() {
 }
 
 #[test]
+fn what_is_not_given_is_derived_from_round_trip_times() {
+    let mut config = Config {
+        ins_target: None,
+        pst_target: None,
+        pst_interval: None,
+        rtt: Span::from_us(220),
+        mean_rtt: Span::from_us(100),
+        lambda: Ratio::new(1, 2).unwrap(),
+        ..Config::default()
+    };
+    let instantaneous =
+        |config: &Config, us| ecn_sharp(config).on_dequeue(&cx(), Span::from_us(us)) == SOJOURN;
+    assert_eq!(
+        [110, 111].map(|us| instantaneous(&config, us)),
+        [false, true]
+    );
+    // The target is half of 100 µs, and the interval the whole 220 µs.
+    let persistent = |config: &Config, us: u64, after: u64| {
+        let mut scheme = ecn_sharp(config);
+        scheme.on_dequeue(&at(0), Span::from_us(us));
+        scheme.on_dequeue(&at(after * 1_000_000), Span::from_us(us)) == PERSISTENT
+    };
+    let found = [(49, 221), (50, 220), (50, 221)].map(|(us, after)| persistent(&config, us, after));
+    assert_eq!(found, [false, false, true]);
+    // Derived from the defaults, they are those that the testbed has.
+    config = Config {
+        ins_target: None,
+        pst_target: None,
+        pst_interval: None,
+        ..Config::default()
+    };
+    assert_eq!(
+        [200, 201].map(|us| instantaneous(&config, us)),
+        [false, true]
+    );
+    let found = [(84, 201), (85, 200), (85, 201)].map(|(us, after)| persistent(&config, us, after));
+    assert_eq!(found, [false, false, true]);
+}
+
+#[test]
 fn a_draw_that_equals_the_probability_does_not_mark() {
     // Over 2^32 the probability rises by 2^−32 with each.
     let ramp = Ramp::new(("low", 0), 1 << 32, ("probability", Ratio::ONE)).unwrap();
@@ -75,7 +115,7 @@ fn a_queue_is_persistent_strictly_after_an_interval() {
 #[test]
 fn time_zero_is_a_time_like_any_other() {
     let config = Config {
-        pst_target: Span::ZERO,
+        pst_target: Some(Span::ZERO),
         ..Config::default()
     };
     let mut scheme = ecn_sharp(&config);
@@ -236,7 +276,7 @@ fn the_queue_length_may_be_the_signal() {
     }
     // A broken target of 106250.8 bytes: 106250 are below, 106251 are not.
     let config = Config {
-        pst_target: Span::from_ps(85_000_640),
+        pst_target: Some(Span::from_ps(85_000_640)),
         ..config
     };
     for (bytes, verdict) in [(106_250, PASS), (106_251, PERSISTENT)] {
@@ -349,7 +389,7 @@ fn impossible_parameters_are_named() {
         Ok(_) => None,
     };
     let interval = |arithmetic, ps| Config {
-        pst_interval: Span::from_ps(ps),
+        pst_interval: Some(Span::from_ps(ps)),
         arithmetic,
         ..Config::default()
     };
@@ -393,7 +433,7 @@ fn impossible_parameters_are_named() {
 fn the_extremes_neither_wrap_nor_panic() {
     for law in [Law::Ns3, Law::Paper] {
         let config = Config {
-            pst_interval: Span::MAX,
+            pst_interval: Some(Span::MAX),
             law,
             ..Config::default()
         };

@@ -293,7 +293,7 @@ fn serving_many_at_once_does_what_one_after_the_other_does() {
 #[test]
 fn schemes_that_read_the_pool_say_so() {
     let reads_pool = |marking: &mark::Config| {
-        build(&PortConfig::default(), marking, &scheduler("dwrr"))
+        build(&PortConfig::default(), marking, &scheduler("sp-dwrr"))
             .unwrap()
             .ignores_pool_below()
             < u32::MAX
@@ -311,7 +311,7 @@ fn schemes_that_read_the_pool_say_so() {
 #[test]
 fn schemes_that_count_flows_show_how_many() {
     let flows_of = |marking: &mark::Config| {
-        let mut host = Host::new(marking, &scheduler("dwrr"));
+        let mut host = Host::new(marking, &scheduler("sp-dwrr"));
         for flow in [7, 8, 7] {
             let pkt = Pkt {
                 flow: tidegate_units::FlowId(flow),

@@ -16,7 +16,7 @@ fn resolves(overrides: &[String]) -> Result<String, Problem> {
 
 /// Overrides that make a kind usable where its defaults alone are not.
 fn company(key: &str, kind: &str) -> Vec<String> {
-    let queues = "switch.scheduler={ kind = \"dwrr\", quanta = [1500, 1500] }";
+    let queues = "switch.scheduler={ kind = \"sp-dwrr\", quanta = [1500, 1500] }";
     let more: &[&str] = match (key, kind) {
         ("switch.marking", "or") => &[
             "switch.marking={ kind = \"or\", first = { kind = \"tcn\" }, second = { kind = \"codel\" } }",

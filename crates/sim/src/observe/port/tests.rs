@@ -138,7 +138,7 @@ fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
 
 #[test]
 fn a_watched_port_does_what_it_does_alone() {
-    let mut scheduling = sched::Config::named("dwrr").unwrap();
+    let mut scheduling = sched::Config::named("sp-dwrr").unwrap();
     scheduling.set("quanta", "1500, 3000, 4500").unwrap();
     for name in mark::Config::NAMES {
         let marking = mark::Config::named(name).unwrap();
