@@ -1,86 +1,68 @@
 //! Counters by reason.
 
-/// Which rule of a scheme asked for a mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Rule {
-    /// The packet's own queue was too long.
-    QueueLength,
-    /// All queues of the port together were too long.
-    PortLength,
-    /// The shared buffer pool was too full.
-    PoolLength,
-    /// The packet waited too long.
-    Sojourn,
-    /// Packets had waited too long for a whole interval (ECN♯'s persistent part, CoDel).
-    Persistent,
-    /// The packet's flow held more than its fair share of the buffer (DiffECN).
-    FlowShare,
+/// Declares why something is counted: each reason with its name, in the order of the counters. A
+/// scheme that marks for a reason of its own adds one line here.
+macro_rules! reasons {
+    (
+        $(#[$doc:meta])*
+        pub enum $kind:ident {
+            $($(#[$reason_doc:meta])* $reason:ident = $name:literal,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum $kind {
+            $($(#[$reason_doc])* $reason,)*
+        }
+
+        impl $kind {
+            /// All of them, in counter order.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$reason),*];
+
+            /// The name in vectors and reports.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$reason => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl Rule {
-    /// All rules, in counter order.
-    pub const ALL: [Self; 6] = [
-        Self::QueueLength,
-        Self::PortLength,
-        Self::PoolLength,
-        Self::Sojourn,
-        Self::Persistent,
-        Self::FlowShare,
-    ];
-
-    /// The rule's name in vectors and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueLength => "queue-length",
-            Self::PortLength => "port-length",
-            Self::PoolLength => "pool-length",
-            Self::Sojourn => "sojourn",
-            Self::Persistent => "persistent",
-            Self::FlowShare => "flow-share",
-        }
+reasons! {
+    /// Which rule of a scheme asked for a mark.
+    pub enum Rule {
+        /// The packet's own queue was too long.
+        QueueLength = "queue-length",
+        /// All queues of the port together were too long.
+        PortLength = "port-length",
+        /// The shared buffer pool was too full.
+        PoolLength = "pool-length",
+        /// The packet waited too long.
+        Sojourn = "sojourn",
+        /// Packets had waited too long for a whole interval (ECN♯'s persistent part, CoDel).
+        Persistent = "persistent",
+        /// The packet's flow held more than its fair share of the buffer (DiffECN).
+        FlowShare = "flow-share",
     }
 }
 
-/// Why a packet was not forwarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum DropReason {
-    /// The port's own buffer limit.
-    PortFull,
-    /// The queue's own buffer limit.
-    QueueFull,
-    /// The queue's share of the shared pool, or the pool itself.
-    PoolFull,
-    /// The ingress headroom of a lossless class.
-    HeadroomFull,
-    /// The scheme asked for a mark, the packet cannot carry one, and the port drops such packets.
-    NotCapable,
-    /// The packet was sent to a queue that the port does not have.
-    UnknownQueue,
-}
-
-impl DropReason {
-    /// All reasons, in counter order.
-    pub const ALL: [Self; 6] = [
-        Self::PortFull,
-        Self::QueueFull,
-        Self::PoolFull,
-        Self::HeadroomFull,
-        Self::NotCapable,
-        Self::UnknownQueue,
-    ];
-
-    /// The reason's name in vectors and reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PortFull => "port-full",
-            Self::QueueFull => "queue-full",
-            Self::PoolFull => "pool-full",
-            Self::HeadroomFull => "headroom-full",
-            Self::NotCapable => "not-capable",
-            Self::UnknownQueue => "unknown-queue",
-        }
+reasons! {
+    /// Why a packet was not forwarded.
+    pub enum DropReason {
+        /// The port's own buffer limit.
+        PortFull = "port-full",
+        /// The queue's own buffer limit.
+        QueueFull = "queue-full",
+        /// The queue's share of the shared pool, or the pool itself.
+        PoolFull = "pool-full",
+        /// The ingress headroom of a lossless class.
+        HeadroomFull = "headroom-full",
+        /// The scheme asked for a mark, the packet cannot carry one, and the port drops such packets.
+        NotCapable = "not-capable",
+        /// The packet was sent to a queue that the port does not have.
+        UnknownQueue = "unknown-queue",
     }
 }
 
