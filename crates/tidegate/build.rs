@@ -1,8 +1,15 @@
-//! Finds out which revision of the source the program is made of, for the manifests of its results.
+//! Finds out which revision of the source the program is made of, for the manifests of its results,
+//! and puts the pages of all parts into it.
 
+use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
+use std::{env, fs, io};
 
-fn main() {
+/// Where the pages are, below `docs`.
+const FOLDERS: [&str; 3] = ["", "schemes/", "transports/"];
+
+fn main() -> io::Result<()> {
     // The sources of all crates, and the commit that they are compared with.
     println!("cargo::rerun-if-changed=..");
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
@@ -16,6 +23,32 @@ fn main() {
         (None, _) => String::new(),
     };
     println!("cargo::rustc-env=TIDEGATE_REVISION={revision}");
+    embed_pages()
+}
+
+/// Writes the table of all pages by their paths.
+fn embed_pages() -> io::Result<()> {
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let docs = Path::new(&manifest).join("../../docs").canonicalize()?;
+    let mut code = String::from("const PAGES: &[(&str, &str)] = &[\n");
+    for folder in FOLDERS {
+        println!("cargo::rerun-if-changed={}", docs.join(folder).display());
+        let files = fs::read_dir(docs.join(folder))?;
+        let mut names = files
+            .map(|file| Ok(file?.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()?;
+        names.retain(|name| name.ends_with(".md"));
+        names.sort();
+        for name in names {
+            let path = format!("{folder}{name}");
+            let whole = docs.join(&path);
+            // Writing to a string does not fail.
+            _ = writeln!(code, "    ({path:?}, include_str!({whole:?})),");
+        }
+    }
+    code.push_str("];\n");
+    let out = env::var_os("OUT_DIR").unwrap_or_default();
+    fs::write(Path::new(&out).join("pages.rs"), code)
 }
 
 /// What git says, or nothing without git or outside a repository.

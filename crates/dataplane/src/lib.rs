@@ -31,7 +31,6 @@
 extern crate alloc;
 
 pub mod buffer;
-mod catalogue;
 pub mod classify;
 pub mod mark;
 mod packet;

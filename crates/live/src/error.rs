@@ -11,8 +11,6 @@ use tidegate_units::ConfigError;
 pub enum Error {
     /// The configuration cannot be used.
     Config(ConfigError),
-    /// The file of the configuration cannot be read.
-    File(String),
     /// A call to the system failed.
     System {
         /// What was to be done.
@@ -55,7 +53,6 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Config(error) => error.fmt(f),
-            Self::File(problem) => f.write_str(problem),
             Self::System { action, error } => write!(f, "cannot {action}: {error}"),
             Self::Privilege { action, capability } => write!(
                 f,

@@ -9,19 +9,14 @@
 //! Everything unsafe is in one private module, `sys`.
 //!
 //! ```no_run
+//! use tidegate_live::config::PortSettings;
 //! use tidegate_live::{Config, stop_on_signals};
+//! use tidegate_units::Rate;
 //!
-//! let text = "
-//!     [switch]
-//!     marking = { kind = 'tcn', threshold = '256us' }
-//!     [[port]]
-//!     interface = 'veth0'
-//!     rate = '1Gbps'
-//!     [[port]]
-//!     interface = 'veth1'
-//!     rate = '1Gbps'
-//! ";
-//! let config = Config::parse("switch.toml", text)?;
+//! let mut config = Config::new();
+//! for interface in ["veth0", "veth1"] {
+//!     config.ports.push(PortSettings::new(interface, Rate::from_gbps(1)));
+//! }
 //! let counters = tidegate_live::run(&config, stop_on_signals())?;
 //! assert_eq!(counters.imbalance(), 0);
 //! # Ok::<(), tidegate_live::Error>(())
@@ -36,7 +31,6 @@ pub mod device;
 pub mod endpoint;
 mod error;
 pub mod fdb;
-mod file;
 pub mod frame;
 pub mod machine;
 pub mod namespace;

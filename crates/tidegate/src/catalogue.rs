@@ -17,7 +17,7 @@ use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, probe};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{Choice, Field, Form, Setting, Settings};
+use tidegate_units::{Catalogue, Choice, Field, Form, Named, Parameters, Setting};
 
 use crate::builtin;
 
@@ -111,59 +111,46 @@ pub(crate) struct Word {
 /// All names, by kind and name.
 pub(crate) fn all() -> Vec<Entry> {
     let mut entries = Vec::new();
-    for &name in mark::Config::NAMES {
-        let config = mark::Config::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Scheme, name, parameters));
-    }
-    entries.push(entry(Kind::Scheme, "or", Vec::new()));
-    for &name in sched::Config::NAMES {
-        let config = sched::Config::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Scheduler, name, parameters));
-    }
-    for &name in buffer::Config::NAMES {
-        let config = buffer::Config::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Buffer, name, parameters));
-    }
-    for &name in topology::Config::NAMES {
-        let config = topology::Config::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Topology, name, parameters));
-    }
-    for &name in Source::NAMES.iter().chain(Published::NAMES) {
-        let config = Source::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Traffic, name, parameters));
-    }
-    entries.push(entry(Kind::Traffic, "list", Vec::new()));
-    entries.push(entry(Kind::Traffic, "probe", of::<probe::Config>()));
-    for &name in window::Config::NAMES {
-        let config = window::Config::named(name).expect("the name is from the list");
-        let parameters = parameters(config.fields(), |field| config.value(field));
-        entries.push(entry(Kind::Transport, name, parameters));
-    }
-    entries.push(entry(Kind::Transport, "dcqcn", of::<dcqcn::Config>()));
-    entries.push(entry(Kind::Transport, "pias", of::<pias::Config>()));
+    entries.extend(listed::<mark::Config>(Kind::Scheme));
+    entries.extend(listed::<sched::Config>(Kind::Scheduler));
+    entries.extend(listed::<buffer::Config>(Kind::Buffer));
+    entries.extend(listed::<topology::Config>(Kind::Topology));
+    entries.extend(listed::<Source>(Kind::Traffic));
+    entries.extend(Published::NAMES.iter().map(|name| published(name)));
+    entries.push(alone::<probe::Config>(Kind::Traffic));
+    entries.extend(listed::<window::Config>(Kind::Transport));
+    entries.push(alone::<dcqcn::Config>(Kind::Transport));
+    entries.push(alone::<pias::Config>(Kind::Transport));
     for &name in tidegate_transport::Config::PROFILES {
         let config = tidegate_transport::Config::profile(name).expect("the name is from the list");
-        let fields = tidegate_transport::Config::FIELDS;
-        let parameters = parameters(fields, |field| config.value(field));
-        entries.push(entry(Kind::Profile, name, parameters));
+        let about = "A published TCP stack: `[transport]` with `profile`. The window's rule is \
+                     chosen apart from it, with `rule`.";
+        let line = pages::profile(name);
+        let page = format!("# {name}\n\n{}.\n\n{about}\n", pages::capital(line));
+        entries.push(entry(Kind::Profile, name, line, page, parameters(&config)));
     }
     for choice in choices(Convention::FORM) {
-        let mut entry = entry(Kind::Convention, choice.name, Vec::new());
-        entry.line = pages::first_sentence(choice.doc);
-        entries.push(entry);
+        let line = pages::first_sentence(choice.doc);
+        let times = pages::below("observing.md", "Flow completion times");
+        let page = format!("# {}\n\n{times}\n", choice.name);
+        entries.push(entry(
+            Kind::Convention,
+            choice.name,
+            &line,
+            page,
+            Vec::new(),
+        ));
     }
     for choice in choices(Table::FORM) {
-        entries.push(entry(Kind::Sizes, choice.name, Vec::new()));
+        let sizes = pages::below("workloads.md", "Sizes");
+        let page = format!("# {}\n\n{sizes}\n", choice.name);
+        let line = pages::first_sentence(choice.doc);
+        entries.push(entry(Kind::Sizes, choice.name, &line, page, Vec::new()));
     }
     for scenario in builtin::ALL {
-        let mut entry = entry(Kind::Scenario, scenario.name, Vec::new());
-        entry.line = String::from(scenario.title());
-        entry.page = format!("# {}\n\n{}\n", scenario.name, entry.line);
+        let line = scenario.title();
+        let page = format!("# {}\n\n{line}\n", scenario.name);
+        let mut entry = entry(Kind::Scenario, scenario.name, line, page, Vec::new());
         entry.example = String::from(scenario.text);
         entries.push(entry);
     }
@@ -171,9 +158,9 @@ pub(crate) fn all() -> Vec<Entry> {
         let Some(figure) = library::figure(file) else {
             continue;
         };
-        let mut entry = entry(Kind::Figure, file.id, Vec::new());
-        entry.line = String::from(builtin::title(file.text));
-        entry.page = format!("# {}\n\n{}.\n\n{}\n", file.id, figure.shows, figure.source);
+        let line = builtin::title(file.text);
+        let page = format!("# {}\n\n{}.\n\n{}\n", file.id, figure.shows, figure.source);
+        let mut entry = entry(Kind::Figure, file.id, line, page, Vec::new());
         entry.example = String::from(file.text);
         entries.push(entry);
     }
@@ -181,24 +168,53 @@ pub(crate) fn all() -> Vec<Entry> {
     entries
 }
 
-fn entry(kind: Kind, name: &'static str, parameters: Vec<Parameter>) -> Entry {
+fn entry(
+    kind: Kind,
+    name: &'static str,
+    line: &str,
+    page: String,
+    parameters: Vec<Parameter>,
+) -> Entry {
     Entry {
         kind,
         name,
-        line: pages::line(kind, name),
-        page: pages::page(kind, name),
+        line: line.to_owned(),
+        page,
         example: example::example(kind, name, &parameters),
         parameters,
     }
 }
 
-/// The parameters of a part that has one set of defaults.
-fn of<S: Settings>() -> Vec<Parameter> {
-    let config = S::default();
-    parameters(S::FIELDS, |field| config.value(field))
+/// All parts of a catalogue.
+fn listed<C: Catalogue>(kind: Kind) -> impl Iterator<Item = Entry> {
+    C::entries().into_iter().map(move |part| {
+        let defaults = C::named(part.about.name);
+        let parameters = defaults.as_ref().map(|part| parameters(part));
+        let page = pages::page(&part.about);
+        let (name, line) = (part.about.name, part.about.summary);
+        entry(kind, name, line, page, parameters.unwrap_or_default())
+    })
 }
 
-fn parameters(fields: &[Field], value: impl Fn(&str) -> Option<String>) -> Vec<Parameter> {
+/// A part that is in no catalogue.
+fn alone<N: Named>(kind: Kind) -> Entry {
+    let about = N::ABOUT;
+    let page = pages::page(&about);
+    let parameters = parameters(&N::default());
+    entry(kind, about.name, about.summary, page, parameters)
+}
+
+/// A published set of parameters of Poisson traffic.
+fn published(name: &'static str) -> Entry {
+    let config = Source::named(name).expect("the name is from the list");
+    let load = pages::cell("workloads.md", name, 1);
+    let line = format!("published poisson, load of {load}");
+    let headings = ["What a load means", "Sizes"];
+    let page = pages::described(name, &line, "workloads.md", &headings);
+    entry(Kind::Traffic, name, &line, page, parameters(&config))
+}
+
+fn parameters(part: &dyn Parameters) -> Vec<Parameter> {
     let parameter = |field: &Field| {
         let words = choices(field.form).iter().map(|choice| Word {
             name: choice.name,
@@ -206,12 +222,12 @@ fn parameters(fields: &[Field], value: impl Fn(&str) -> Option<String>) -> Vec<P
         });
         Parameter {
             name: field.name,
-            default: value(field.name).unwrap_or_default(),
+            default: part.value(field.name).unwrap_or_default(),
             doc: tidy(field.doc),
             words: words.collect(),
         }
     };
-    fields.iter().map(parameter).collect()
+    part.fields().iter().map(parameter).collect()
 }
 
 /// The words of a form.
@@ -243,6 +259,8 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
 
 #[cfg(test)]
 mod tests {
+    use tidegate_units::Entry as Part;
+
     use super::*;
 
     #[test]
@@ -269,6 +287,40 @@ mod tests {
                 entry.line
             );
         }
+    }
+
+    #[test]
+    fn every_page_that_a_part_names_says_something_of_it() {
+        fn check<C: Catalogue>() {
+            for Part { about, .. } in C::entries() {
+                let mut steps = about.page.split('#');
+                let path = steps.next().unwrap_or_default();
+                let page = pages::text(path);
+                assert!(!page.is_empty(), "{}: write docs/{path}", about.name);
+                for heading in steps {
+                    let found = pages::below(path, heading);
+                    let name = about.name;
+                    assert!(
+                        !found.is_empty(),
+                        "{name}: write `## {heading}`, or a paragraph that begins with \
+                         `**{heading}**`, in docs/{path}"
+                    );
+                }
+                let length = about.summary.chars().count();
+                assert!(
+                    (1..=66).contains(&length),
+                    "{}: {}",
+                    about.name,
+                    about.summary
+                );
+            }
+        }
+        check::<mark::Config>();
+        check::<sched::Config>();
+        check::<buffer::Config>();
+        check::<topology::Config>();
+        check::<Source>();
+        check::<window::Config>();
     }
 
     #[test]

@@ -59,6 +59,7 @@ choices! {
 
 settings! {
     /// Parameters of the tagging. The defaults are those of the TCN simulations.
+    #[named("pias", "tags the first bytes of a message with a higher class", "transports/pias.md")]
     pub struct Config {
         /// What decides the class of a packet.
         pub rule: Rule = Rule::Offset,

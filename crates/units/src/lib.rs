@@ -25,6 +25,7 @@
 
 extern crate alloc;
 
+mod catalogue;
 mod ecn;
 mod ids;
 mod parse;
@@ -35,6 +36,7 @@ mod settings;
 mod size;
 mod time;
 
+pub use catalogue::{About, Catalogue, Entry, Named, NoSettings, Parameters, Piece};
 pub use ecn::Ecn;
 pub use ids::{FlowId, PktId, PortId, QueueId};
 pub use parse::ParseError;
@@ -49,4 +51,7 @@ pub use time::{Span, Time};
 #[doc(hidden)]
 pub mod __private {
     pub use alloc::string::{String, ToString};
+    pub use alloc::vec::Vec;
+
+    pub use crate::catalogue::sorted;
 }

@@ -242,13 +242,15 @@ impl<T: Setting> Setting for Option<T> {
     }
 }
 
-/// Declares a settings struct: documented fields, each with its default.
+/// Declares a settings struct: documented fields, each with its default. Those of a part also have what
+/// is said [about](crate::About) it: name, summary and page.
 ///
 /// ```
-/// use tidegate_units::{Settings, Span, settings};
+/// use tidegate_units::{Named, Settings, Span, settings};
 ///
 /// settings! {
 ///     /// Parameters of a scheme.
+///     #[named("tcn", "marks packets that waited longer than a threshold", "schemes/tcn.md")]
 ///     pub struct Config {
 ///         /// Mark strictly above this sojourn time.
 ///         pub threshold: Span = Span::from_us(78),
@@ -259,16 +261,18 @@ impl<T: Setting> Setting for Option<T> {
 /// config.set("threshold", "100.8us").unwrap();
 /// assert_eq!(config.threshold, Span::from_ns(100_800));
 /// assert_eq!(Config::FIELDS[0].name, "threshold");
+/// assert_eq!(Config::ABOUT.name, "tcn");
 /// ```
 #[macro_export]
 macro_rules! settings {
     (
-        $(#[$struct_doc:meta])*
+        $(#[doc = $struct_doc:literal])*
+        $(#[named($part:literal, $summary:literal, $page:literal)])?
         pub struct $name:ident {
             $($(#[doc = $doc:literal])* pub $field:ident: $kind:ty = $default:expr,)*
         }
     ) => {
-        $(#[$struct_doc])*
+        $(#[doc = $struct_doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct $name {
             $($(#[doc = $doc])* pub $field: $kind,)*
@@ -279,6 +283,10 @@ macro_rules! settings {
                 Self { $($field: $default,)* }
             }
         }
+
+        $(impl $crate::Named for $name {
+            const ABOUT: $crate::About = $crate::About::new($part, $summary, $page);
+        })?
 
         impl $crate::Settings for $name {
             const FIELDS: &'static [$crate::Field] = &[

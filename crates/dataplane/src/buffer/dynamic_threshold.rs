@@ -65,6 +65,8 @@ choices! {
 
 settings! {
     /// Parameters of the shared buffer.
+    #[named("dynamic-threshold", "stores a packet if the reserve or its share of the pool has room",
+        "buffers.md#dynamic-threshold")]
     pub struct Config {
         /// Bytes of each pool (`B`), without the reserves. The default is that of the simulator,
         /// 3 MiB (3 MB in section 5).

@@ -20,11 +20,9 @@ pub use unlimited::Unlimited;
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 
-use tidegate_units::{Bytes, ConfigError, Field, PortId, QueueId, Settings};
+use tidegate_units::{Bytes, ConfigError, Named, PortId, QueueId, catalogue};
 
-use crate::catalogue::{Composite, catalogue};
 use crate::{DropReason, MAX_QUEUES};
 
 /// What a packet asks for.
@@ -121,7 +119,7 @@ pub trait Buffer {
 /// Makes, from one list: the enum of all buffers, the enum of their parameters, and the names by
 /// which both are known in files and on the command line.
 macro_rules! buffers {
-    ($($name:literal => $variant:ident($module:ident),)*) => {
+    ($($variant:ident($module:ident),)*) => {
         /// Any buffer, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyBuffer {
@@ -136,9 +134,11 @@ macro_rules! buffers {
         catalogue! {
             /// The parameters of any buffer.
             pub enum Config {
-                /// Lossless ingress accounting over an egress buffer that may drop.
-                PfcOver(Box<(pfc::Config, Self)>);
-                $($name => $variant($module::Config),)*
+                [
+                    /// Lossless ingress accounting over an egress buffer that may drop.
+                    PfcOver(Box<(pfc::Config, Self)>): pfc::Config::ABOUT, |pair| pair.0;
+                ]
+                $($variant($module::Config),)*
             }
         }
 
@@ -173,25 +173,11 @@ macro_rules! buffers {
 }
 
 buffers! {
-    "dynamic-threshold" => DynamicThreshold(dynamic_threshold),
-    "per-port" => PerPort(per_port),
-    "per-queue" => PerQueue(per_queue),
-    "pfc" => Pfc(pfc),
-    "unlimited" => Unlimited(unlimited),
-}
-
-/// Name, fields and values are those of the ingress part.
-impl Composite for Box<(pfc::Config, Config)> {
-    const NAME: &'static str = "pfc";
-    const FIELDS: &'static [Field] = pfc::Config::FIELDS;
-
-    fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-        self.0.set(field, text)
-    }
-
-    fn value(&self, field: &str) -> Option<String> {
-        self.0.value(field)
-    }
+    DynamicThreshold(dynamic_threshold),
+    PerPort(per_port),
+    PerQueue(per_queue),
+    Pfc(pfc),
+    Unlimited(unlimited),
 }
 
 /// The commonest buffer is compiled into the packet path. The others are called, so that they exist

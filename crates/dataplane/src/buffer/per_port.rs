@@ -14,6 +14,8 @@ use crate::DropReason;
 
 settings! {
     /// Parameters of the per-port limit.
+    #[named("per-port", "stores a packet if bytes of the port + len ≤ limit",
+        "buffers.md#per-port")]
     pub struct Config {
         /// Most bytes that the queues of a port hold together. The default is that of the
         /// simulations, 200 packets of 1500 bytes (section 6.2); the authors' testbed switch has

@@ -17,6 +17,8 @@ use crate::DropReason;
 
 settings! {
     /// Parameters of the per-queue limits.
+    #[named("per-queue", "stores a packet if its queue has room, and its port if limited",
+        "buffers.md#per-queue")]
     pub struct Config {
         /// Most bytes that a queue holds: one value for all, or one for each queue of a port. The
         /// default is what TCN's simulations give a whole port (section 6.2).

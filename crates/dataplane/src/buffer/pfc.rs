@@ -37,7 +37,9 @@ use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use tidegate_units::{Bytes, ConfigError, PortId, QueueId, Ratio, choices, settings};
+use tidegate_units::{
+    About, Bytes, ConfigError, Named, Piece, PortId, QueueId, Ratio, choices, settings,
+};
 
 use super::{Buffer, Charge, Influx, Request, Unlimited};
 use crate::DropReason;
@@ -98,6 +100,22 @@ settings! {
         /// Of the rule `static`: 2 packets below `xoff` in DCQCN's simulator.
         pub xon: Bytes = Bytes(18_540),
     }
+}
+
+/// The buffer that may be put behind the ingress accounting.
+const EGRESS: Piece = Piece {
+    key: "egress",
+    doc: "A buffer behind the ingress accounting, which may drop; `none` for no limit.",
+    is_optional: true,
+};
+
+impl Named for Config {
+    const ABOUT: About = About::new(
+        "pfc",
+        "stores a packet if its ingress account has room, with pauses",
+        "buffers.md#pfc",
+    )
+    .made_of(&[EGRESS]);
 }
 
 impl Config {

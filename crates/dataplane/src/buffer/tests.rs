@@ -1,6 +1,8 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+use tidegate_units::Settings;
+
 use super::testing::{error, request};
 use super::*;
 

@@ -7,6 +7,7 @@ use crate::DropReason;
 
 settings! {
     /// No limit has no parameters.
+    #[named("unlimited", "stores a packet if it arrives", "buffers.md#unlimited")]
     pub struct Config {}
 }
 

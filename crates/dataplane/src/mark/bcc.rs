@@ -27,6 +27,7 @@ use super::{Cx, Marker, Site, Verdict};
 settings! {
     /// Parameters of BCC: the three thresholds, or what they are derived from. `C` is the speed of
     /// the port.
+    #[named("bcc", "marks when the port is long or the shared pool runs full", "schemes/bcc.md")]
     pub struct Config {
         /// Mark above this length of the port (`K`), or `none` for C × RTT × λ. Section 5: 720 KB
         /// at 100 Gb/s.

@@ -36,6 +36,8 @@ choices! {
 
 settings! {
     /// Parameters of CoDel.
+    #[named("codel", "marks at a rising rate while packets wait too long (CoDel)",
+        "schemes/codel.md")]
     pub struct Config {
         /// Packets that waited less than this are below the target. The default is that of TCN's
         /// testbed, 50 units of 1.024 µs (TCN, section 6.1). Rounded down to such units.

@@ -6,6 +6,7 @@ use super::{Marker, Site};
 
 settings! {
     /// Drop tail has no parameters.
+    #[named("none", "marks nothing: drop tail", "schemes/none.md")]
     pub struct Config {}
 }
 

@@ -20,6 +20,8 @@ use crate::Rule;
 
 settings! {
     /// Parameters of ideal RED.
+    #[named("ideal-red", "marks by queue length, for known rates of the queues",
+        "schemes/ideal-red.md")]
     pub struct Config {
         /// The rate at which each queue drains (`C_i`): one value for all queues, or one per queue.
         /// Empty: equal shares of the link.

@@ -38,11 +38,9 @@ pub use rate_red::RateRed;
 pub use tcn::Tcn;
 
 use alloc::boxed::Box;
-use alloc::string::String;
 
-use tidegate_units::{ConfigError, Field, QueueId, Rate, Rng, Span, Time};
+use tidegate_units::{ConfigError, NoSettings, QueueId, Rate, Rng, Span, Time, catalogue};
 
-use crate::catalogue::{Composite, catalogue};
 use crate::sched::{Round, Turn};
 use crate::{Pkt, Rule};
 
@@ -198,7 +196,7 @@ pub trait Marker {
 /// Makes, from one list: the enum of all schemes and its forwarding, the enum of their parameters,
 /// and the names by which both are known in files and on the command line.
 macro_rules! schemes {
-    ($($name:literal => $variant:ident($module:ident),)*) => {
+    ($($variant:ident($module:ident),)*) => {
         /// Any scheme, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyMarker {
@@ -213,9 +211,11 @@ macro_rules! schemes {
         catalogue! {
             /// The parameters of any scheme.
             pub enum Config {
-                /// Two schemes at once.
-                Or(Box<(Self, Self)>);
-                $($name => $variant($module::Config),)*
+                [
+                    /// Two schemes at once.
+                    Or(Box<(Self, Self)>): or::ABOUT, |_pair| NoSettings;
+                ]
+                $($variant($module::Config),)*
             }
         }
 
@@ -254,36 +254,19 @@ macro_rules! schemes {
 }
 
 schemes! {
-    "bcc" => Bcc(bcc),
-    "codel" => Codel(codel),
-    "diff-ecn" => DiffEcn(diff_ecn),
-    "ecn-sharp" => EcnSharp(ecn_sharp),
-    "ideal-red" => IdealRed(ideal_red),
-    "mq-ecn" => MqEcn(mq_ecn),
-    "none" => DropTail(drop_tail),
-    "per-flow-tcn" => PerFlowTcn(per_flow_tcn),
-    "pool-red" => PoolRed(pool_red),
-    "port-red" => PortRed(port_red),
-    "queue-red" => QueueRed(queue_red),
-    "rate-red" => RateRed(rate_red),
-    "tcn" => Tcn(tcn),
-}
-
-/// A pair has no fields of its own: its schemes are set apart.
-impl Composite for Box<(Config, Config)> {
-    const NAME: &'static str = "or";
-    const FIELDS: &'static [Field] = &[];
-
-    fn set(&mut self, field: &str, _: &str) -> Result<(), ConfigError> {
-        Err(ConfigError::UnknownField {
-            field: field.into(),
-            known: Self::FIELDS,
-        })
-    }
-
-    fn value(&self, _: &str) -> Option<String> {
-        None
-    }
+    Bcc(bcc),
+    Codel(codel),
+    DiffEcn(diff_ecn),
+    EcnSharp(ecn_sharp),
+    IdealRed(ideal_red),
+    MqEcn(mq_ecn),
+    DropTail(drop_tail),
+    PerFlowTcn(per_flow_tcn),
+    PoolRed(pool_red),
+    PortRed(port_red),
+    QueueRed(queue_red),
+    RateRed(rate_red),
+    Tcn(tcn),
 }
 
 impl Marker for AnyMarker {

@@ -95,6 +95,8 @@ choices! {
 
 settings! {
     /// Parameters of MQ-ECN.
+    #[named("mq-ecn", "marks by queue length, for the rate that rounds give a queue",
+        "schemes/mq-ecn.md")]
     pub struct Config {
         /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
         /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.

@@ -3,11 +3,30 @@
 //! Both see every packet, so that the state of each is as if it were alone. When both ask, the mark
 //! counts for the first.
 
-use tidegate_units::{QueueId, Rate, Span, Time};
+use tidegate_units::{About, Piece, QueueId, Rate, Span, Time};
 
 use super::{Cx, Marker, Queues, Verdict};
 use crate::Pkt;
 use crate::sched::Turn;
+
+/// What is said of a pair. It has no fields of its own: its schemes are set apart.
+pub(super) const ABOUT: About = About::new(
+    "or",
+    "marks if either of two schemes asks for it",
+    "schemes/or.md",
+)
+.made_of(&[
+    Piece {
+        key: "first",
+        doc: "The scheme whose rule is counted when both mark.",
+        is_optional: false,
+    },
+    Piece {
+        key: "second",
+        doc: "The other scheme.",
+        is_optional: false,
+    },
+]);
 
 /// Marks when `first` or `second` does.
 #[derive(Clone, Debug)]

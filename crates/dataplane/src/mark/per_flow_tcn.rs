@@ -18,6 +18,7 @@ use crate::{Pkt, Rule};
 
 settings! {
     /// Parameters of per-flow TCN.
+    #[named("per-flow-tcn", "TCN with a queue for each flow", "schemes/per-flow-tcn.md")]
     pub struct Config {
         /// The setup of DiffECN that everything at `none` below is taken from.
         pub profile: Profile = Profile::Simulation,

@@ -13,6 +13,7 @@ use super::{Cx, Marker, Site, Verdict};
 
 red_settings! {
     /// Parameters of per-pool RED.
+    #[named("pool-red", "marks by the fill of the shared pool", "schemes/pool-red.md")]
     {
         /// Mark above this use of the pool (`K`, or `K_max`). The default is the upper threshold of
         /// BCC's simulations, B − B_R / α for a pool of 3 MiB.

@@ -12,6 +12,7 @@ use super::{Cx, Marker, Site, Verdict};
 
 red_settings! {
     /// Parameters of per-port RED.
+    #[named("port-red", "marks by the length of all queues of the port", "schemes/port-red.md")]
     {
         /// Mark above this length of all queues together (`K`, or `K_max`). The default is that of
         /// TCN's simulations with DCTCP (section 6.2).

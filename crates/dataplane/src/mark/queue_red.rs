@@ -14,6 +14,7 @@ use super::{Cx, Marker, Site, Verdict};
 
 red_settings! {
     /// Parameters of per-queue RED.
+    #[named("queue-red", "marks by the length of the packet's own queue", "schemes/queue-red.md")]
     {
         /// Mark above this length of the queue (`K`, or `K_max`): one value for all queues, or one
         /// per queue. The default is that of TCN's simulations with DCTCP (section 6.2).

@@ -23,6 +23,8 @@ use crate::Rule;
 
 settings! {
     /// Parameters of rate-estimating RED.
+    #[named("rate-red", "marks by queue length, for the measured rate of the queue",
+        "schemes/rate-red.md")]
     pub struct Config {
         /// The threshold of a queue that has the link to itself (`K_port`): C × RTT × λ. TCN,
         /// section 3.3: 125 KB.

@@ -95,9 +95,9 @@ choices! {
 
 /// Declares the settings of a scheme: its own thresholds, then the options that all share.
 macro_rules! red_settings {
-    ($(#[$doc:meta])* { $($thresholds:tt)* }) => {
+    ($(#[$($about:tt)*])* { $($thresholds:tt)* }) => {
         tidegate_units::settings! {
-            $(#[$doc])*
+            $(#[$($about)*])*
             pub struct Config {
                 $($thresholds)*
                 /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a

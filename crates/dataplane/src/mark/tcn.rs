@@ -32,6 +32,7 @@ choices! {
 
 settings! {
     /// Parameters of TCN.
+    #[named("tcn", "marks packets that waited longer than a threshold", "schemes/tcn.md")]
     pub struct Config {
         /// Mark strictly above this sojourn time (`T` or `T_max`), or `none` for RTT × λ (section
         /// 4.1). The default is that of the simulations, 65 packets of 1500 bytes at 10 Gb/s

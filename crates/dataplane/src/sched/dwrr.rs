@@ -21,6 +21,8 @@ use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, come_and_lea
 
 settings! {
     /// Parameters of DWRR.
+    #[named("dwrr", "serves queues in turn, a quantum each, the rest carried over",
+        "schedulers.md#DWRR")]
     pub struct Config {
         /// Bytes each queue may send per round, one value per queue. The papers use one full
         /// packet: 1500 bytes in TCN's simulations; figure 2 of TCN has 18000.

@@ -9,6 +9,8 @@ use super::{Build, Pick, Scheduler, Turn};
 
 settings! {
     /// Parameters of FIFO.
+    #[named("fifo", "serves packets in order of arrival, whatever their queue",
+        "schedulers.md#FIFO")]
     pub struct Config {
         /// Number of queues that share the list.
         pub queues: u8 = 1,

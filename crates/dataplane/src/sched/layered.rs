@@ -16,11 +16,13 @@ use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, Field, Form, QueueId, Settings, Time, settings};
+use tidegate_units::{About, ConfigError, Field, Form, Named, QueueId, Settings, Time, settings};
 
 use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
-use super::{Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave};
+use super::{
+    Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave, dwrr, pifo, wfq, wrr,
+};
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {
@@ -86,6 +88,28 @@ impl<C: Settings> Settings for Config<C> {
     fn value(&self, field: &str) -> Option<String> {
         self.levels.value(field).or_else(|| self.inner.value(field))
     }
+}
+
+/// What is said of a scheduler with two levels: its name, and the page's part on the scheduler inside.
+const fn two_levels(name: &'static str, page: &'static str) -> About {
+    let summary = "serves strict queues, then groups by the other scheduler";
+    About::new(name, summary, page)
+}
+
+impl Named for Config<dwrr::Config> {
+    const ABOUT: About = two_levels("sp-dwrr", "schedulers.md#Two levels#DWRR");
+}
+
+impl Named for Config<pifo::Config> {
+    const ABOUT: About = two_levels("sp-pifo", "schedulers.md#Two levels#PIFO");
+}
+
+impl Named for Config<wfq::Config> {
+    const ABOUT: About = two_levels("sp-wfq", "schedulers.md#Two levels#WFQ");
+}
+
+impl Named for Config<wrr::Config> {
+    const ABOUT: About = two_levels("sp-wrr", "schedulers.md#Two levels#WRR");
 }
 
 impl<C: Divide> Build for Config<C> {

@@ -25,9 +25,8 @@ pub use wrr::Wrr;
 
 use alloc::boxed::Box;
 
-use tidegate_units::{ConfigError, QueueId, Settings, Time};
+use tidegate_units::{ConfigError, QueueId, Settings, Time, catalogue};
 
-use crate::catalogue::catalogue;
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 /// A change in the turn of a queue under a round-based scheduler, for schemes that measure rounds.
@@ -195,12 +194,12 @@ pub type Divided<D> = (D, Box<[<D as Discipline>::Queue]>);
 /// Makes, from one list: the enum of all schedulers and its forwarding, the enum of their
 /// parameters, and the names by which both are known in files and on the command line.
 macro_rules! schedulers {
-    ($($name:literal => $variant:ident($kind:ty, $config:ty),)*) => {
+    ($($variant:ident($kind:ty, $config:ty),)*) => {
         /// Any scheduler, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyScheduler {
             $(
-                #[doc = concat!("`", $name, "`")]
+                #[doc = concat!("`", stringify!($kind), "`")]
                 $variant($kind),
             )*
         }
@@ -208,7 +207,8 @@ macro_rules! schedulers {
         catalogue! {
             /// The parameters of any scheduler.
             pub enum Config {
-                $($name => $variant($config),)*
+                []
+                $($variant($config),)*
             }
         }
 
@@ -233,16 +233,16 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    "dwrr" => Dwrr(Dwrr, dwrr::Config),
-    "fifo" => Fifo(Fifo, fifo::Config),
-    "pifo" => Pifo(Pifo, pifo::Config),
-    "sp" => Strict(Strict, strict::Config),
-    "sp-dwrr" => SpDwrr(Layered<dwrr::Turns>, layered::Config<dwrr::Config>),
-    "sp-pifo" => SpPifo(Layered<pifo::Ranks>, layered::Config<pifo::Config>),
-    "sp-wfq" => SpWfq(Layered<wfq::Stamps>, layered::Config<wfq::Config>),
-    "sp-wrr" => SpWrr(Layered<wrr::Turns>, layered::Config<wrr::Config>),
-    "wfq" => Wfq(Wfq, wfq::Config),
-    "wrr" => Wrr(Wrr, wrr::Config),
+    Dwrr(Dwrr, dwrr::Config),
+    Fifo(Fifo, fifo::Config),
+    Pifo(Pifo, pifo::Config),
+    Strict(Strict, strict::Config),
+    SpDwrr(Layered<dwrr::Turns>, layered::Config<dwrr::Config>),
+    SpPifo(Layered<pifo::Ranks>, layered::Config<pifo::Config>),
+    SpWfq(Layered<wfq::Stamps>, layered::Config<wfq::Config>),
+    SpWrr(Layered<wrr::Turns>, layered::Config<wrr::Config>),
+    Wfq(Wfq, wfq::Config),
+    Wrr(Wrr, wrr::Config),
 }
 
 impl Scheduler for AnyScheduler {

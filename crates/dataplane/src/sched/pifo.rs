@@ -47,6 +47,7 @@ choices! {
 
 settings! {
     /// Parameters of PIFO.
+    #[named("pifo", "serves the packet with the smallest rank", "schedulers.md#PIFO")]
     pub struct Config {
         /// What packets are ranked by.
         pub rank: Rank = Rank::Stfq,

@@ -22,6 +22,8 @@ choices! {
 
 settings! {
     /// Parameters of strict priority.
+    #[named("sp", "serves the most important queue that holds a packet",
+        "schedulers.md#Strict priority")]
     pub struct Config {
         /// Number of queues. ECN♯ with PIAS runs on 4 (its simulator), a switching chip has 8.
         pub queues: u8 = 8,

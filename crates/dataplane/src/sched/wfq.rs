@@ -54,6 +54,8 @@ choices! {
 
 settings! {
     /// Parameters of WFQ.
+    #[named("wfq", "serves the head packet with the smallest virtual finish time",
+        "schedulers.md#WFQ")]
     pub struct Config {
         /// The weight of each queue: 1 to 65535, or to 64 with integer division, as in TCN's
         /// kernel module. The papers use equal ones.

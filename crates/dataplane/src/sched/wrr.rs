@@ -34,6 +34,8 @@ choices! {
 
 settings! {
     /// Parameters of WRR.
+    #[named("wrr", "serves queues in turn, a quantum each, nothing carried over",
+        "schedulers.md#WRR")]
     pub struct Config {
         /// Bytes each queue may send per turn, one value per queue: one full packet, 1500 bytes
         /// in MQ-ECN's simulator.

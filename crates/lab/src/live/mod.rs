@@ -12,6 +12,7 @@ use tidegate_live::testbed::{self, Bed};
 use tidegate_report::Record;
 use tidegate_units::Span;
 
+pub use crate::scenario::read_switch;
 use crate::scenario::{Built, Experiment};
 use crate::sweep::Failure;
 

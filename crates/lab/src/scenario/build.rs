@@ -427,7 +427,8 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a.max(1)
 }
 
-fn ports_of(switch: &Switch) -> Ports {
+/// What the ports of a node are made of.
+pub(super) fn ports_of(switch: &Switch) -> Ports {
     Ports {
         marking: marking_config(&switch.marking),
         scheduling: switch.scheduler.item.clone(),
@@ -455,17 +456,18 @@ fn buffer_config(switch: &Switch) -> buffer::Config {
 }
 
 /// Where the ports of switches, or of hosts, are.
-struct Sites {
+pub(super) struct Sites {
     /// The different speeds of their links.
-    rates: BTreeSet<Rate>,
+    pub(super) rates: BTreeSet<Rate>,
     /// The different numbers of ports that a node has.
-    degrees: BTreeSet<u32>,
+    pub(super) degrees: BTreeSet<u32>,
     /// How many ports there are in all.
-    ports: u64,
-    seed: u64,
+    pub(super) ports: u64,
+    pub(super) seed: u64,
 }
 
-fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Problem> {
+/// Refuses what cannot be built at these places.
+pub(super) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Problem> {
     let scheduler = &switch.scheduler;
     let built = scheduler.item.build();
     let built = built.map_err(|error| scheduler.spots.problem(&error))?;

@@ -7,7 +7,7 @@ use tidegate_sim::workload::{self, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{Setting, Settings, Span, Time};
+use tidegate_units::{Parameters, Setting, Settings, Span, Time};
 
 use super::document::{Node, Table, Value};
 use super::layout::{self, LINE, Section};
@@ -191,7 +191,7 @@ const DEFAULTS_OF_SWITCHES: PortDefaults = ("queue-red", "per-port");
 /// As good as ideal: no mark, no limit.
 const DEFAULTS_OF_HOSTS: PortDefaults = ("none", "unlimited");
 
-fn settings<T: Settings + layout::Part>(
+fn settings<T: Parameters>(
     node: &Node,
     section: Section,
     mut item: T,
@@ -251,18 +251,10 @@ fn topology(node: &Node) -> Result<Located<topology::Config>, Problem> {
 }
 
 fn switch(reader: &Reader<'_>, (scheme, limit): PortDefaults) -> Result<Switch, Problem> {
-    let scheduler_node = reader.below("scheduler");
-    let section = Section::Scheduler;
-    let scheduler = Reader::new(&scheduler_node, section, section.default_kind())?;
-    let mut scheduling = sched::Config::named(scheduler.kind()).expect("the kind is a name");
-    scheduler.fill(&mut scheduling)?;
     let (buffer, egress) = buffer(&reader.below("buffer"), limit)?;
     Ok(Switch {
         marking: marking(&reader.below("marking"), scheme, 0)?,
-        scheduler: Located {
-            item: scheduling,
-            spots: scheduler.spots().clone(),
-        },
+        scheduler: scheduler(&reader.below("scheduler"))?,
         buffer,
         egress,
         non_ect: reader.read("non_ect")?,
@@ -270,10 +262,21 @@ fn switch(reader: &Reader<'_>, (scheme, limit): PortDefaults) -> Result<Switch, 
     })
 }
 
+pub(super) fn scheduler(node: &Node) -> Result<Located<sched::Config>, Problem> {
+    let section = Section::Scheduler;
+    let reader = Reader::new(node, section, section.default_kind())?;
+    let mut item = sched::Config::named(reader.kind()).expect("the kind is a name");
+    reader.fill(&mut item)?;
+    Ok(Located {
+        item,
+        spots: reader.spots().clone(),
+    })
+}
+
 /// How deep pairs of schemes may be nested.
 const DEEPEST_PAIR: u32 = 4;
 
-fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking, Problem> {
+pub(super) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking, Problem> {
     let reader = Reader::new(node, Section::Marking, Some(default))?;
     if reader.kind() == "or" {
         if depth == DEEPEST_PAIR {
@@ -298,9 +301,9 @@ fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking, Problem> {
     })))
 }
 
-type Buffers = (Located<buffer::Config>, Option<Located<buffer::Config>>);
+pub(super) type Buffers = (Located<buffer::Config>, Option<Located<buffer::Config>>);
 
-fn buffer(node: &Node, default: &str) -> Result<Buffers, Problem> {
+pub(super) fn buffer(node: &Node, default: &str) -> Result<Buffers, Problem> {
     let reader = Reader::new(node, Section::Buffer, Some(default))?;
     let mut item = buffer::Config::named(reader.kind()).expect("the kind is one of the names");
     reader.fill(&mut item)?;

@@ -36,6 +36,7 @@ mod document;
 pub mod fuzz;
 pub(crate) mod layout;
 mod limits;
+mod live_file;
 mod load;
 mod outline;
 mod problem;
@@ -49,6 +50,7 @@ mod write;
 
 pub use build::Built;
 pub use limits::Limits;
+pub use live_file::read_switch;
 pub use outline::{Outline, Threshold};
 pub use problem::Problem;
 

@@ -1,9 +1,9 @@
 //! Reads one table of a scenario: its kind, its settings, and where each of them stands.
 
-use tidegate_units::{ConfigError, Form, Setting};
+use tidegate_units::{ConfigError, Form, Parameters, Setting};
 
 use super::document::{Entry, Node, Table, Value, normal};
-use super::layout::{Key, Part, Section};
+use super::layout::{Key, Section};
 use super::problem::{Place, Problem, nearest};
 
 /// Settings, and where they were written.
@@ -218,7 +218,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Sets all settings of `part` that the file names.
-    pub(crate) fn fill(&self, part: &mut dyn Part) -> Result<(), Problem> {
+    pub(crate) fn fill(&self, part: &mut dyn Parameters) -> Result<(), Problem> {
         for field in part.fields() {
             if let Some(node) = self.table.get(field.name) {
                 let text = setting_text(field.name, field.form, node)?;
@@ -230,7 +230,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Finds the item of a list that cannot be read alone.
-    fn blame_item(&self, part: &mut dyn Part, field: &str, node: &Node) -> Result<(), Problem> {
+    fn blame_item(
+        &self,
+        part: &mut dyn Parameters,
+        field: &str,
+        node: &Node,
+    ) -> Result<(), Problem> {
         let Value::List(items) = &node.value else {
             return Ok(());
         };
@@ -243,7 +248,7 @@ impl<'a> Reader<'a> {
     /// Sets one setting to a text that came from `node`.
     pub(crate) fn set(
         &self,
-        part: &mut dyn Part,
+        part: &mut dyn Parameters,
         field: &str,
         text: &str,
         node: &Node,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tidegate_sim::setup::Accounting;
 use tidegate_sim::workload::Source;
 use tidegate_transport::rate::dcqcn;
-use tidegate_units::{Field, Rate, Setting, Time};
+use tidegate_units::{Field, Parameters, Rate, Setting, Time};
 
 use super::Scenario;
 use super::build::dcqcn_config;
@@ -13,7 +13,7 @@ use super::describe::{
     Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
 };
 use super::document::{Node, Value, key, quoted};
-use super::layout::{FABRIC, HOSTS, LINE, Part, toml_of};
+use super::layout::{FABRIC, HOSTS, LINE, toml_of};
 use super::reader::{Located, Spots};
 use super::sweep::Axis;
 use super::traffic::{Follows, Traffic};
@@ -102,7 +102,7 @@ impl Page<'_> {
     }
 
     /// The settings of a part, of those fields that are `wanted`.
-    fn part(&mut self, part: &dyn Part, wanted: impl Fn(&Field) -> bool) {
+    fn part(&mut self, part: &dyn Parameters, wanted: impl Fn(&Field) -> bool) {
         for field in part.fields().iter().filter(|field| wanted(field)) {
             if let Some(text) = part.value(field.name) {
                 self.line(field.name, &toml_of(field.form, &text));
@@ -126,7 +126,7 @@ impl Page<'_> {
     }
 
     /// The settings of a part that may have a profile.
-    fn profiled<T: Part>(&mut self, path: &str, part: &Located<T>, default: &str) {
+    fn profiled<T: Parameters>(&mut self, path: &str, part: &Located<T>, default: &str) {
         let varies = self.varies_profile(path);
         let profile = part.spots.profile.as_deref();
         // A profile that is written with all settings changes nothing, but says where they are from.
@@ -211,7 +211,7 @@ impl Page<'_> {
         let elsewhere = dcqcn_config(dcqcn, ANOTHER_LINE);
         let varies = self.varies_profile(place);
         self.part(&config, |field| {
-            let value = |config: &dcqcn::Config| Part::value(config, field.name);
+            let value = |config: &dcqcn::Config| Parameters::value(config, field.name);
             let follows = varies || value(&config) != value(&elsewhere);
             !follows || dcqcn.spots.names(field.name)
         });

@@ -8,6 +8,8 @@ use crate::network::{HostId, Network};
 settings! {
     /// Settings of a dumbbell. None of the papers prints one; the defaults have the speed and the
     /// base RTT across, 100 µs, of TCN's microbenchmark.
+    #[named("dumbbell", "two switches with hosts, and one cable between them",
+        "topologies.md#dumbbell")]
     pub struct Config {
         /// How many hosts there are at the left switch. They have the lower numbers.
         pub left: u32 = 8,

@@ -16,6 +16,7 @@ const MAX_PORTS: u32 = 406;
 settings! {
     /// Settings of a fat-tree. The defaults have the 128 hosts of DiffECN's count of active flows
     /// (section IV-B), with the speed and delay of its simulations.
+    #[named("fat-tree", "three tiers of switches with k ports each", "topologies.md#fat-tree")]
     pub struct Config {
         /// How many ports a switch has: an even number.
         pub k: u32 = 8,

@@ -11,6 +11,8 @@ use crate::network::{Network, NodeId};
 settings! {
     /// Settings of a leaf-spine fabric. The defaults are those of TCN's simulations, which do not
     /// oversubscribe (section 6.2): the propagation RTT between racks is 81.6 µs.
+    #[named("leaf-spine", "two tiers, every leaf connected to every spine",
+        "topologies.md#leaf-spine")]
     pub struct Config {
         /// How many leaves there are. BCC, ECN♯ and DiffECN have 8.
         pub leaves: u32 = 12,

@@ -13,7 +13,7 @@ pub mod star;
 
 use std::ops::RangeInclusive;
 
-use tidegate_units::{ConfigError, Field, Rate, Settings, Span};
+use tidegate_units::{ConfigError, Rate, Span, catalogue};
 
 use crate::network::{HostId, Network, NodeId};
 
@@ -25,56 +25,16 @@ pub const MAX_DELAY: Span = Span::from_secs(10);
 
 /// Makes the enum of all topologies. A topology's module holds its `Config` with a `build` method.
 macro_rules! topologies {
-    ($($name:literal => $variant:ident($module:ident),)*) => {
-        /// The settings of any topology.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Config {
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $variant($module::Config),
-            )*
+    ($($variant:ident($module:ident),)*) => {
+        catalogue! {
+            /// The settings of any topology.
+            pub enum Config {
+                []
+                $($variant($module::Config),)*
+            }
         }
 
         impl Config {
-            /// The names of all topologies.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default settings of the topology called `name`, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The topology's name.
-            pub const fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The fields that can be set.
-            pub const fn fields(&self) -> &'static [Field] {
-                match self {
-                    $(Self::$variant(_) => <$module::Config as Settings>::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<String> {
-                match self {
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             /// Makes the network, or says which setting cannot be used.
             pub fn build(&self) -> Result<Network, ConfigError> {
                 match self {
@@ -86,11 +46,11 @@ macro_rules! topologies {
 }
 
 topologies! {
-    "dumbbell" => Dumbbell(dumbbell),
-    "fat-tree" => FatTree(fat_tree),
-    "leaf-spine" => LeafSpine(leaf_spine),
-    "parking-lot" => ParkingLot(parking_lot),
-    "star" => Star(star),
+    Dumbbell(dumbbell),
+    FatTree(fat_tree),
+    LeafSpine(leaf_spine),
+    ParkingLot(parking_lot),
+    Star(star),
 }
 
 /// The cables of hosts that may differ: lists for the first hosts, and one value for the rest.

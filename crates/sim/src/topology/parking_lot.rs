@@ -15,6 +15,7 @@ settings! {
     /// Settings of a parking lot. The defaults are the thesis's: 0 (`S1`) and 1 (`S2`) send through
     /// pipe 1, 2 (`R2`) and 3 (`S3`) stand between pipes 2 and 3, and 4 (`R1`) is at the end. `S1`
     /// to `R1` meets both slow pipes, `S2` to `R2` the first and `S3` to `R1` the second.
+    #[named("parking-lot", "a chain of switches with hosts at each", "topologies.md#parking-lot")]
     pub struct Config {
         /// How many hosts there are at each switch, from one end to the other; the length of the
         /// list is the number of switches.

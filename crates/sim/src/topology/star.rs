@@ -11,6 +11,7 @@ use crate::network::{HostId, Network};
 settings! {
     /// Settings of a star. The defaults are those of TCN's microbenchmark with eight senders and a
     /// base RTT of 100 µs (section 4.3, figure 3).
+    #[named("star", "hosts around one switch", "topologies.md#star")]
     pub struct Config {
         /// How many hosts there are.
         pub hosts: u32 = 9,

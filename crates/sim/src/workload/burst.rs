@@ -21,6 +21,8 @@ choices! {
 
 settings! {
     /// Parameters of bursts.
+    #[named("burst", "incast: fan_in flows to one receiver, once or every so often",
+        "workloads.md#Sizes")]
     pub struct Config {
         /// When the first burst starts.
         pub start: Span = Span::ZERO,

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_units::Time;
+use tidegate_units::{About, Time};
 
 use super::text::{Fault, LineError, lines, scaled, whole};
 use crate::flow::Flow;
 use crate::network::HostId;
+
+/// What is said of it.
+pub(super) const ABOUT: About =
+    About::new("list", "exactly what a CSV file says", "workloads.md#Lists");
 
 /// A list of flows in the order of its file, in which results are to be written too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,6 +7,8 @@ use crate::flow::Flow;
 
 settings! {
     /// Parameters of named flows: from each sender to the receiver.
+    #[named("long-lived", "named flows: endless, of some bytes, or at a rate",
+        "workloads.md#Sizes")]
     pub struct Config {
         /// The hosts that send.
         pub from: Hosts = Hosts::one(0),

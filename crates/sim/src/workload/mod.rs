@@ -57,7 +57,7 @@ pub use window::{Drain, Window};
 
 use std::fmt::{self, Display, Formatter};
 
-use tidegate_units::{ConfigError, Field, Setting, Settings};
+use tidegate_units::{ConfigError, NoSettings, Setting, catalogue};
 
 use crate::flow::Flow;
 use crate::network::HostId;
@@ -73,66 +73,23 @@ pub(crate) struct Site<'a> {
     place: u64,
 }
 
-/// Makes the enum of all sources that have settings, and the names by which they are known in files
-/// and on the command line.
+/// Makes the enum of all sources from one list. [`Published::NAMES`] are further names, of sets of
+/// parameters of `poisson`.
 macro_rules! sources {
-    ($($(#[$doc:meta])* $name:literal => $variant:ident($module:ident),)*) => {
-        /// A source of flows.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Source {
-            /// An exact list, which has no settings.
-            List(List),
-            $($(#[$doc])* $variant($module::Config),)*
+    ($($variant:ident($module:ident),)*) => {
+        catalogue! {
+            /// A source of flows.
+            pub enum Source {
+                [
+                    /// An exact list, which has no settings.
+                    List(List): list::ABOUT, |_list| NoSettings;
+                ]
+                $($variant($module::Config),)*
+            }
+            else |name| Published::read(name).ok().map(|set| Self::Poisson(set.config()));
         }
 
         impl Source {
-            /// The names of the sources that have settings. [`Published::NAMES`] are further names,
-            /// of sets of parameters of `poisson`.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default parameters of the source called `name`, or `None` if none is.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
-                    _ => Published::read(name).ok().map(|set| Self::Poisson(set.config())),
-                }
-            }
-
-            /// The name of its kind.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    Self::List(_) => "list",
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The fields that can be set.
-            pub fn fields(&self) -> &'static [Field] {
-                match self {
-                    Self::List(_) => &[],
-                    $(Self::$variant(_) => $module::Config::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    Self::List(_) => Err(ConfigError::UnknownField {
-                        field: field.into(),
-                        known: &[],
-                    }),
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<String> {
-                match self {
-                    Self::List(_) => None,
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             fn flows(&self, site: &Site) -> Result<Vec<Flow>, Wrong> {
                 Ok(match self {
                     Self::List(list) => {
@@ -147,12 +104,9 @@ macro_rules! sources {
 }
 
 sources! {
-    /// Many to one at once.
-    "burst" => Burst(burst),
-    /// Named flows.
-    "long-lived" => LongLived(long_lived),
-    /// Arrivals at random.
-    "poisson" => Poisson(poisson),
+    Burst(burst),
+    LongLived(long_lived),
+    Poisson(poisson),
 }
 
 impl Source {

@@ -18,6 +18,7 @@ use crate::network::HostId;
 
 settings! {
     /// Parameters of Poisson arrivals.
+    #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes")]
     pub struct Config {
         /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end, as
         /// all arrivals do.

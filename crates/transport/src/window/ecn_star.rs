@@ -14,6 +14,8 @@ use crate::seq::Seq;
 
 settings! {
     /// Parameters of ECN*.
+    #[named("ecn-star", "TCP: standard ECN over instantaneous marking (ECN*)",
+        "transports/ecn-star.md")]
     pub struct Config {
         /// Growth after a reduction. Default: ns-2.
         pub regrowth: Regrowth = Regrowth::ExceptFirstEcho,

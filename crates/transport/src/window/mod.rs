@@ -19,7 +19,7 @@ pub use odctcp::Odctcp;
 pub use reno::Reno;
 pub use rfc3168::Rfc3168;
 
-use tidegate_units::{ConfigError, Field, Ratio, Settings, choices};
+use tidegate_units::{ConfigError, Ratio, catalogue, choices};
 
 use crate::seq::Seq;
 
@@ -243,7 +243,7 @@ pub trait WindowRule {
 /// Makes, from one list: the enum of all rules and its forwarding, the enum of their parameters,
 /// and the names by which both are known in files and on the command line.
 macro_rules! rules {
-    ($($name:literal => $variant:ident($module:ident),)*) => {
+    ($($variant:ident($module:ident),)*) => {
         /// Any window rule, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyWindow {
@@ -253,55 +253,15 @@ macro_rules! rules {
             )*
         }
 
-        /// The parameters of any window rule.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Config {
-            $(
-                #[doc = concat!("See [`", stringify!($module), "`].")]
-                $variant($module::Config),
-            )*
+        catalogue! {
+            /// The parameters of any window rule.
+            pub enum Config {
+                []
+                $($variant($module::Config),)*
+            }
         }
 
         impl Config {
-            /// The names of all rules.
-            pub const NAMES: &'static [&'static str] = &[$($name),*];
-
-            /// The default parameters of the rule called `name`, or `None` if there is none.
-            pub fn named(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
-                    _ => None,
-                }
-            }
-
-            /// The rule's name.
-            pub fn name(&self) -> &'static str {
-                match self {
-                    $(Self::$variant(_) => $name,)*
-                }
-            }
-
-            /// The rule's fields.
-            pub fn fields(&self) -> &'static [Field] {
-                match self {
-                    $(Self::$variant(_) => $module::Config::FIELDS,)*
-                }
-            }
-
-            /// Sets one field from text.
-            pub fn set(&mut self, field: &str, text: &str) -> Result<(), ConfigError> {
-                match self {
-                    $(Self::$variant(config) => config.set(field, text),)*
-                }
-            }
-
-            /// The text form of one field, or `None` if there is no such field.
-            pub fn value(&self, field: &str) -> Option<alloc::string::String> {
-                match self {
-                    $(Self::$variant(config) => config.value(field),)*
-                }
-            }
-
             /// Makes the rule, or says which parameter cannot be used.
             pub fn build(&self, basis: &Basis) -> Result<AnyWindow, ConfigError> {
                 Ok(match self {
@@ -324,11 +284,11 @@ macro_rules! rules {
 }
 
 rules! {
-    "dctcp" => Dctcp(dctcp),
-    "ecn-star" => EcnStar(ecn_star),
-    "odctcp" => Odctcp(odctcp),
-    "reno" => Reno(reno),
-    "rfc3168" => Rfc3168(rfc3168),
+    Dctcp(dctcp),
+    EcnStar(ecn_star),
+    Odctcp(odctcp),
+    Reno(reno),
+    Rfc3168(rfc3168),
 }
 
 impl WindowRule for AnyWindow {

@@ -21,6 +21,7 @@ use crate::seq::Seq;
 
 settings! {
     /// Parameters of ODCTCP.
+    #[named("odctcp", "TCP: DCTCP that also works at one end only", "transports/odctcp.md")]
     pub struct Config {
         /// α before the first sample: 0 for throughput, 1 for latency (section 4.2.2).
         pub initial_alpha: Ratio = Ratio::ZERO,

@@ -9,6 +9,7 @@ use super::{Acked, Basis, Cwnd, EctUse, Flight, Reaction, Timeout, WindowRule};
 
 settings! {
     /// Parameters of Reno: none.
+    #[named("reno", "TCP: halves its window on loss, ignores marks", "transports/reno.md")]
     pub struct Config {}
 }
 

@@ -16,6 +16,7 @@ use crate::seq::Seq;
 
 settings! {
     /// Parameters of standard ECN.
+    #[named("rfc3168", "TCP: standard ECN, halves its window on a mark", "transports/rfc3168.md")]
     pub struct Config {
         /// How sending slows down. Linux thins it out, FreeBSD cuts at once.
         pub pace: Pace = Pace::AtOnce,

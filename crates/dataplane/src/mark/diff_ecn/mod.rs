@@ -46,6 +46,8 @@ use crate::{Pkt, Rule};
 
 settings! {
     /// Parameters of DiffECN.
+    #[named("diff-ecn", "marks flows that hold more than their share of the port",
+        "schemes/diff-ecn.md")]
     pub struct Config {
         /// The published setup that everything at `none` below is taken from.
         pub profile: Profile = Profile::Simulation,

@@ -59,6 +59,8 @@ choices! {
 
 settings! {
     /// Parameters of ECN♯.
+    #[named("ecn-sharp", "marks long waits at once and standing queues slowly (ECN♯)",
+        "schemes/ecn-sharp.md")]
     pub struct Config {
         /// Mark every packet strictly above this (`ins_target`), or `none` for λ × `rtt` (section
         /// 3.4). The default is that of the testbed (section 5.2).

@@ -1,7 +1,8 @@
 //! What the reference and the schema say of sections and of keys that only files have.
 
+use tidegate_dataplane::buffer::pfc;
 use tidegate_sim::workload::Published;
-use tidegate_units::{Form, Setting};
+use tidegate_units::{Form, Named, Setting};
 
 use super::Section;
 
@@ -11,9 +12,13 @@ impl Section {
         match self {
             Self::Accounting => "[transport.accounting]",
             Self::Buffer => "[switch.buffer]",
+            Self::Dscp => "[switch.dscp]",
             Self::Egress => "[switch.buffer.egress]",
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
+            Self::LiveFile => "A live switch",
+            Self::LivePort => "[[port]]",
+            Self::LiveSwitch => "[switch]",
             Self::Marking => "[switch.marking]",
             Self::Measure => "[measure]",
             Self::Nic => "[nic]",
@@ -38,9 +43,13 @@ impl Section {
         match self {
             Self::Accounting => "accounting",
             Self::Buffer => "buffer",
+            Self::Dscp => "dscp",
             Self::Egress => "egress",
             Self::Group => "group",
             Self::HostDelay => "host_delay",
+            Self::LiveFile => "live",
+            Self::LivePort => "port",
+            Self::LiveSwitch => "live_switch",
             Self::Marking => "marking",
             Self::Measure => "measure",
             Self::Nic => "nic",
@@ -68,9 +77,13 @@ impl Section {
                 "Which packets are stored: one buffer for the whole switch. \
                 [More on buffers](../buffers.md)."
             }
+            Self::Dscp => "Which queue a packet waits in.",
             Self::Egress => EGRESS,
             Self::Group => GROUP,
             Self::HostDelay => "What the receiving host adds to the way of each packet.",
+            Self::LiveFile => "A switch on real packets.",
+            Self::LivePort => "A port: the interface it is and the speed of its wire.",
+            Self::LiveSwitch => "What all ports do.",
             Self::Marking => "Which packets are marked. `[nic]` has the same table.",
             Self::Measure => "Which flows count, and when the run ends.",
             Self::Nic => {
@@ -112,10 +125,16 @@ impl Section {
     /// What a kind is, if there is a text or a page about it.
     pub(crate) fn kind_doc(self, kind: &str) -> Option<String> {
         match (self, kind) {
-            (Self::Marking, kind) => Some(format!(
-                "[What it does, and how to choose its settings](../schemes/{kind}.md)."
-            )),
-            (Self::Rule, kind) => Some(format!("[What it does](../transports/{kind}.md).")),
+            (Self::Marking, kind) => {
+                let page = self.about(kind)?.page;
+                Some(format!(
+                    "[What it does, and how to choose its settings](../{page})."
+                ))
+            }
+            (Self::Rule, kind) => {
+                let page = self.about(kind)?.page;
+                Some(format!("[What it does](../{page})."))
+            }
             (Self::Group | Self::Transport, "dcqcn") => {
                 Some("[What it does](../transports/dcqcn.md).".into())
             }
@@ -158,9 +177,11 @@ pub(super) const ACCOUNTING: &str = "How many bytes a packet has in queues and o
 pub(super) const BUFFER: &str = "Which packets are stored: one buffer for the whole node.";
 pub(super) const CONVENTION: &str = "What counts as small and large, when a flow is complete, and what a \
     percentile is.";
+pub(super) const DELAY: &str =
+    "How long frames travel from the host to the switch besides what they really take.";
+pub(super) const DEVICE: &str = "How frames get in and out.";
 pub(super) const ECMP: &str = "How switches choose among ways of equal length.";
-pub(super) const EGRESS: &str =
-    "A buffer behind the ingress accounting, which may drop; `none` for no limit.";
+pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
 pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
 pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
@@ -190,6 +211,10 @@ pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All
     sender has it.";
 pub(super) const RECEIVER_RULE: &str =
     "The window of the receiver's side, for data that it would send.";
+pub(super) const RATE: &str = "The speed at which packets leave.";
+pub(super) const STATIONS: &str = "The most stations behind the port. Frames of others are dropped.";
+pub(super) const UPLINK: &str =
+    "The speed at which frames come in from the host, where its cable is imitated.";
 pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
                                    seed. If it is left out, and `--baseline` too, nothing is.";
 

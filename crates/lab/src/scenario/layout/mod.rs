@@ -5,25 +5,25 @@
 
 mod doc;
 mod key;
-mod part;
 
 pub(crate) use doc::tidy;
 pub(crate) use key::{Key, Shape, toml_of};
-pub(crate) use part::Part;
 
-use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
+use tidegate_live::config::{DeviceKind, Options};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{HostDelay, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{Form, Rate, Setting, Span};
+use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, EGRESS, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC,
-    LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET,
-    PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, DELAY, DEVICE, ECMP, FABRIC_DOC, FLOWS, GROUP,
+    HOSTS_DOC, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING,
+    PER_PACKET, PORTS, QUEUES, RATE, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES,
+    STALLED, TAGGING, UPLINK,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, text};
 
@@ -32,9 +32,14 @@ use key::{needed, number, optional_table, profile_key, selection, setting, table
 pub(crate) enum Section {
     Accounting,
     Buffer,
+    /// Of a file for a live switch, as the next three.
+    Dscp,
     Egress,
     Group,
     HostDelay,
+    LiveFile,
+    LivePort,
+    LiveSwitch,
     Marking,
     Measure,
     Nic,
@@ -72,7 +77,7 @@ const FLOW_WORDS: &[&str] = &["all", "none"];
 const OF_ANY_TRANSPORT: &[&str] = &["accounting", "group", "host_delay", "opening", "tagging"];
 
 impl Section {
-    /// All of them, in the order of a file.
+    /// All of a scenario, in the order of a file.
     pub(crate) const ALL: [Self; 21] = [
         Self::Root,
         Self::Topology,
@@ -103,11 +108,10 @@ impl Section {
         let mut steps = path.iter().map(AsRef::as_ref);
         while let Some(step) = steps.next() {
             // The kind that has tables below it, where only one has.
+            let made_of_others = section.parts().find(|about| !about.pieces.is_empty());
             let keys = section.own_keys(match section {
-                Self::Buffer => "pfc",
                 Self::Group | Self::Transport => "tcp",
-                Self::Marking => "or",
-                _ => "",
+                _ => made_of_others.map_or("", |about| about.name),
             });
             section = match keys.iter().find(|key| key.name == step)?.shape {
                 Shape::Table(section, _) | Shape::OptionalTable(section) => section,
@@ -124,29 +128,56 @@ impl Section {
     /// The kinds that it can be of; `None` for a table without kinds.
     pub(crate) fn kinds(self) -> Option<Vec<&'static str>> {
         Some(match self {
-            Self::Buffer => buffer::Config::NAMES.to_vec(),
-            Self::Egress => {
-                let names = buffer::Config::NAMES.iter().copied();
-                names.filter(|&name| name != "pfc").collect()
-            }
+            // An account of its own is not put behind another.
+            Self::Egress => names(self.parts().filter(|about| about.pieces.is_empty())),
             Self::Group | Self::Transport => vec!["dcqcn", "tcp"],
-            Self::Marking => {
-                let mut names = mark::Config::NAMES.to_vec();
-                names.push("or");
+            Self::Traffic => {
+                let mut names = names(self.parts());
+                names.extend(Published::NAMES);
                 names.sort_unstable();
                 names
             }
-            Self::Rule => window::Config::NAMES.to_vec(),
-            Self::Scheduler => sched::Config::NAMES.to_vec(),
-            Self::Topology => topology::Config::NAMES.to_vec(),
-            Self::Traffic => {
-                let names = workload::Source::NAMES.iter().chain(Published::NAMES);
-                let mut names: Vec<_> = names.copied().chain(["list"]).collect();
-                names.sort_unstable();
-                names
+            Self::Buffer | Self::Marking | Self::Rule | Self::Scheduler | Self::Topology => {
+                names(self.parts())
             }
             _ => return None,
         })
+    }
+
+    /// What the catalogue says of its kinds, if they are of one.
+    fn parts(self) -> impl Iterator<Item = About> {
+        let entries = match self {
+            Self::Buffer | Self::Egress => buffer::Config::entries(),
+            Self::Marking => mark::Config::entries(),
+            Self::Rule => window::Config::entries(),
+            Self::Scheduler => sched::Config::entries(),
+            Self::Topology => topology::Config::entries(),
+            Self::Traffic => workload::Source::entries(),
+            _ => Vec::new(),
+        };
+        entries.into_iter().map(|entry| entry.about)
+    }
+
+    /// What the catalogue says of a kind.
+    pub(crate) fn about(self, kind: &str) -> Option<About> {
+        self.parts().find(|about| about.name == kind)
+    }
+
+    /// The keys of the parts that a kind is made of.
+    fn pieces(self, kind: &str) -> Vec<Key> {
+        let section = match self {
+            Self::Buffer => Self::Egress,
+            other => other,
+        };
+        let pieces = self.about(kind).map_or(&[][..], |about| about.pieces);
+        let key = |piece: &Piece| {
+            if piece.is_optional {
+                optional_table(piece.key, piece.doc, section)
+            } else {
+                table(piece.key, piece.doc, section)
+            }
+        };
+        pieces.iter().map(key).collect()
     }
 
     /// The kind of a table that names none; `None` if it has to.
@@ -211,7 +242,7 @@ impl Section {
     }
 
     /// The settings of a kind and profile as they are without a word in the file.
-    pub(crate) fn part(self, kind: &str, profile: Option<&str>) -> Option<Box<dyn Part>> {
+    pub(crate) fn part(self, kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>> {
         let profile = profile.or_else(|| self.default_profile(kind));
         Some(match self {
             Self::Buffer | Self::Egress => Box::new(buffer::Config::named(kind)?),
@@ -219,7 +250,9 @@ impl Section {
             Self::Group | Self::Receiver | Self::Transport => Box::new(
                 tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?,
             ),
+            Self::Dscp => Box::new(classify::Config::default()),
             Self::HostDelay => Box::new(HostDelay::default()),
+            Self::LiveSwitch => Box::new(Options::default()),
             Self::Marking => Box::new(mark::Config::named(kind)?),
             Self::Measure => Box::new(workload::Window::default()),
             Self::Probe => Box::new(probe::Config::default()),
@@ -299,14 +332,27 @@ impl Section {
                 number("per_packet", PER_PACKET, 65_535, "40"),
                 number("least", LEAST, 65_535, "0"),
             ],
-            Self::Buffer if kind == "pfc" => vec![optional_table("egress", EGRESS, Self::Egress)],
-            Self::Marking if kind == "or" => vec![
-                table(
-                    "first",
-                    "The scheme whose rule is counted when both mark.",
-                    Self::Marking,
-                ),
-                table("second", "The other scheme.", Self::Marking),
+            Self::Buffer | Self::Marking => self.pieces(kind),
+            Self::LiveFile => vec![
+                table("switch", "What all ports do.", Self::LiveSwitch),
+                Key {
+                    shape: Shape::Tables(Self::LivePort),
+                    ..table("port", "The ports.", Self::LivePort)
+                },
+            ],
+            Self::LivePort => vec![
+                needed("interface", "The name of the interface.", ANY_TEXT),
+                setting::<Rate>("rate", RATE, &Rate::from_gbps(1)),
+                setting::<DeviceKind>("device", DEVICE, &DeviceKind::PacketSocket),
+                setting::<Option<Rate>>("uplink", UPLINK, &None),
+                setting::<Span>("delay", DELAY, &Span::ZERO),
+                setting::<Option<u32>>("stations", STATIONS, &None),
+            ],
+            Self::LiveSwitch => vec![
+                table("marking", MARKING, Self::Marking),
+                table("scheduler", SCHEDULER, Self::Scheduler),
+                table("buffer", BUFFER, Self::Buffer),
+                table("dscp", "Which queue a packet waits in.", Self::Dscp),
             ],
             Self::Measure => vec![
                 setting::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
@@ -373,6 +419,10 @@ impl Section {
             _ => Vec::new(),
         }
     }
+}
+
+fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
+    parts.map(|about| about.name).collect()
 }
 
 fn root_keys() -> Vec<Key> {

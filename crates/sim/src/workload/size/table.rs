@@ -12,20 +12,20 @@ use super::{Distribution, Knot, ONE, Unit};
 choices! {
     /// A published distribution.
     pub enum Table {
-        /// Cache followers (Roy et al., SIGCOMM 2015) in bytes, from BCC's files.
+        /// Cache followers in bytes, from BCC's files. Roy et al., SIGCOMM 2015.
         Cache = "cache",
         /// Cache followers in packets, from TCN's simulations.
         CachePackets = "cache-packets",
-        /// Data mining (VL2, Greenberg et al., SIGCOMM 2009) in bytes.
+        /// Data mining in bytes (VL2). Greenberg et al., SIGCOMM 2009.
         DataMining = "data-mining",
         /// Data mining in packets, from TCN's simulations.
         DataMiningPackets = "data-mining-packets",
-        /// Hadoop in bytes: the packet table with 1460 bytes a packet, as no byte table was
+        /// Hadoop in bytes, from its packet table. With 1460 bytes a packet, as no byte table was
         /// published with these papers.
         Hadoop = "hadoop",
-        /// Hadoop (Roy et al., SIGCOMM 2015) in packets, from TCN's simulations.
+        /// Hadoop in packets, from TCN's simulations. Roy et al., SIGCOMM 2015.
         HadoopPackets = "hadoop-packets",
-        /// Web search (DCTCP, Alizadeh et al., SIGCOMM 2010) in bytes.
+        /// Web search in bytes (DCTCP). Alizadeh et al., SIGCOMM 2010.
         WebSearch = "web-search",
         /// Web search in packets, from TCN's simulations.
         WebSearchPackets = "web-search-packets",

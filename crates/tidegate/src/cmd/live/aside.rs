@@ -9,6 +9,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
+use tidegate_lab::live::read_switch;
 use tidegate_live::Config;
 use tidegate_live::switch::Markers;
 
@@ -76,7 +77,7 @@ impl Source {
             let limit = LONGEST_FILE >> 20;
             return Err(Error::new(format!("{name} is longer than {limit} MiB")));
         }
-        Config::parse(name, &text).map_err(Error::new)
+        read_switch(name, &text).map_err(Error::new)
     }
 
     fn unreadable(&self, error: &io::Error) -> Error {

@@ -100,6 +100,7 @@ choices! {
 
 settings! {
     /// Parameters of DCQCN. The defaults are those of the paper.
+    #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md")]
     pub struct Config {
         /// How the receiver reports marks.
         pub feedback: Feedback = Feedback::Cnp,

@@ -112,6 +112,8 @@ choices! {
 
 settings! {
     /// Parameters of DCTCP.
+    #[named("dctcp", "TCP: the window falls with the fraction of marked bytes",
+        "transports/dctcp.md")]
     pub struct Config {
         /// α before the first sample (RFC 8257, section 4.2: 1).
         pub initial_alpha: Ratio = Ratio::ONE,
