@@ -1,6 +1,6 @@
 //! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository: makes its files,
-//! inserts its lines and runs the scheme's own tests. What would build the whole workspace a second
-//! time is left to the reader.
+//! inserts its lines, runs the scheme's own tests, and finds it in the program: listed, explained, run
+//! in a scenario and read for a live switch.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -71,17 +71,43 @@ impl Step<'_> {
             assert_eq!(text.matches(&anchor).count(), 1, "`{anchor}` in {path}");
             let text = text.replace(&anchor, &format!("{}{anchor}", self.code));
             fs::write(root.join(path), text).unwrap();
-        } else if self.instruction == "run" {
-            self.code.lines().for_each(|command| run(command, root));
+        } else if let Some(what) = self.instruction.strip_prefix("run") {
+            let outcome = Outcome::read(what.trim());
+            self.code
+                .lines()
+                .for_each(|command| run(command, root, outcome));
         } else {
             panic!("the test cannot do `{}`", self.instruction);
         }
     }
 }
 
+/// What a command has to come to.
+#[derive(Clone, Copy, Debug)]
+enum Outcome<'a> {
+    /// Tests that pass.
+    Tests,
+    /// Something said of this.
+    Finds(&'a str),
+    /// A failure that is about this.
+    FailsAt(&'a str),
+}
+
+impl<'a> Outcome<'a> {
+    fn read(text: &'a str) -> Self {
+        let word = text.split('"').nth(1).unwrap_or_default();
+        match text.split('"').next().unwrap_or_default() {
+            "" => Self::Tests,
+            "and find " => Self::Finds(word),
+            "and fail at " => Self::FailsAt(word),
+            _ => panic!("the test cannot `run {text}`"),
+        }
+    }
+}
+
 /// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
 /// another library under the name of theirs.
-fn run(command: &str, root: &Path) {
+fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
     let mut words = command.split_whitespace();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
     let output = Command::new(words.next().unwrap())
@@ -92,20 +118,23 @@ fn run(command: &str, root: &Path) {
         // It is built for a few tests that take no time.
         .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
         .env("CARGO_PROFILE_TEST_DEBUG", "0")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_INCREMENTAL", "0")
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "`{command}` failed:\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let tests = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        !tests.contains("running 0 tests"),
-        "`{command}` tested nothing"
-    );
+    let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    let said = said.concat();
+    let fails = matches!(outcome, Outcome::FailsAt(_));
+    assert_eq!(!output.status.success(), fails, "`{command}`:\n{said}");
+    match outcome {
+        Outcome::Tests => assert!(!said.contains("running 0 tests"), "`{command}`:\n{said}"),
+        Outcome::Finds(word) => assert!(said.contains(word), "`{command}`:\n{said}"),
+        Outcome::FailsAt(word) => {
+            // What it complains of is not the file.
+            let is_read = said.contains(word) && !said.contains("standing.toml:");
+            assert!(is_read, "`{command}`:\n{said}");
+        }
+    }
 }
 
 fn copy_folder(from: &Path, to: &Path) {

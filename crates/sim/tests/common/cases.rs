@@ -148,10 +148,18 @@ fn flows(dice: &mut Dice, hosts: u32) -> Vec<Flow> {
     flows.collect()
 }
 
+/// Those above, and every scheme that they leave out with its defaults.
+fn schemes() -> Vec<&'static str> {
+    let is_left_out = |name: &&&str| !SCHEMES.iter().any(|it| it.split(' ').next() == Some(name));
+    let left_out = mark::Config::NAMES.iter().filter(is_left_out);
+    SCHEMES.iter().chain(left_out).copied().collect()
+}
+
 fn switch(dice: &mut Dice) -> Ports {
-    let scheme = marking(dice.pick::<&str>(&SCHEMES));
+    let schemes = schemes();
+    let scheme = marking(dice.pick::<&str>(&schemes));
     let scheme = if dice.once_in(8) {
-        let other = marking(dice.pick::<&str>(&SCHEMES));
+        let other = marking(dice.pick::<&str>(&schemes));
         mark::Config::Or(Box::new((scheme, other)))
     } else {
         scheme
