@@ -33,15 +33,20 @@ fn embed_pages() -> io::Result<()> {
     let mut code = String::from("const PAGES: &[(&str, &str)] = &[\n");
     for folder in FOLDERS {
         println!("cargo::rerun-if-changed={}", docs.join(folder).display());
-        let files = fs::read_dir(docs.join(folder))?;
-        let mut names = files
-            .map(|file| Ok(file?.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<Vec<_>>>()?;
-        names.retain(|name| name.ends_with(".md"));
+        let mut names = Vec::new();
+        for file in fs::read_dir(docs.join(folder))? {
+            let path = file?.path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                names.extend(
+                    path.file_name()
+                        .map(|name| name.to_string_lossy().into_owned()),
+                );
+            }
+        }
         names.sort();
         for name in names {
             let path = format!("{folder}{name}");
-            let whole = docs.join(&path);
+            let whole = docs.join(&path).to_string_lossy().into_owned();
             // Writing to a string does not fail.
             _ = writeln!(code, "    ({path:?}, include_str!({whole:?})),");
         }
