@@ -3,6 +3,8 @@
 //! [`confine`] is for a whole process, all of whose threads it binds. A thread alone gives its
 //! capabilities up with [`drop_privileges`](crate::drop_privileges).
 
+use tidegate_units::ConfigError;
+
 use crate::error::Error;
 use crate::sys::{filter, process, user};
 
@@ -36,9 +38,8 @@ impl User {
             return Ok(Self { uid, gid });
         }
         let number = name.parse().map_err(|_| {
-            Error::File(format!(
-                "there is no user {name}; `root` stays what the process is, a number needs no entry"
-            ))
+            let allowed = "one who exists, `root` to stay what the process is, or a number";
+            Error::Config(ConfigError::out_of_range("user", name, allowed))
         })?;
         Ok(Self {
             uid: number,

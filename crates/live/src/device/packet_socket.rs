@@ -122,6 +122,7 @@ impl Device for PacketSocket {
         let socket = self.socket.as_fd();
         self.missed += u64::from(packet::missed(socket));
         let index = interface::index(socket, &self.name).unwrap_or_default();
+        let is_another = index.is_some() && self.index.is_some() && index != self.index;
         if index != self.index {
             // Gone, or another one of the same name.
             self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
@@ -131,7 +132,8 @@ impl Device for PacketSocket {
             packet::clear_error(socket);
         }
         self.is_up = is_up;
-        is_up
+        // The link was down in between, though nobody looked.
+        is_up && !is_another
     }
 
     fn missed(&self) -> u64 {

@@ -211,7 +211,8 @@ pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All
 pub(super) const RECEIVER_RULE: &str =
     "The window of the receiver's side, for data that it would send.";
 pub(super) const RATE: &str = "The speed at which packets leave.";
-pub(super) const STATIONS: &str = "The most stations behind the port. Frames of others are dropped.";
+pub(super) const STATIONS: &str =
+    "The most stations behind the port. Frames of others are dropped.";
 pub(super) const UPLINK: &str =
     "The speed at which frames come in from the host, where its cable is imitated.";
 pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
