@@ -13,7 +13,7 @@ use tidegate_report::record::{
 };
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{Histogram, Ideals, LinkSeen, QueueSeen};
-use tidegate_sim::{LinkId, Outcome, run};
+use tidegate_sim::{EngineCounters, LinkId, Outcome, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use crate::scenario::{Built, Experiment};
@@ -80,7 +80,25 @@ fn counters(outcome: &Outcome) -> Counters {
         finished: tally.finished.into(),
         retransmissions: flows().map(|flow| u64::from(flow.retransmissions)).sum(),
         timeouts: flows().map(|flow| u64::from(flow.timeouts)).sum(),
+        engine: engine(outcome.engine_counters),
     }
+}
+
+fn engine(counters: EngineCounters) -> BTreeMap<String, u64> {
+    let EngineCounters {
+        wide_buckets,
+        bounded_steps,
+        coupled_steps,
+    } = counters;
+    let counts = [
+        ("wide-buckets", wide_buckets),
+        ("bounded-steps", bounded_steps),
+        ("coupled-steps", coupled_steps),
+    ];
+    let counts = counts.into_iter().filter(|&(_, count)| count > 0);
+    counts
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
 }
 
 pub(crate) fn by_rule(count: impl Fn(Rule) -> u64) -> BTreeMap<String, u64> {

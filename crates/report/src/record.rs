@@ -98,6 +98,10 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that a retransmission timer ran out.
     pub timeouts: u64,
+    /// How the simulator served switches whose ports share a buffer: no part of the result. Ways that
+    /// were never taken are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub engine: BTreeMap<String, u64>,
 }
 
 /// One flow.

@@ -101,6 +101,25 @@ fn flows_have_the_classes_and_times_of_the_simulators_own_statistics() {
 }
 
 #[test]
+fn a_record_says_how_shared_buffers_were_served() {
+    let (.., apart) = made(BUSY, &[]);
+    assert!(
+        apart.counters.engine.is_empty(),
+        "per-port buffers share nothing"
+    );
+    let (.., record) = made(BUSY, &["switch.buffer.kind=dynamic-threshold"]);
+    let steps = ["bounded-steps", "coupled-steps", "wide-buckets"];
+    assert!(!record.counters.engine.is_empty());
+    assert!(
+        record
+            .counters
+            .engine
+            .keys()
+            .all(|key| steps.contains(&key.as_str()))
+    );
+}
+
+#[test]
 fn a_record_says_what_the_run_counted() {
     let (experiment, built, outcome, record) = made(BUSY, &[]);
     assert_eq!(record.run.id, experiment.id);

@@ -136,6 +136,7 @@ fn record(
             finished: flows.iter().filter(|flow| flow.fct_ps.is_some()).count() as u64,
             retransmissions: (busy * 200.0) as u64,
             timeouts,
+            engine: BTreeMap::new(),
         },
         queues: (0..4)
             .map(|host| queue(&mut chance, scheme, host, delay, marks))

@@ -102,6 +102,7 @@ pub(crate) fn awkward(id: &str) -> Record {
             finished: 0,
             retransmissions: u64::MAX - 1,
             timeouts: 1,
+            engine: counts(),
         },
         queues: vec![Queue {
             port: "leaf0>host3".to_owned(),
