@@ -3,7 +3,7 @@
 //! [`confine`] is for a whole process, all of whose threads it binds. A thread alone gives its
 //! capabilities up with [`drop_privileges`](crate::drop_privileges).
 
-use tidegate_units::ConfigError;
+use std::io;
 
 use crate::error::Error;
 use crate::sys::{filter, process, user};
@@ -38,8 +38,12 @@ impl User {
             return Ok(Self { uid, gid });
         }
         let number = name.parse().map_err(|_| {
-            let allowed = "one who exists, `root` to stay what the process is, or a number";
-            Error::Config(ConfigError::out_of_range("user", name, allowed))
+            let why =
+                "there is no such user; `root` stays what the process is, a number needs no entry";
+            Error::System {
+                action: format!("become user {name}"),
+                error: io::Error::new(io::ErrorKind::NotFound, why),
+            }
         })?;
         Ok(Self {
             uid: number,
@@ -117,7 +121,7 @@ mod tests {
         );
         let error = User::find("no-such-user").unwrap_err().to_string();
         assert!(
-            error.starts_with("there is no user no-such-user"),
+            error.starts_with("cannot become user no-such-user: there is no such user"),
             "{error}"
         );
         assert!(User::find("no\0user").is_err());

@@ -168,7 +168,7 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     assert!(!talk(&output).contains("kill -HUP"), "{}", talk(&output));
     let output = run(&["--user", "no-such-user"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk(&output).contains("there is no user no-such-user"));
+    assert!(talk(&output).contains("cannot become user no-such-user"));
     let output = run(&["--listen", "0.0.0.0:4000"]);
     assert!(
         talk(&output).contains("there is no password"),
