@@ -329,21 +329,14 @@ fn extent(estimate: Option<Estimate>, shown: Shown) -> Option<Extent> {
     }
 }
 
-/// What is said of the values of a section. A best that is not alone is not told apart from the others;
-/// if that is so of all of them, nothing is said.
+/// What is said of the values of a section.
 fn marks(better: Better, extents: &[Option<Extent>]) -> Vec<Option<Mark>> {
     let known = extents.iter().copied().flatten().collect::<Vec<_>>();
-    let leads = |extent: &Option<Extent>| {
-        let rank = extent.and_then(|own| Rank::of(own, better, &known));
-        matches!(rank, Some(Rank::Best | Rank::Tied))
+    let of = |extent: &Option<Extent>| match Rank::of((*extent)?, better, &known)? {
+        Rank::Best => Some(Mark::Best),
+        Rank::Tied => Some(Mark::Tied),
+        Rank::Behind => None,
     };
-    let leaders = extents.iter().filter(|extent| leads(extent)).count();
-    let mark = match leaders {
-        1 => Some(Mark::Best),
-        count if count < known.len() => Some(Mark::Tied),
-        _ => None,
-    };
-    let of = |extent: &Option<Extent>| mark.filter(|_| leads(extent));
     extents.iter().map(of).collect()
 }
 

@@ -199,7 +199,7 @@ pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str
 fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
     out.push_str(
         "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
-         group</span>; <span class=\"tied\">not told apart from it</span>: the intervals meet.",
+         group</span>; <span class=\"tied\">not told apart from the best</span>: the intervals meet.",
     );
     let baselines = summary.points.iter().filter_map(|point| point.baseline);
     let names: BTreeSet<&str> = baselines

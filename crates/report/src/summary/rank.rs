@@ -40,18 +40,18 @@ impl From<Relative> for Extent {
 /// How a value compares with the others of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// None is better.
+    /// It is better than all others, and its interval meets none of theirs.
     Best,
-    /// Its interval and the best one's meet, so that the order may be chance. Where the interval of
-    /// the best is not known, nothing is tied.
+    /// The best, or one whose interval meets that of the best, so that the order may be chance. Where
+    /// the interval of the best is not known, nothing is tied.
     Tied,
     /// The best is better.
     Behind,
 }
 
 impl Rank {
-    /// The rank of a value in its group, which includes itself. A group that is all the same has no
-    /// best, and neither has a metric that only describes.
+    /// The rank of a value in its group, which includes itself. A group in which all are tied has no
+    /// ranks, and neither has a metric that only describes.
     pub fn of(own: Extent, better: Better, group: &[Extent]) -> Option<Self> {
         let values = || group.iter().map(|extent| extent.value);
         let (least, most) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
@@ -63,15 +63,17 @@ impl Rank {
         if least >= most {
             return None;
         }
-        let meets = |best: &Extent| own.low <= best.high && best.low <= own.high;
-        let is_best = |extent: &&Extent| extent.value.total_cmp(&best).is_eq();
-        Some(if is_best(&&own) {
-            Self::Best
-        } else if group.iter().filter(is_best).any(meets) {
-            Self::Tied
-        } else {
-            Self::Behind
-        })
+        let is_best = |extent: &Extent| extent.value.total_cmp(&best).is_eq();
+        let leads = |extent: &Extent| {
+            let meets = |best: &Extent| extent.low <= best.high && best.low <= extent.high;
+            is_best(extent) || group.iter().filter(|other| is_best(other)).any(meets)
+        };
+        match group.iter().filter(|extent| leads(extent)).count() {
+            all if all == group.len() => None,
+            _ if !leads(&own) => Some(Self::Behind),
+            1 => Some(Self::Best),
+            _ => Some(Self::Tied),
+        }
     }
 }
 
@@ -95,10 +97,19 @@ mod tests {
     #[test]
     fn values_whose_intervals_meet_that_of_the_best_are_tied() {
         let group = [extent(3.0, 0.4), extent(1.0, 0.5), extent(2.0, 0.6)];
-        let expected = [Rank::Behind, Rank::Best, Rank::Tied].map(Some);
+        let expected = [Rank::Behind, Rank::Tied, Rank::Tied].map(Some);
         assert_eq!(ranks(Better::Lower, &group), expected);
-        let expected = [Rank::Best, Rank::Behind, Rank::Tied].map(Some);
+        let expected = [Rank::Tied, Rank::Behind, Rank::Tied].map(Some);
         assert_eq!(ranks(Better::Higher, &group), expected);
+        let apart = [extent(3.0, 0.4), extent(1.0, 0.5)];
+        let expected = [Rank::Behind, Rank::Best].map(Some);
+        assert_eq!(ranks(Better::Lower, &apart), expected);
+        let all = [extent(1.2, 0.5), extent(1.0, 0.5)];
+        assert_eq!(
+            ranks(Better::Lower, &all),
+            [None, None],
+            "nobody is crowned"
+        );
     }
 
     #[test]
