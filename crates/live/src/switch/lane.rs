@@ -249,12 +249,18 @@ impl Lane {
                 Verdict::GiveUp => (staged.len(), Some(Loss::Stalled)),
             },
             Ok(taken) => (taken, None),
-            Err(SendError::LinkDown) => (staged.len(), Some(Loss::LinkDown)),
+            Err(SendError::LinkDown) => {
+                self.stall.on_lost();
+                (staged.len(), Some(Loss::LinkDown))
+            }
             Err(SendError::NoBuffer) => match self.stall.on_no_buffer(now, frames[0].len()) {
                 Verdict::Wait => (0, None),
                 Verdict::GiveUp => (1, Some(Loss::NoBuffer)),
             },
-            Err(SendError::Refused) => (1, Some(Loss::Refused)),
+            Err(SendError::Refused) => {
+                self.stall.on_lost();
+                (1, Some(Loss::Refused))
+            }
         };
         match loss {
             None => {

@@ -19,6 +19,8 @@ pub(super) struct Stall {
     /// How often it had no buffer for the first frame.
     tries: u32,
     is_stalled: bool,
+    /// Since when the first frame waits for room.
+    waits_since: Option<Time>,
     /// The shortest frame that was given up since one as long was sent.
     shortest_lost: usize,
 }
@@ -40,6 +42,7 @@ impl Stall {
             again: Time::ZERO,
             tries: 0,
             is_stalled: false,
+            waits_since: None,
             shortest_lost: usize::MAX,
         }
     }
@@ -48,16 +51,28 @@ impl Stall {
     #[inline]
     pub(super) const fn on_sent(&mut self, len: usize) {
         self.is_stalled = false;
+        self.waits_since = None;
         self.tries = 0;
         if len >= self.shortest_lost {
             self.shortest_lost = usize::MAX;
         }
     }
 
+    /// Frames are gone without a try to come: the link is down, or the device refuses them. Those that
+    /// come next have all of their time.
+    #[cold]
+    pub(super) const fn on_lost(&mut self) {
+        self.is_stalled = false;
+        self.waits_since = None;
+        self.tries = 0;
+        self.again = Time::ZERO;
+    }
+
     /// The device has no room now and will have.
     #[cold]
     pub(super) fn on_wait(&mut self, now: Time) -> Verdict {
-        let span = self.note(now);
+        self.note(now);
+        let span = now - *self.waits_since.get_or_insert(now);
         // At once for a while, then less and less often.
         self.again = match span {
             span if span < BRIEF => now,
@@ -81,6 +96,7 @@ impl Stall {
             return Verdict::Wait;
         }
         self.tries = 0;
+        self.waits_since = None;
         self.shortest_lost = self.shortest_lost.min(len);
         Verdict::GiveUp
     }
@@ -100,14 +116,13 @@ impl Stall {
         }
     }
 
-    /// Notes that nothing was taken, and returns for how long nothing has been.
-    fn note(&mut self, now: Time) -> Span {
+    /// Notes that nothing was taken.
+    const fn note(&mut self, now: Time) {
         if !self.is_stalled {
             self.since = now;
         }
         self.is_stalled = true;
         self.last = now;
-        now - self.since
     }
 }
 
@@ -152,6 +167,16 @@ mod tests {
         );
         stall.on_sent(1_300);
         assert_eq!(tries(&mut stall, 1_300), 4, "there is room again");
+    }
+
+    #[test]
+    fn a_wait_long_after_a_frame_was_given_up_is_a_new_one() {
+        let mut stall = Stall::new();
+        while stall.on_no_buffer(Time::ZERO, 1_400) == Verdict::Wait {}
+        assert_eq!(stall.on_wait(Time::from_secs(10)), Verdict::Wait);
+        stall.on_lost();
+        assert_eq!(stall.span(), Span::ZERO);
+        assert_eq!(stall.on_wait(Time::from_secs(20)), Verdict::Wait);
     }
 
     #[test]
