@@ -116,16 +116,10 @@ pub struct Facts {
 pub fn parse(frame: &[u8]) -> Option<Facts> {
     let destination = Mac(u64_at(frame, 0)? >> 16);
     let source = Mac(u64_at(frame, 4)? & ADDRESS);
-    let mut at = ADDRESSES;
-    let mut kind = u16_at(frame, at)?;
-    let mut tags = 0;
-    while is_tag(kind) && tags < MAX_TAGS {
-        at += TAG;
-        tags += 1;
-        // A frame that ends in a tag has no type, so no IP packet.
-        kind = u16_at(frame, at).unwrap_or(0);
-    }
-    at += 2;
+    let type_offset = type_offset(frame)?;
+    // A frame that ends in a tag has no type, so no IP packet.
+    let kind = u16_at(frame, type_offset).unwrap_or(0);
+    let at = type_offset + 2;
     let packet = frame.get(at..).unwrap_or_default();
     let found = match kind {
         TYPE_IPV4 => ipv4(packet),
@@ -145,6 +139,18 @@ pub fn parse(frame: &[u8]) -> Option<Facts> {
             |(_, _, flow)| flow,
         ),
     })
+}
+
+/// Where the type of a frame is: behind its addresses and tags.
+#[inline]
+pub(crate) fn type_offset(frame: &[u8]) -> Option<usize> {
+    let mut at = ADDRESSES;
+    let mut kind = u16_at(frame, at)?;
+    while is_tag(kind) && at < ADDRESSES + MAX_TAGS * TAG {
+        at += TAG;
+        kind = u16_at(frame, at).unwrap_or(0);
+    }
+    Some(at)
 }
 
 /// Class byte and flow of an IPv4 packet with a whole, consistent header.

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use tidegate_units::{PortId, Span, Time};
 
-use crate::frame::{ADDRESSES, Mac};
+use crate::frame::{self, ADDRESSES, Mac};
 
 /// What a switch knows of its probes.
 #[derive(Debug)]
@@ -83,7 +83,9 @@ impl Prober {
 
     /// Which port sent a frame, if that is a probe of this switch and not an old one.
     pub(super) fn sender(&self, frame: &[u8]) -> Option<PortId> {
-        let frame: &Frame = frame.first_chunk()?;
+        // Another switch may have put tags between the addresses and the rest.
+        let tags = frame::type_offset(frame)? - TYPE;
+        let frame: &Frame = frame.get(tags..)?.first_chunk()?;
         let number = |from: usize, to: usize| {
             let bytes = frame[from..to].iter();
             bytes.fold(0, |number: u64, &byte| number << 8 | u64::from(byte))
@@ -120,7 +122,6 @@ const END: usize = PROOF + 8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame;
 
     #[test]
     fn a_switch_knows_its_own_probes_and_no_others() {
@@ -141,6 +142,18 @@ mod tests {
             assert_eq!(ours.sender(&forged), None, "byte {at}");
         }
         assert_eq!(ours.sender(&probe[..59]), None);
+    }
+
+    #[test]
+    fn a_probe_that_comes_back_with_tags_is_known() {
+        let mut prober = Prober::new(Span::from_secs(2));
+        assert!(prober.begin_round(Time::from_secs(2)));
+        let mut probe = prober.frame(PortId(3)).to_vec();
+        for tag in [[0x81, 0, 0, 5], [0x88, 0xA8, 0, 7]] {
+            probe.splice(ADDRESSES..ADDRESSES, tag);
+            assert_eq!(prober.sender(&probe), Some(PortId(3)));
+        }
+        assert_eq!(prober.sender(&probe[..ADDRESSES + 2]), None);
     }
 
     #[test]
