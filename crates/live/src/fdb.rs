@@ -121,11 +121,13 @@ impl Fdb {
         port: PortId,
         now: Time,
     ) -> Result<(), TooMany> {
-        if source.is_group() || source.number() == 0 {
+        let members = self.ports[port.index()];
+        let is_nobodys = source.is_group() || source.number() == 0;
+        if is_nobodys && members.limit == NO_LIMIT {
             return Ok(());
         }
-        let members = self.ports[port.index()];
-        if members.stations >= members.limit {
+        // Where stations are counted nobody comes in without being one.
+        if is_nobodys || members.stations >= members.limit {
             return Err(TooMany);
         }
         let entries = &mut self.sets[set].0;
@@ -388,6 +390,17 @@ mod tests {
         fdb.sweep(later);
         assert_eq!(fdb.learn(mac(5), PortId(0), later), Ok(()));
         assert_eq!(fdb.stations_at(PortId(0)), 2);
+    }
+
+    #[test]
+    fn a_port_with_a_limit_takes_no_frames_of_addresses_that_are_nobodys() {
+        let mut fdb = Fdb::new(64, AGEING, &[2, NO_LIMIT], 7).unwrap();
+        for source in [0, 0x0100_5E00_0001, ADDRESS] {
+            let [_, _, bytes @ ..] = u64::to_be_bytes(source);
+            let mut learn = |port| fdb.learn(Mac::new(bytes), PortId(port), Time::ZERO);
+            assert_eq!([learn(0), learn(1)], [Err(TooMany), Ok(())]);
+        }
+        assert_eq!(fdb.stations(), 0);
     }
 
     #[test]
