@@ -98,6 +98,8 @@ pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
 fn is_own(host: &str, names: &[String]) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let (address, port) = rest.split_once(']').unwrap_or((rest, "?"));
+        // A link-local address may come with the zone of the client.
+        let (address, _) = address.split_once('%').unwrap_or((address, ""));
         let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(is_number);
         return is_port && address.parse::<Ipv6Addr>().is_ok();
     }
@@ -125,6 +127,7 @@ mod tests {
             "10.1.2.3:9755",
             "[::1]",
             "[fe80::1]:80",
+            "[fe80::1%2]:80",
             "localhost:9755",
             "LocalHost",
             "Switch.Example:1",
