@@ -37,7 +37,9 @@ impl User {
         if let Some((uid, gid)) = found {
             return Ok(Self { uid, gid });
         }
-        let number = name.parse().map_err(|_| {
+        // To the kernel the largest number means: whoever the process is.
+        let number = name.parse().ok().filter(|&number| number != u32::MAX);
+        let number = number.ok_or_else(|| {
             let why =
                 "there is no such user; `root` stays what the process is, a number needs no entry";
             Error::System {
@@ -86,15 +88,14 @@ impl Default for Confinement {
 /// No thread may have given up its own capabilities before: it could not become the user that the
 /// others become, and the process would end.
 pub fn confine(confinement: &Confinement) -> Result<(), Error> {
-    if !confinement.dumps_core {
-        let refused = process::refuse_core_dumps();
-        refused.map_err(Error::system("turn core dumps off", "no capability"))?;
-    }
     if let Some(User { uid, gid }) = confinement.user {
         let action = format!("become user {uid}");
         let became = process::become_user(uid, gid);
         became.map_err(Error::system(action, "CAP_SETUID"))?;
     }
+    // Becoming another user decides about it too, as the system is configured, so this comes later.
+    let decided = process::decide_core_dumps(confinement.dumps_core);
+    decided.map_err(Error::system("turn core dumps on or off", "no capability"))?;
     let dropped = process::drop_capabilities();
     dropped.map_err(Error::system("drop privileges", "no capability"))?;
     if confinement.is_filtered {
@@ -125,5 +126,7 @@ mod tests {
             "{error}"
         );
         assert!(User::find("no\0user").is_err());
+        // The kernel takes this number for who the process is: it would stay root.
+        assert!(User::find("4294967295").is_err());
     }
 }

@@ -52,17 +52,20 @@ pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
     }
 }
 
-/// Lets no crash write the memory of this process to a file, and no other process of its user read it.
-pub(crate) fn refuse_core_dumps() -> io::Result<()> {
-    let none = libc::rlimit {
+/// Lets a crash write the memory of this process to a file, or lets none, and then no other process
+/// of its user read it either.
+pub(crate) fn decide_core_dumps(are_allowed: bool) -> io::Result<()> {
+    let limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: a limit, which the kernel reads.
-    check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) })?;
-    let off: c_ulong = 0;
+    if !are_allowed {
+        // SAFETY: a limit, which the kernel reads.
+        check(unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) })?;
+    }
+    let (is_dumpable, none): (c_ulong, c_ulong) = (are_allowed.into(), 0);
     // SAFETY: this option takes numbers only.
-    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, off, off, off, off) }).map(drop)
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, is_dumpable, none, none, none) }).map(drop)
 }
 
 /// Gives this thread precedence over others as far as it may. Where the scheduler weighs sessions

@@ -136,6 +136,14 @@ pub(crate) fn assert_confined(process: u32) {
         .find(|line| line.starts_with("Max core file size"));
     let core: Vec<_> = core.unwrap().split_whitespace().skip(4).take(2).collect();
     assert_eq!(core, ["0", "0"]);
+    assert!(!is_dumpable(process));
+}
+
+/// Whether a crash of a process that is not root's may write its memory: what is in `/proc` of one
+/// that must not is root's.
+fn is_dumpable(process: u32) -> bool {
+    let found = std::fs::metadata(format!("/proc/{process}/status")).unwrap();
+    std::os::unix::fs::MetadataExt::uid(&found) != 0
 }
 
 pub(crate) fn what_a_switch_keeps_can_be_chosen() {
@@ -166,6 +174,13 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     let output = run(&["--user", "root", "--no-filter", "--core-dumps", "--silent"]);
     assert!(output.status.success(), "{}", talk(&output));
     assert!(!talk(&output).contains("kill -HUP"), "{}", talk(&output));
+    let words = ["live", "run", &file, "--silent", "--core-dumps"];
+    let started = middle.run(|| tidegate(&words).stderr(Stdio::piped()).spawn());
+    let mut switch = Ended(started.unwrap().unwrap());
+    let talk_of_switch = BufReader::new(switch.0.stderr.take().unwrap());
+    let mut lines = talk_of_switch.lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("forwarding")));
+    assert!(is_dumpable(switch.0.id()));
     let output = run(&["--user", "no-such-user"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(talk(&output).contains("cannot become user no-such-user"));
