@@ -148,6 +148,18 @@ fn again(points: &[Point], place: usize) -> usize {
     points[..place].iter().filter(same).count()
 }
 
+/// How many points come before at the same place of the axis, with the same rest: those of other folders,
+/// and of a value that the sweep writes in another way, as 1ms and 1000us.
+fn before(points: &[Point], place: usize, key: &str) -> usize {
+    let own = &points[place];
+    let same = |point: &&Point| {
+        let is_here = text_of(point, key) == text_of(own, key)
+            || value_of(point, key).is_some_and(|value| Some(value) == value_of(own, key));
+        is_here && rest(point, key) == rest(own, key)
+    };
+    points[..place].iter().filter(same).count()
+}
+
 /// The key with the most values for the same rest; none if it never has two.
 fn swept_number(points: &[Point]) -> Option<&str> {
     let keys = points
@@ -187,7 +199,7 @@ fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     let mut known: Vec<(Vec<&Setting>, usize)> = Vec::new();
     let mut lane_of = Vec::with_capacity(points.len());
     for (place, point) in points.iter().enumerate() {
-        let lane = (rest(point, key), again(points, place));
+        let lane = (rest(point, key), before(points, place, key));
         let number = known
             .iter()
             .position(|other| *other == lane)
@@ -403,6 +415,27 @@ mod tests {
             }
         }
         assert_eq!(sweep(points).lanes, ["a: tcn", "b: tcn"]);
+    }
+
+    #[test]
+    fn a_value_that_is_written_in_two_ways_loses_no_point() {
+        let mut points = Vec::new();
+        for kind in ["tcn", "codel"] {
+            for time in ["1ms", "1000us", "2ms"] {
+                let label = format!("{kind}, time {time}");
+                points.push(point(&label, &[("k", kind), ("time", time)]));
+            }
+        }
+        let groups = sweep(points).groups();
+        let mut shown: Vec<usize> = groups
+            .iter()
+            .flat_map(|group| group.rows.iter().map(|row| row.point))
+            .collect();
+        shown.sort_unstable();
+        assert_eq!(shown, [0, 1, 2, 3, 4, 5]);
+        let names: Vec<&str> = groups[0].rows.iter().map(|row| row.name.as_str()).collect();
+        let distinct: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "{names:?}");
     }
 
     #[test]
