@@ -1,5 +1,7 @@
 //! `tidegate report`: results side by side, as a table, a plot and a page.
 
+mod warnings;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,7 @@ use tidegate_report::plot::{self, Chart, Colour};
 use tidegate_report::record::Setting;
 use tidegate_report::{Record, Summary};
 
+use self::warnings::Shared;
 use super::run::count;
 use crate::args::Report;
 use crate::labels;
@@ -327,21 +330,16 @@ pub(crate) fn warn(comparison: &Comparison, output: Output) {
     for warning in &comparison.summary.warnings {
         output.warn(warning);
     }
-    // What is true of several points is said once.
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
-    for point in &comparison.summary.points {
-        for warning in &point.warnings {
-            match told.iter_mut().find(|(text, _)| text == warning) {
-                Some((_, labels)) => labels.push(&point.label),
-                None => told.push((warning, vec![&point.label])),
-            }
-        }
-    }
-    let all = comparison.summary.points.len();
-    for (warning, labels) in told {
+    let points = || comparison.summary.points.iter();
+    let of_points = points().flat_map(|point| {
+        let texts = point.warnings.iter();
+        texts.map(|text| (point.label.as_str(), text.as_str()))
+    });
+    let all = points().count();
+    for Shared { text, labels } in warnings::merged(of_points) {
         match labels.len() {
-            count if count == all && all > 1 => output.warn(&format!("all points: {warning}")),
-            _ => output.warn(&format!("{}: {warning}", labels.join(", "))),
+            count if count == all && all > 1 => output.warn(&format!("all points: {text}")),
+            _ => output.warn(&format!("{}: {text}", labels.join(", "))),
         }
     }
 }
