@@ -55,6 +55,19 @@ settings! {
     }
 }
 
+impl Config {
+    /// The sojourn time above which packets are marked: as given, or λ × RTT.
+    pub fn sojourn(&self) -> Span {
+        let lambda = self.lambda.unwrap_or(self.profile.sojourn_lambda());
+        let derived = lambda.of_span(self.rtt());
+        self.threshold.unwrap_or(derived)
+    }
+
+    fn rtt(&self) -> Span {
+        self.rtt.unwrap_or(self.profile.rtt())
+    }
+}
+
 /// Per-flow TCN.
 #[derive(Clone, Debug)]
 pub struct PerFlowTcn {
@@ -66,8 +79,6 @@ impl PerFlowTcn {
     /// Per-flow TCN with these parameters.
     pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
         let profile = config.profile;
-        let rtt = config.rtt.unwrap_or(profile.rtt());
-        let lambda = config.lambda.unwrap_or(profile.sojourn_lambda());
         let map = QueueMap::new(
             &Options {
                 tables: config.tables.unwrap_or(profile.tables()),
@@ -77,13 +88,13 @@ impl PerFlowTcn {
                 mtu: config.mtu,
                 map_entries: config.map_entries,
                 release: config.release,
-                rtt,
+                rtt: config.rtt(),
                 period: config.period,
             },
             site,
         )?;
         Ok(Self {
-            threshold: config.threshold.unwrap_or(lambda.of_span(rtt)),
+            threshold: config.sojourn(),
             map: Box::new(map),
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tidegate_dataplane::mark;
+use tidegate_dataplane::mark::{self, bcc::Parameters};
 use tidegate_sim::offered::Offered;
 use tidegate_sim::setup::{Setup, Transport};
 use tidegate_sim::workload::{LoadOn, Source, Traffic};
@@ -44,9 +44,9 @@ pub struct Outline {
 pub struct Threshold {
     /// The setting.
     pub name: &'static str,
-    /// As the file says it.
+    /// As the file says it, or as the scheme derives it; `derived` if that differs from speed to speed.
     pub value: String,
-    /// What that is in the other unit, at each speed of a switch's ports.
+    /// What that is in the other unit, at each speed of a switch's ports; both, if it differs.
     pub at_rates: Vec<(Rate, String)>,
 }
 
@@ -194,30 +194,81 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
         return both;
     }
     let says_when = |name: &str| name.contains("threshold") || name.contains("target");
-    let fields = marking.fields().iter();
-    let fields = fields.filter(|field| says_when(field.name));
+    let settled: Vec<(Rate, mark::Config)> = rates
+        .iter()
+        .map(|&rate| (rate, with_derived(marking, rate)))
+        .collect();
     let threshold = |field: &tidegate_units::Field| {
-        let value = marking.value(field.name)?;
-        if value.is_empty() || value == "none" {
-            return None;
-        }
-        let other = |rate: Rate| -> Option<String> {
-            let texts = value.split(',').map(str::trim);
-            let texts: Option<Vec<String>> = texts
-                .map(|text| converted(unit(field.form), text, rate, packet))
-                .collect();
-            let mut texts = texts?;
-            texts.dedup();
-            Some(texts.join(", "))
+        let at_rates: Vec<(Rate, String)> = settled
+            .iter()
+            .filter_map(|(rate, marking)| Some((*rate, marking.value(field.name)?)))
+            .filter(|(_, value)| !value.is_empty() && value != "none")
+            .collect();
+        let (_, first) = at_rates.first()?;
+        let is_one = at_rates.iter().all(|(_, value)| value == first);
+        let value = if is_one { first.as_str() } else { "derived" }.to_owned();
+        let shown = |(rate, value): (Rate, String)| {
+            let other = in_other_unit(field.form, &value, rate, packet)?;
+            let text = if is_one {
+                other
+            } else {
+                format!("{value} ({other})")
+            };
+            Some((rate, text))
         };
-        let at_rates = rates.iter().filter_map(|&rate| Some((rate, other(rate)?)));
         Some(Threshold {
             name: field.name,
-            at_rates: at_rates.collect(),
-            value: value.clone(),
+            value,
+            at_rates: at_rates.into_iter().filter_map(shown).collect(),
         })
     };
+    let fields = marking.fields().iter();
+    let fields = fields.filter(|field| says_when(field.name));
     fields.filter_map(threshold).collect()
+}
+
+/// A scheme with the thresholds that it derives at a port of this speed, if the file gives none.
+fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
+    let size = |bytes: u64| Size::Bytes(Bytes(rounded(bytes)));
+    let mut settled = marking.clone();
+    match &mut settled {
+        mark::Config::Tcn(tcn) => {
+            let derived = tcn.lambda.of_span(tcn.rtt);
+            tcn.threshold.get_or_insert(derived);
+        }
+        mark::Config::EcnSharp(sharp) => {
+            let (high, low) = (sharp.rtt, sharp.mean_rtt);
+            sharp.ins_target.get_or_insert(sharp.lambda.of_span(high));
+            sharp.pst_target.get_or_insert(sharp.lambda.of_span(low));
+        }
+        mark::Config::PerFlowTcn(tcn) => tcn.threshold = Some(tcn.sojourn()),
+        mark::Config::DiffEcn(diff) => {
+            let derived = size(rate.bytes_in(diff.derived_time()));
+            diff.threshold.get_or_insert(derived);
+        }
+        mark::Config::Bcc(bcc) => {
+            // Parameters that do not fit this speed are reported when the network is built.
+            if let Ok(derived) = Parameters::derive(bcc, rate) {
+                let size = |bytes: u32| size(bytes.into());
+                bcc.port_threshold.get_or_insert(size(derived.port));
+                bcc.pool_threshold.get_or_insert(size(derived.pool_max));
+                bcc.pool_min_threshold.get_or_insert(size(derived.pool_min));
+            }
+        }
+        _ => {}
+    }
+    settled
+}
+
+/// The values of a threshold as times if they are amounts, and as amounts if they are times.
+fn in_other_unit(form: Form, value: &str, rate: Rate, packet: u32) -> Option<String> {
+    let texts = value.split(',').map(str::trim);
+    let texts: Option<Vec<String>> = texts
+        .map(|text| converted(unit(form), text, rate, packet))
+        .collect();
+    let mut texts = texts?;
+    texts.dedup();
+    Some(texts.join(", "))
 }
 
 /// The form of one value.
@@ -286,6 +337,30 @@ mod tests {
             ]
         );
         assert!(of("none").is_empty());
+        assert_eq!(
+            of("diff-ecn"),
+            ["threshold derived = 16.3KB (13us) | 65KB (13us)"]
+        );
+        assert_eq!(of("per-flow-tcn"), ["threshold 11us = 13.8KB | 55KB"]);
+    }
+
+    #[test]
+    fn thresholds_that_a_scheme_derives_are_shown() {
+        let rates = BTreeSet::from([Rate::from_gbps(100)]);
+        let of = |name: &str, absent: &[&str]| {
+            let mut marking = mark::Config::named(name).unwrap();
+            for field in absent {
+                marking.set(field, "none").unwrap();
+            }
+            let found = thresholds(&marking, &rates, 1500);
+            let values = found.into_iter().map(|threshold| threshold.value);
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(of("tcn", &["threshold"]), ["85.2us"]);
+        let sharp = of("ecn-sharp", &["ins_target", "pst_target"]);
+        assert_eq!(sharp, ["200us", "85us"]);
+        // C × RTT × λ; B − B_R / α of 2 748 496 bytes; and 800 KB less.
+        assert_eq!(of("bcc", &[]), ["720KB", "2.75MB", "1.95MB"]);
     }
 
     #[test]

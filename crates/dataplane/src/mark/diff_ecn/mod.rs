@@ -196,6 +196,11 @@ impl State {
 }
 
 impl Config {
+    /// The time that a derived threshold is of the port's speed (`λ × RTT`).
+    pub fn derived_time(&self) -> Span {
+        self.lambda().of_span(self.rtt())
+    }
+
     fn rtt(&self) -> Span {
         self.rtt.unwrap_or(self.profile.rtt())
     }
@@ -232,7 +237,7 @@ fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
         Some(given) => Some(given.in_bytes(config.mtu))
             .filter(in_range)
             .ok_or_else(|| ConfigError::out_of_range("threshold", given, allowed))?,
-        None => Some(site.rate.bytes_in(config.lambda().of_span(config.rtt())))
+        None => Some(site.rate.bytes_in(config.derived_time()))
             .filter(in_range)
             .ok_or_else(|| {
                 let allowed = alloc::format!("a threshold λ · RTT · C of {allowed}");
