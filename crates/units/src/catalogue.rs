@@ -1,7 +1,7 @@
 //! Parts that are known by name: schemes, schedulers, buffers, window rules, topologies, sources.
 //!
 //! A part's settings say what it is called, what it does in a line and where its page is: they are
-//! [`Named`]. [`catalogue!`](crate::catalogue) makes one type of any number of them. Whoever lists,
+//! [`Named`]. [`catalogue!`](crate::catalogue!) makes one type of any number of them. Whoever lists,
 //! explains, reads or writes parts takes them from there, so that a part is added in one place.
 
 use alloc::string::String;
