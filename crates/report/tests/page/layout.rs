@@ -166,7 +166,13 @@ fn figure(number: usize) -> Shown {
         ],
         remarks: vec![(
             "What was cut",
-            vec!["measure.some_long_key=\"1000000us\"; traffic.0.flows=5000".into()],
+            vec![
+                "measure.some_long_key=\"1000000us\"; traffic.0.flows=5000".into(),
+                format!(
+                    "nine in ten (--set transport.host_delay.values=[{}])",
+                    "70us,".repeat(40)
+                ),
+            ],
         )],
         command: format!("tidegate reproduce tcn-f{number} --quick"),
         report: Some(format!("tcn-f{number}/report.html")),
