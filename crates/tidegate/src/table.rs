@@ -1,7 +1,7 @@
 //! The results as tables that fit the screen.
 
 use tidegate_report::page::{self, Group};
-use tidegate_report::summary::{Better, Estimate, Extent, Metric, Rank, Summary};
+use tidegate_report::summary::{Better, Breakdown, Estimate, Extent, Metric, Rank, Summary};
 
 use crate::labels;
 use crate::markdown::{folded, width};
@@ -28,10 +28,12 @@ const OF_SERVICE: [&str; 6] = [
     "byte_share",
     "goodput",
 ];
+/// What is shown of queues.
+const OF_QUEUE: [&str; 4] = ["throughput_share", "queue_mean", "queue_p99", "wait_p99"];
 const MOST_METRICS: usize = 4;
 
-/// Classes have no more rows than this: the report has them all.
-const MOST_OF_SERVICES: usize = 32;
+/// Classes and queues have no more rows than this: the report has them all.
+const MOST_OF_PARTS: usize = 32;
 
 /// Columns stay together if they leave this much for labels.
 const LEAST_LABEL: usize = 12;
@@ -73,16 +75,33 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
         let title = "divided by the baseline's, seed by seed";
         tables.add(title, &sheet, &chosen[0], Shown::Ratio, look);
     }
-    if let Some(services) = &summary.services {
-        let sheet = Sheet::of_services(summary);
-        if sheet.rows().count() <= MOST_OF_SERVICES {
-            let title = "by class of service; the report has the intervals";
-            let mut places = sheet.places(&OF_SERVICE);
+    let parts = [
+        (
+            &summary.services,
+            "service",
+            "class of service",
+            &OF_SERVICE[..],
+        ),
+        (
+            &summary.queues,
+            "queue",
+            "queue of the observed ports",
+            &OF_QUEUE[..],
+        ),
+    ];
+    for (breakdown, noun, what, names) in parts {
+        let Some(breakdown) = breakdown else {
+            continue;
+        };
+        let sheet = Sheet::of_parts(summary, breakdown, noun);
+        if sheet.rows().count() <= MOST_OF_PARTS {
+            let title = format!("by {what}; the report has the intervals");
+            let mut places = sheet.places(names);
             places.truncate(MOST_METRICS);
-            tables.add(title, &sheet, &places, Shown::Value, look);
+            tables.add(&title, &sheet, &places, Shown::Value, look);
         } else {
-            let count = services.parts.len();
-            let text = format!("The report has the numbers of the {count} classes of service.");
+            let count = breakdown.parts.len();
+            let text = format!("The report has the numbers by {what}: there are {count}.");
             tables.add_line(&look.paint.dim(&text));
         }
     }
@@ -189,16 +208,11 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// The classes of service of each point.
-    fn of_services(summary: &'a Summary) -> Self {
+    /// The parts of each point, which are called by `noun` and their number.
+    fn of_parts(summary: &Summary, breakdown: &'a Breakdown, noun: &str) -> Self {
         let mut sections = Vec::new();
-        let (metrics, parts) = summary
-            .services
-            .as_ref()
-            .map_or((&[][..], &[][..]), |known| {
-                (known.metrics.as_slice(), known.parts.as_slice())
-            });
-        let name = |number: u8| format!("service {number}");
+        let Breakdown { metrics, parts } = breakdown;
+        let name = |number: u8| format!("{noun} {number}");
         for group in page::groups(summary) {
             if let [row] = group.rows.as_slice() {
                 let rows = parts.iter().map(|part| Row {

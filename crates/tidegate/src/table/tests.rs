@@ -243,5 +243,26 @@ fn classes_of_service_have_a_table_unless_they_are_too_many() {
     for title in ["load 0.5, service 0", "load 0.9, service 1"] {
         assert!(found.lines().any(|line| line == title), "{found}");
     }
-    assert!(with(9).contains("9 classes of service"), "{}", with(9));
+    let many = with(9);
+    assert!(many.contains("by class of service: there are 9"), "{many}");
+}
+
+#[test]
+fn queues_of_observed_ports_have_a_table_too() {
+    let mut summary = swept();
+    let part = |number| Part {
+        number,
+        points: vec![vec![estimate(0.25, 0.0, None)]; 4],
+    };
+    summary.queues = Some(Breakdown {
+        metrics: vec![Metric {
+            name: "wait_p99",
+            ..TIME
+        }],
+        parts: (0..2).map(part).collect(),
+    });
+    let found = shown(&summary, 60);
+    for line in ["by queue of the observed ports", "load 0.9, queue 1"] {
+        assert!(found.contains(line), "{found}");
+    }
 }
