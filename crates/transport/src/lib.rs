@@ -36,6 +36,7 @@ extern crate alloc;
 
 pub mod config;
 pub mod endpoint;
+mod lazy_deque;
 pub mod pias;
 mod prr;
 mod quick;
@@ -45,7 +46,6 @@ mod receiver;
 mod rtt;
 mod sack;
 pub mod segment;
-mod seldom;
 mod sender;
 pub mod seq;
 pub mod stats;

@@ -5,8 +5,8 @@
 //! edge stands for all lost bytes and one for all retransmitted bytes, and `pipe` is a sum of
 //! counters that every change keeps up to date. An ACK costs a binary search per block.
 
+use crate::lazy_deque::LazyDeque;
 use crate::segment::SackBlocks;
-use crate::seldom::Seldom;
 use crate::seq::{Range, Seq};
 
 /// The most ranges that are remembered. SACK blocks are hints: what is left out is sent again.
@@ -18,7 +18,7 @@ pub(crate) struct Scoreboard {
     /// The first byte that is not acknowledged (`HighACK` + 1).
     una: Seq,
     /// SACKed ranges after `una`: in order, disjoint, not touching each other.
-    ranges: Seldom<Range>,
+    ranges: LazyDeque<Range>,
     /// Bytes in `ranges`.
     sacked: u32,
     /// Bytes before this that are not SACKed are lost.
@@ -56,7 +56,7 @@ impl Scoreboard {
     pub(crate) fn new(una: Seq, threshold: u8, mss: u32) -> Self {
         Self {
             una,
-            ranges: Seldom::new(),
+            ranges: LazyDeque::new(),
             sacked: 0,
             lost: Mark::new(una),
             resent: Mark::new(una),

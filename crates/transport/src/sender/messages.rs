@@ -1,7 +1,7 @@
 //! The boundaries of the application's messages in the stream.
 
 use crate::Place;
-use crate::seldom::Seldom;
+use crate::lazy_deque::LazyDeque;
 
 /// The messages that are not yet acknowledged.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Messages {
     /// Whether there is one.
     is_any: bool,
     /// The offset after each of the others, in order.
-    later_ends: Seldom<u64>,
+    later_ends: LazyDeque<u64>,
     /// How many messages have been acknowledged, and where the last of them ended.
     done: u64,
     done_end: u64,
@@ -23,7 +23,7 @@ impl Default for Messages {
         Self {
             first_end: u64::MAX,
             is_any: false,
-            later_ends: Seldom::new(),
+            later_ends: LazyDeque::new(),
             done: 0,
             done_end: 0,
         }

@@ -11,10 +11,10 @@ use core::ops::{Deref, DerefMut};
     clippy::box_collection,
     reason = "a pointer where the list itself takes four words"
 )]
-pub(crate) struct Seldom<T>(Option<Box<VecDeque<T>>>);
+pub(crate) struct LazyDeque<T>(Option<Box<VecDeque<T>>>);
 
-impl<T: 'static> Seldom<T> {
-    const NOTHING: &'static VecDeque<T> = &VecDeque::new();
+impl<T: 'static> LazyDeque<T> {
+    const EMPTY: &'static VecDeque<T> = &VecDeque::new();
 
     pub(crate) const fn new() -> Self {
         Self(None)
@@ -28,17 +28,17 @@ impl<T: 'static> Seldom<T> {
     }
 }
 
-impl<T: 'static> Deref for Seldom<T> {
+impl<T: 'static> Deref for LazyDeque<T> {
     type Target = VecDeque<T>;
 
     #[inline]
     fn deref(&self) -> &VecDeque<T> {
-        self.0.as_deref().unwrap_or(Self::NOTHING)
+        self.0.as_deref().unwrap_or(Self::EMPTY)
     }
 }
 
 /// The way to add: it makes the list.
-impl<T: 'static> DerefMut for Seldom<T> {
+impl<T: 'static> DerefMut for LazyDeque<T> {
     fn deref_mut(&mut self) -> &mut VecDeque<T> {
         self.0.get_or_insert_default()
     }
