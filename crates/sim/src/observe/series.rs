@@ -137,7 +137,7 @@ pub enum SenderSample {
         /// The congestion window in bytes.
         window: u32,
         /// The slow start threshold in bytes.
-        threshold: u32,
+        ssthresh: u32,
         /// The estimate of the marked fraction in units of 2^−32, if the window's rule keeps one.
         alpha: Option<u64>,
         /// The smoothed round-trip time, once there is one.

@@ -381,8 +381,8 @@ impl Endpoint {
     }
 
     /// The slow start threshold in bytes.
-    pub fn threshold(&self) -> u32 {
-        self.sender.rule().threshold()
+    pub fn ssthresh(&self) -> u32 {
+        self.sender.rule().ssthresh()
     }
 
     /// The estimate of the marked fraction, if the window rule keeps one.

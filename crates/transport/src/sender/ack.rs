@@ -218,7 +218,7 @@ impl Sender {
     fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
         let answer = self.rule.answer(acked);
         self.window = answer.window;
-        self.threshold = answer.threshold;
+        self.ssthresh = answer.ssthresh;
         if let Reaction::Reduced(pace) = answer.reaction {
             stats.mark_reductions += 1;
             self.reduce(pace, acked);
@@ -437,7 +437,7 @@ impl Sender {
             Growth::WhenLimited => {
                 let window = self.window;
                 let used = self.peak.max(self.last_peak);
-                if window < self.threshold {
+                if window < self.ssthresh {
                     window / 2 < used
                 } else {
                     window < used.saturating_add(self.mss)

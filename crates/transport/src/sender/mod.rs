@@ -65,9 +65,9 @@ pub(crate) struct Sender {
     /// The largest window that the peer ever announced.
     widest: u32,
     mss: u32,
-    /// The rule's window and threshold, kept here because every segment asks for them.
+    /// The rule's window and ssthresh, kept here because every segment asks for them.
     window: u32,
-    threshold: u32,
+    ssthresh: u32,
     /// The most that was on the way in this round trip and in the one before, and where this one
     /// ends. While all is plain the first is behind: until the next ACK, what is on the way only
     /// grows.
@@ -144,7 +144,7 @@ impl Sender {
             fin: None,
             mss,
             window: rule.window(),
-            threshold: rule.threshold(),
+            ssthresh: rule.ssthresh(),
             rule,
             rtt: Rtt::new(config),
             scoreboard: Scoreboard::new(first, config.dupack_threshold, mss),
@@ -282,7 +282,7 @@ impl Sender {
     /// The rule may have changed its window.
     fn note_window(&mut self) {
         self.window = self.rule.window();
-        self.threshold = self.rule.threshold();
+        self.ssthresh = self.rule.ssthresh();
     }
 
     /// How long to wait before probing a closed window: the timeout, doubled with every probe.
@@ -472,7 +472,7 @@ impl Sender {
         let sent = self.outstanding() - u32::from(self.fin.is_some_and(|_| !self.is_fin_acked()));
         assert_eq!(self.unsent, self.written - self.acked - u64::from(sent));
         assert_eq!(self.window, self.rule.window());
-        assert_eq!(self.threshold, self.rule.threshold());
+        assert_eq!(self.ssthresh, self.rule.ssthresh());
         assert_eq!(self.plain, self.is_plain(), "{self:?}");
         if let Recovery::Fast(point) = self.recovery {
             let repairs = self.una.is_before(point) && !self.nxt.is_before(point);

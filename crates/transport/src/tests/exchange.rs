@@ -246,7 +246,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     // The third: recovery. 12 segments are outstanding, of which limited transmit does not count
     // (RFC 5681, section 3.2), so the window is 5.
     endpoint.on_segment(&ack(0, &[(3000, 5000), (1000, 2000)]), T);
-    assert_eq!((endpoint.window(), endpoint.threshold()), (5000, 5000));
+    assert_eq!((endpoint.window(), endpoint.ssthresh()), (5000, 5000));
     let sent = poll(&mut endpoint, T);
     assert_eq!(shape(&sent), [(0, 1000)]);
     assert!(sent[0].is_retransmission);
@@ -319,7 +319,7 @@ fn a_timeout_sends_again_from_the_start_and_skips_what_arrived() {
     poll(&mut endpoint, T);
     let late = endpoint.poll_timeout().unwrap();
     endpoint.on_timeout(late);
-    assert_eq!((endpoint.window(), endpoint.threshold()), (1000, 5000));
+    assert_eq!((endpoint.window(), endpoint.ssthresh()), (1000, 5000));
     assert_eq!(shape(&poll(&mut endpoint, late)), [(0, 1000)]);
     assert_eq!(endpoint.rto(), Span::from_secs(2));
     // The answer shows that segments 1, 3 and 4 had arrived.
@@ -443,7 +443,7 @@ fn a_reduction_is_told_once_on_new_data() {
     echo.flags |= Flags::ECE;
     endpoint.on_segment(&echo, T);
     // Half of the ten segments that were outstanding.
-    assert_eq!((endpoint.window(), endpoint.threshold()), (5000, 5000));
+    assert_eq!((endpoint.window(), endpoint.ssthresh()), (5000, 5000));
     for number in 2..=5 {
         echo.ack = Seq(number * 1000 + 1);
         endpoint.on_segment(&echo, T);

@@ -55,7 +55,7 @@ impl Basis {
 pub struct Cwnd {
     basis: Basis,
     window: u32,
-    threshold: u32,
+    ssthresh: u32,
     /// Bytes acknowledged in congestion avoidance towards the next segment of growth.
     credit: u32,
     /// Bytes for which an ACK counts at most in slow start: L segments, or one after a timeout
@@ -64,12 +64,12 @@ pub struct Cwnd {
 }
 
 impl Cwnd {
-    /// A window at its initial size, the threshold as high as it gets (RFC 5681, section 3.1).
+    /// A window at its initial size, ssthresh as high as it gets (RFC 5681, section 3.1).
     pub fn new(basis: &Basis) -> Self {
         Self {
             basis: *basis,
             window: basis.initial.min(basis.max),
-            threshold: u32::MAX,
+            ssthresh: u32::MAX,
             credit: 0,
             limit: basis.limit(),
         }
@@ -129,10 +129,10 @@ impl Cwnd {
         }
     }
 
-    /// Sets the window to `window` and the threshold to `threshold`.
-    pub fn cut_to(&mut self, window: u32, threshold: u32) {
+    /// Sets the window to `window` and ssthresh to `ssthresh`.
+    pub fn cut_to(&mut self, window: u32, ssthresh: u32) {
         self.window = window.min(self.basis.max);
-        self.threshold = threshold;
+        self.ssthresh = ssthresh;
         if self.basis.credit == Credit::Dropped {
             self.credit = 0;
         }
@@ -149,13 +149,13 @@ impl Cwnd {
         self.cut_to(half.min(self.window), half);
     }
 
-    /// Falls to one segment; the threshold to `threshold`, unless the segment had timed out before.
-    pub fn collapse(&mut self, threshold: u32, timeout: Timeout) {
-        let threshold = match timeout {
-            Timeout::First => threshold,
-            Timeout::Repeated => self.threshold,
+    /// Falls to one segment; ssthresh to `ssthresh`, unless the segment had timed out before.
+    pub fn collapse(&mut self, ssthresh: u32, timeout: Timeout) {
+        let ssthresh = match timeout {
+            Timeout::First => ssthresh,
+            Timeout::Repeated => self.ssthresh,
         };
-        self.cut_to(self.basis.mss, threshold);
+        self.cut_to(self.basis.mss, ssthresh);
         self.limit = self.basis.mss;
     }
 
@@ -169,7 +169,7 @@ impl Cwnd {
             Restart::Decay(times) => {
                 // RFC 2861, section 3.2; the shift by 32 or more leaves nothing of the window.
                 let kept = self.window - self.window / 4;
-                self.threshold = self.threshold.max(kept);
+                self.ssthresh = self.ssthresh.max(kept);
                 let decayed = self.window.checked_shr(times).unwrap_or(0);
                 self.window = decayed.max(initial.min(self.window));
             }
@@ -185,8 +185,8 @@ impl Cwnd {
 
     /// The slow start threshold.
     #[inline]
-    pub const fn threshold(&self) -> u32 {
-        self.threshold
+    pub const fn ssthresh(&self) -> u32 {
+        self.ssthresh
     }
 
     /// The segment size.
@@ -199,8 +199,8 @@ impl Cwnd {
     #[inline]
     pub const fn is_slow_start(&self) -> bool {
         match self.basis.slow_start {
-            SlowStart::Below => self.window < self.threshold,
-            SlowStart::UpTo => self.window <= self.threshold,
+            SlowStart::Below => self.window < self.ssthresh,
+            SlowStart::UpTo => self.window <= self.ssthresh,
         }
     }
 }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn at_the_threshold_the_setting_decides_whether_it_is_slow_start() {
-        for (slow_start, threshold, expected) in [
+        for (slow_start, ssthresh, expected) in [
             (SlowStart::Below, 4001, 6000),
             (SlowStart::Below, 4000, 4000),
             (SlowStart::UpTo, 4000, 6000),
@@ -321,9 +321,9 @@ mod tests {
         ] {
             let mut cwnd = cwnd(Some(2));
             cwnd.basis.slow_start = slow_start;
-            cwnd.cut_to(4000, threshold);
+            cwnd.cut_to(4000, ssthresh);
             cwnd.grow(2000);
-            assert_eq!(cwnd.window(), expected, "{slow_start:?} {threshold}");
+            assert_eq!(cwnd.window(), expected, "{slow_start:?} {ssthresh}");
         }
     }
 
@@ -358,12 +358,12 @@ mod tests {
     fn after_a_timeout_slow_start_counts_one_segment_per_ack() {
         let mut cwnd = cwnd(Some(2));
         cwnd.collapse(4000, Timeout::First);
-        assert_eq!((cwnd.window(), cwnd.threshold()), (1000, 4000));
+        assert_eq!((cwnd.window(), cwnd.ssthresh()), (1000, 4000));
         cwnd.grow(2000);
         assert_eq!(cwnd.window(), 2000);
         cwnd.collapse(2000, Timeout::Repeated);
-        assert_eq!((cwnd.window(), cwnd.threshold()), (1000, 4000));
-        // The threshold is reached: avoidance, and the next slow start counts two again.
+        assert_eq!((cwnd.window(), cwnd.ssthresh()), (1000, 4000));
+        // The slow start threshold is reached: avoidance, and the next slow start counts two again.
         for _ in 0..4 {
             cwnd.grow(2000);
         }
@@ -445,7 +445,7 @@ mod tests {
             let mut cwnd = cwnd(None);
             cwnd.cut_to(window, 6000);
             cwnd.restart(restart);
-            (cwnd.window(), cwnd.threshold())
+            (cwnd.window(), cwnd.ssthresh())
         };
         assert_eq!(after(20_000, Restart::Keep), (20_000, 6000));
         assert_eq!(after(20_000, Restart::AtMostInitial), (4000, 6000));
@@ -468,7 +468,7 @@ mod tests {
         );
         cwnd.cut_to(1500, 9000);
         cwnd.halve(8000);
-        assert_eq!((cwnd.window(), cwnd.threshold()), (1500, 4000));
+        assert_eq!((cwnd.window(), cwnd.ssthresh()), (1500, 4000));
     }
 
     #[test]

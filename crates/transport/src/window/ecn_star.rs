@@ -38,7 +38,7 @@ impl EcnStar {
         })
     }
 
-    /// Half of the window itself, not of the flight: at least one segment, the threshold two.
+    /// Half of the window itself, not of the flight: at least one segment, ssthresh two.
     fn halve(&mut self) {
         let half = self.cwnd.window() / 2;
         let mss = self.cwnd.mss();
@@ -85,8 +85,8 @@ impl WindowRule for EcnStar {
     }
 
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
-        let threshold = self.cwnd.half(self.cwnd.window());
-        self.cwnd.collapse(threshold, timeout);
+        let ssthresh = self.cwnd.half(self.cwnd.window());
+        self.cwnd.collapse(ssthresh, timeout);
         self.reduced.on_loss(flight.sent);
     }
 
@@ -115,7 +115,7 @@ mod tests {
             rule.on_ack(&ack(1, 3, true)),
             Reaction::Reduced(Pace::AtOnce)
         );
-        assert_eq!((rule.window(), rule.threshold()), (5000, 5000));
+        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
         // Avoidance: five more ACKs, with or without ECE, make a segment.
         for i in 2..=3 {
             rule.on_ack(&ack(i, 3, true));
@@ -132,7 +132,7 @@ mod tests {
         let mut rule = rule();
         rule.begin(&start(1000, 1000));
         rule.on_ack(&ack(1, 3, true));
-        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
     }
 
     #[test]
@@ -145,6 +145,6 @@ mod tests {
         rule.on_loss(&flight(10, 15));
         assert_eq!(rule.window(), 2500);
         rule.on_timeout(&flight(10, 15), Timeout::First);
-        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
     }
 }

@@ -83,7 +83,7 @@ pub struct Flight {
 pub enum Timeout {
     /// The first timeout of this segment.
     First,
-    /// A retransmission timed out too: the threshold stays (RFC 5681, section 3.1).
+    /// A retransmission timed out too: ssthresh stays (RFC 5681, section 3.1).
     Repeated,
 }
 
@@ -164,7 +164,7 @@ pub struct Answer {
     /// The congestion window in bytes.
     pub window: u32,
     /// The slow start threshold in bytes.
-    pub threshold: u32,
+    pub ssthresh: u32,
 }
 
 /// Decides on the congestion window of one connection.
@@ -206,8 +206,8 @@ pub trait WindowRule {
 
     /// The slow start threshold in bytes.
     #[inline]
-    fn threshold(&self) -> u32 {
-        self.cwnd().threshold()
+    fn ssthresh(&self) -> u32 {
+        self.cwnd().ssthresh()
     }
 
     /// [`on_ack`](Self::on_ack), and the window after it: a rule that is chosen at run time is
@@ -222,7 +222,7 @@ pub trait WindowRule {
         Answer {
             reaction,
             window: self.window(),
-            threshold: self.threshold(),
+            ssthresh: self.ssthresh(),
         }
     }
 

@@ -125,7 +125,7 @@ mod tests {
         rule.on_idle(Restart::AtMostInitial, Seq(10_000));
         assert_eq!(rule.alpha(), Some(Ratio::ZERO));
         rule.on_timeout(&flight(10, 14), Timeout::First);
-        assert_eq!((rule.window(), rule.threshold()), (1000, 2000));
+        assert_eq!((rule.window(), rule.ssthresh()), (1000, 2000));
     }
 
     #[test]

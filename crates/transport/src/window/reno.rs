@@ -77,11 +77,11 @@ mod tests {
         assert_eq!(rule.on_ack(&ack(1, 10, true)), Reaction::None);
         assert_eq!(rule.window(), 11_000);
         rule.on_loss(&flight(1, 11));
-        assert_eq!((rule.window(), rule.threshold()), (5000, 5000));
+        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
         rule.on_timeout(&flight(1, 9), Timeout::First);
-        assert_eq!((rule.window(), rule.threshold()), (1000, 4000));
+        assert_eq!((rule.window(), rule.ssthresh()), (1000, 4000));
         rule.on_timeout(&flight(1, 2), Timeout::Repeated);
-        assert_eq!((rule.window(), rule.threshold()), (1000, 4000));
+        assert_eq!((rule.window(), rule.ssthresh()), (1000, 4000));
         assert_eq!((rule.ect(), rule.alpha()), (EctUse::None, None));
     }
 

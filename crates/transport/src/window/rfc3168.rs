@@ -1,6 +1,6 @@
 //! Standard ECN: treat an echoed mark as a loss, at most once per window of data.
 //!
-//! RFC 3168, section 6.1.2. The window and the threshold fall to half of the flight, at least two
+//! RFC 3168, section 6.1.2. The window and ssthresh fall to half of the flight, at least two
 //! segments; the next new segment carries CWR; the window does not grow until an ACK covers data
 //! sent after the reduction. A loss in the window of a reduction is repaired without another cut,
 //! and an echo in the window of a loss is ignored.
@@ -111,7 +111,7 @@ mod tests {
             rule.on_ack(&ack(1, 10, true)),
             Reaction::Reduced(Pace::AtOnce)
         );
-        assert_eq!((rule.window(), rule.threshold()), (5000, 5000));
+        assert_eq!((rule.window(), rule.ssthresh()), (5000, 5000));
         for i in 2..=10 {
             assert_eq!(rule.on_ack(&ack(i, 15, true)), Reaction::None);
             assert_eq!(rule.window(), 5000);
@@ -155,7 +155,7 @@ mod tests {
         timed_out.on_timeout(&flight(0, 10), Timeout::First);
         assert_eq!(timed_out.on_ack(&ack(1, 10, true)), Reaction::None);
         assert_eq!(
-            (timed_out.window(), timed_out.threshold()),
+            (timed_out.window(), timed_out.ssthresh()),
             (2000, 5000),
             "slow start goes on"
         );

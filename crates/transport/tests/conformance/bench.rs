@@ -34,7 +34,7 @@ pub(crate) fn play(
 ) -> Result<Result<(), Deviation>, String> {
     let endpoint = subject::endpoint(case, subject, origin)?;
     let mut bench = Bench {
-        before: (endpoint.window(), endpoint.threshold()),
+        before: (endpoint.window(), endpoint.ssthresh()),
         endpoint,
         origin,
         peer: Peer::default(),
@@ -94,7 +94,7 @@ impl Bench {
             Some(Sends::Exactly(lines)) => self.compare(lines)?,
         }
         self.expect(&step.expect)?;
-        self.before = (self.endpoint.window(), self.endpoint.threshold());
+        self.before = (self.endpoint.window(), self.endpoint.ssthresh());
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl Bench {
         let (cwnd, ssthresh) = self.before;
         let amounts = [
             ("cwnd", &expect.cwnd, endpoint.window(), cwnd),
-            ("ssthresh", &expect.ssthresh, endpoint.threshold(), ssthresh),
+            ("ssthresh", &expect.ssthresh, endpoint.ssthresh(), ssthresh),
         ];
         let within = expect.within.unwrap_or(0);
         for (key, amount, now, before) in amounts {

@@ -29,12 +29,12 @@ choices! {
     pub enum Rounding {
         /// To the byte.
         Bytes = "bytes",
-        /// The window and the threshold down to whole segments (FreeBSD of the thesis).
+        /// The window and ssthresh down to whole segments (FreeBSD of the thesis).
         Down = "down",
         /// The cut down to whole segments of a window in whole segments (Linux); half of a window
         /// is half of its segments, rounded down.
         Packets = "packets",
-        /// The threshold down to whole segments, the window to the byte (ns-2).
+        /// The slow start threshold down to whole segments, the window to the byte (ns-2).
         ThresholdDown = "threshold-down",
     }
 }
@@ -50,7 +50,7 @@ choices! {
 }
 
 choices! {
-    /// The threshold that goes with a window reduced for a mark.
+    /// The slow start threshold that goes with a window reduced for a mark.
     pub enum MarkThreshold {
         /// The larger of the window and half of the flight (ns-3 of ECN♯).
         AtLeastHalfFlight = "at-least-half-flight",
@@ -85,7 +85,7 @@ choices! {
 }
 
 choices! {
-    /// The threshold after a retransmission timeout. The window is one segment.
+    /// The slow start threshold after a retransmission timeout. The window is one segment.
     pub enum TimeoutCut {
         /// (1 − α/2) of the window (Linux before 5.1, ns-3).
         Alpha = "alpha",
@@ -131,9 +131,9 @@ settings! {
         pub rounding: Rounding = Rounding::Bytes,
         /// Lower bound of a reduced window, in segments (RFC 5681, equation 4: two).
         pub min_window: u8 = 2,
-        /// Lower bound of the threshold, in segments.
+        /// Lower bound of ssthresh, in segments.
         pub min_threshold: u8 = 2,
-        /// The threshold that goes with a reduced window.
+        /// The slow start threshold that goes with a reduced window.
         pub mark_threshold: MarkThreshold = MarkThreshold::Window,
         /// How sending slows down.
         pub pace: Pace = Pace::AtOnce,
@@ -145,7 +145,7 @@ settings! {
         pub loss: LossCut = LossCut::Half,
         /// A loss after a mark in the same window of data.
         pub loss_after_mark: LossAfterMark = LossAfterMark::Cuts,
-        /// The threshold after a timeout.
+        /// The slow start threshold after a timeout.
         pub timeout: TimeoutCut = TimeoutCut::Half,
         /// α after an idle time.
         pub idle_alpha: IdleAlpha = IdleAlpha::Kept,
@@ -237,18 +237,18 @@ impl Dctcp {
         let mss = self.cwnd.mss();
         let scaled = self.scaled();
         let window = scaled.max(mss * u32::from(self.rules.min_window));
-        let threshold = match self.rules.mark_threshold {
+        let ssthresh = match self.rules.mark_threshold {
             MarkThreshold::Window => scaled,
             MarkThreshold::AtLeastHalfFlight => scaled.max(flight / 2),
         };
-        let threshold = match self.rules.rounding {
-            Rounding::ThresholdDown => threshold / mss * mss,
-            _ => threshold,
+        let ssthresh = match self.rules.rounding {
+            Rounding::ThresholdDown => ssthresh / mss * mss,
+            _ => ssthresh,
         };
         self.before_mark = Some(self.cwnd.window());
         self.marked_last = true;
-        let threshold = threshold.max(mss * u32::from(self.rules.min_threshold));
-        self.cwnd.cut_to(window.min(self.cwnd.window()), threshold);
+        let ssthresh = ssthresh.max(mss * u32::from(self.rules.min_threshold));
+        self.cwnd.cut_to(window.min(self.cwnd.window()), ssthresh);
     }
 }
 
@@ -334,14 +334,14 @@ impl WindowRule for Dctcp {
     fn on_timeout(&mut self, flight: &Flight, timeout: Timeout) {
         let window = self.cwnd.window();
         let least = self.cwnd.mss() * u32::from(self.rules.min_threshold);
-        let threshold = match self.rules.timeout {
+        let ssthresh = match self.rules.timeout {
             TimeoutCut::Alpha => self.scaled().max(least),
             TimeoutCut::AlphaOrHalf => self.scaled().max(flight.bytes / 2).max(least),
             TimeoutCut::Half => self.cwnd.half(flight.bytes),
-            TimeoutCut::HalfUnlessMarked if self.marked_last => self.cwnd.threshold(),
+            TimeoutCut::HalfUnlessMarked if self.marked_last => self.cwnd.ssthresh(),
             TimeoutCut::HalfUnlessMarked | TimeoutCut::HalfWindow => self.half_window(window),
         };
-        self.cwnd.collapse(threshold, timeout);
+        self.cwnd.collapse(ssthresh, timeout);
         self.reduced.on_loss(flight.sent);
         self.before_mark = None;
         self.marked_last = false;

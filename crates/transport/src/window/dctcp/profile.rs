@@ -54,7 +54,7 @@ impl Config {
             "linux-5.1" => Self {
                 counting: Counting::Delivered,
                 loss: LossCut::HalfWindow,
-                // Entering recovery sets the threshold, whether marks have already done so or not.
+                // Entering recovery sets ssthresh, whether marks have already done so or not.
                 loss_after_mark: LossAfterMark::Cuts,
                 timeout: TimeoutCut::HalfWindow,
                 ..Self::linux_before_5_1()
@@ -74,13 +74,13 @@ impl Config {
             "ns3" => Self {
                 counting: Counting::Segments,
                 window_end: WindowEnd::At,
-                // The threshold is computed before the ACK is taken in.
+                // The slow start threshold is computed before the ACK is taken in.
                 cut_alpha: CutAlpha::Before,
                 min_window: 0,
                 min_threshold: 0,
                 pace: Pace::PrrNs3,
                 loss: LossCut::Alpha,
-                // It asks for the threshold before it enters the state in which that is half.
+                // It asks for ssthresh before it enters the state in which that is half.
                 timeout: TimeoutCut::Alpha,
                 ..rfc
             },

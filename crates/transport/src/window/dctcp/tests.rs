@@ -106,7 +106,7 @@ fn cut(name: &str, initial: u32, alpha: Ratio) -> (u32, u32) {
     echo.kind = AckKind::Other;
     echo.ack = Seq(0);
     assert_eq!(rule.on_ack(&echo), Reaction::Reduced(config.pace));
-    (rule.window(), rule.threshold())
+    (rule.window(), rule.ssthresh())
 }
 
 #[test]
@@ -116,14 +116,14 @@ fn a_mark_cuts_by_half_of_alpha_with_each_profiles_rounding() {
     assert_eq!(cut("rfc8257", 10_500, half), (7875, 7875));
     assert_eq!(cut("freebsd", 10_500, half), (7875, 7875));
     assert_eq!(cut("ns3", 10_500, half), (7875, 7875));
-    // ns-2: the threshold is an integer number of packets.
+    // ns-2: ssthresh is an integer number of packets.
     assert_eq!(cut("ns2", 10_500, half), (7875, 7000));
     // FreeBSD of the thesis rounds both down to whole segments.
     assert_eq!(cut("freebsd-thesis", 10_500, half), (7000, 7000));
     // Linux counts packets: 10 − ⌊10/4⌋ = 8.
     assert_eq!(cut("linux-4.9", 10_500, half), (8000, 8000));
     assert_eq!(cut("linux-5.1", 10_500, half), (8000, 8000));
-    // ECN♯'s ns-3: the threshold is at least half of the flight of 10 segments.
+    // ECN♯'s ns-3: ssthresh is at least half of the flight of 10 segments.
     assert_eq!(cut("ecn-sharp-ns3", 4_000, half), (3000, 5000));
 }
 
@@ -166,7 +166,7 @@ fn growth_after_a_cut_differs() {
     assert_eq!(windows("rfc8257", &echoes), [5000; 12]);
     // ns-2, α₀ = 0: the sample of the first ACK makes α = 1/16, the cut is 10 000 · 31/32 = 9687.5;
     // ⌊10 000/32⌋ = 312 taken. The first echo of the run does not open the window, the others do:
-    // the threshold is 9000, below the window, so avoidance counts 1000 per ACK and opens at 9688
+    // ssthresh is 9000, below the window, so avoidance counts 1000 per ACK and opens at 9688
     // counted bytes, which is at the eleventh ACK (ten ACKs counted).
     let ns2 = windows("ns2", &echoes);
     assert_eq!(ns2[..10], [9688; 10]);
@@ -186,7 +186,7 @@ fn in_freebsd_the_ack_that_cuts_also_grows_the_window() {
         slow_start: crate::config::SlowStart::UpTo,
         ..basis()
     };
-    // α = 0: nothing is cut, and at the threshold it is still slow start.
+    // α = 0: nothing is cut, and at ssthresh it is still slow start.
     for (name, window) in [("freebsd-thesis", 11_000), ("thesis-plain", 10_000)] {
         let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis).unwrap();
         rule.begin(&start(MSS, 10 * MSS));
@@ -229,7 +229,7 @@ fn after_loss(name: &str, marked: bool) -> (u32, u32) {
         rule.on_ack(&echo);
     }
     rule.on_loss(&flight(0, 10));
-    (rule.window(), rule.threshold())
+    (rule.window(), rule.ssthresh())
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn the_window_before_a_mark_is_forgotten_with_its_data() {
     assert_eq!(rule.window(), 2500, "half of the window as it is");
 }
 
-/// The threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark if
+/// The slow start threshold after a timeout with ten segments outstanding, at α = 1/4; after a mark if
 /// `marked`.
 fn after_timeout(name: &str, marked: bool) -> u32 {
     let mut config = Config::profile(name).unwrap();
@@ -322,14 +322,14 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
     }
     rule.on_timeout(&flight(0, 10), Timeout::First);
     assert_eq!(rule.window(), MSS, "{name}");
-    let threshold = rule.threshold();
+    let ssthresh = rule.ssthresh();
     rule.on_timeout(&flight(0, 1), Timeout::Repeated);
     assert_eq!(
-        rule.threshold(),
-        threshold,
-        "{name}: a repeated timeout keeps the threshold"
+        rule.ssthresh(),
+        ssthresh,
+        "{name}: a repeated timeout keeps ssthresh"
     );
-    threshold
+    ssthresh
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn only_ns3_lets_the_threshold_fall_below_two_segments() {
         let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
         rule.begin(&start(MSS, MSS));
         rule.on_timeout(&flight(0, 1), Timeout::First);
-        assert_eq!(rule.threshold(), expected, "{name}");
+        assert_eq!(rule.ssthresh(), expected, "{name}");
     }
 }
 
@@ -351,7 +351,7 @@ fn the_reaction_to_a_timeout_differs() {
     assert_eq!(after_timeout("ecn-sharp-ns3", false), 8750);
     assert_eq!(after_timeout("ns3", false), 8750);
     assert_eq!(after_timeout("ns2", false), 5000);
-    // ns-2: the mark had set the threshold to 8 packets, and it stays.
+    // ns-2: the mark had set ssthresh to 8 packets, and it stays.
     assert_eq!(after_timeout("ns2", true), 8000);
 }
 
@@ -367,10 +367,10 @@ fn linux_halves_whole_segments() {
         };
         let mut lost = rule();
         lost.on_loss(&flight(0, 11));
-        assert_eq!((lost.window(), lost.threshold()), (half, half), "{name}");
+        assert_eq!((lost.window(), lost.ssthresh()), (half, half), "{name}");
         let mut timed_out = rule();
         timed_out.on_timeout(&flight(0, 11), Timeout::First);
-        assert_eq!(timed_out.threshold(), half, "{name}");
+        assert_eq!(timed_out.ssthresh(), half, "{name}");
     }
     // Three segments: one, but never below two.
     let mut small = Dctcp::new(&Config::profile("linux-5.1").unwrap(), &basis()).unwrap();
