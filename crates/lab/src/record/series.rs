@@ -108,7 +108,7 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
     });
     trace(Quantity::Window, |sender| match sender {
         SenderSample::Dcqcn { .. } => None,
-        SenderSample::Tcp { window, .. } => Some(f64::from(*window)),
+        SenderSample::Tcp { cwnd, .. } => Some(f64::from(*cwnd)),
     });
 }
 

@@ -149,7 +149,7 @@ fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
         }
         Ends::Prober(_) => return None,
         Ends::Tcp(ends) => SenderSample::Tcp {
-            window: ends[0].window(),
+            cwnd: ends[0].cwnd(),
             ssthresh: ends[0].ssthresh(),
             alpha: ends[0].alpha().map(|alpha| alpha.of(1 << 32)),
             rtt: ends[0].smoothed_rtt(),

@@ -135,7 +135,7 @@ pub enum SenderSample {
     /// One that has a window.
     Tcp {
         /// The congestion window in bytes.
-        window: u32,
+        cwnd: u32,
         /// The slow start threshold in bytes.
         ssthresh: u32,
         /// The estimate of the marked fraction in units of 2^−32, if the window's rule keeps one.

@@ -376,7 +376,7 @@ impl Endpoint {
     }
 
     /// The congestion window in bytes.
-    pub fn window(&self) -> u32 {
+    pub fn cwnd(&self) -> u32 {
         self.sender.rule().window()
     }
 
@@ -547,7 +547,7 @@ impl Endpoint {
             assert!(self.timers.is_set(Timer::Retransmit), "{self:?}");
         }
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));
-        assert!(self.window() > 0 || self.state == State::Listen);
+        assert!(self.cwnd() > 0 || self.state == State::Listen);
         if self.quiet {
             assert_eq!(self.clone().poll_awake(Time::MAX), None, "{self:?}");
         }

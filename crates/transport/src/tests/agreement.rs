@@ -61,7 +61,7 @@ fn a_largest_window_in_packets_is_one_of_the_agreed_size() {
             }
         }
     }
-    assert_eq!(client.window(), 12 * 100);
+    assert_eq!(client.cwnd(), 12 * 100);
     assert_eq!(poll(&mut client, T).len(), 12);
 }
 

@@ -215,7 +215,7 @@ fn slow_start_and_avoidance_open_the_window_by_bytes() {
     assert_eq!(shape(&poll(&mut endpoint, T)), [(0, 1000), (1000, 1000)]);
     // One ACK for two segments: with L = 1 it counts for one.
     endpoint.on_segment(&ack(2000, &[]), T);
-    assert_eq!(endpoint.window(), 3000);
+    assert_eq!(endpoint.cwnd(), 3000);
     assert_eq!(poll(&mut endpoint, T).len(), 3);
     // L = 2 counts it for two; without byte counting every ACK counts for one.
     for (abc, bytes, expected) in [
@@ -229,7 +229,7 @@ fn slow_start_and_avoidance_open_the_window_by_bytes() {
         endpoint.write(1_000_000, T);
         poll(&mut endpoint, T);
         endpoint.on_segment(&ack(bytes, &[]), T);
-        assert_eq!(endpoint.window(), expected, "{abc:?} {bytes}");
+        assert_eq!(endpoint.cwnd(), expected, "{abc:?} {bytes}");
     }
 }
 
@@ -246,7 +246,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     // The third: recovery. 12 segments are outstanding, of which limited transmit does not count
     // (RFC 5681, section 3.2), so the window is 5.
     endpoint.on_segment(&ack(0, &[(3000, 5000), (1000, 2000)]), T);
-    assert_eq!((endpoint.window(), endpoint.ssthresh()), (5000, 5000));
+    assert_eq!((endpoint.cwnd(), endpoint.ssthresh()), (5000, 5000));
     let sent = poll(&mut endpoint, T);
     assert_eq!(shape(&sent), [(0, 1000)]);
     assert!(sent[0].is_retransmission);
@@ -270,7 +270,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     );
     // Everything arrives: the window is what the loss left, and grows again.
     endpoint.on_segment(&ack(12_000, &[]), T);
-    assert_eq!((endpoint.window(), endpoint.in_flight()), (5000, 0));
+    assert_eq!((endpoint.cwnd(), endpoint.in_flight()), (5000, 0));
     assert_eq!(poll(&mut endpoint, T).len(), 5);
     assert_eq!(endpoint.stats().timeouts, 0);
 }
@@ -308,7 +308,7 @@ fn without_sack_partial_acks_repair_one_segment_each() {
     );
     // The ACK of everything outstanding at the loss ends the recovery: 5 segments.
     endpoint.on_segment(&ack(12_000, &[]), T);
-    assert_eq!((endpoint.window(), endpoint.outstanding()), (5000, 2000));
+    assert_eq!((endpoint.cwnd(), endpoint.outstanding()), (5000, 2000));
     assert_eq!(poll(&mut endpoint, T).len(), 3);
 }
 
@@ -319,7 +319,7 @@ fn a_timeout_sends_again_from_the_start_and_skips_what_arrived() {
     poll(&mut endpoint, T);
     let late = endpoint.poll_timeout().unwrap();
     endpoint.on_timeout(late);
-    assert_eq!((endpoint.window(), endpoint.ssthresh()), (1000, 5000));
+    assert_eq!((endpoint.cwnd(), endpoint.ssthresh()), (1000, 5000));
     assert_eq!(shape(&poll(&mut endpoint, late)), [(0, 1000)]);
     assert_eq!(endpoint.rto(), Span::from_secs(2));
     // The answer shows that segments 1, 3 and 4 had arrived.
@@ -443,7 +443,7 @@ fn a_reduction_is_told_once_on_new_data() {
     echo.flags |= Flags::ECE;
     endpoint.on_segment(&echo, T);
     // Half of the ten segments that were outstanding.
-    assert_eq!((endpoint.window(), endpoint.ssthresh()), (5000, 5000));
+    assert_eq!((endpoint.cwnd(), endpoint.ssthresh()), (5000, 5000));
     for number in 2..=5 {
         echo.ack = Seq(number * 1000 + 1);
         endpoint.on_segment(&echo, T);
@@ -458,7 +458,7 @@ fn a_reduction_is_told_once_on_new_data() {
     let sent = poll(&mut endpoint, T);
     assert!(!sent[0].flags.has(Flags::CWR));
     assert_eq!(
-        (endpoint.window(), endpoint.stats().mark_reductions),
+        (endpoint.cwnd(), endpoint.stats().mark_reductions),
         (5000, 1)
     );
 }
@@ -480,7 +480,7 @@ fn marks_after_a_paced_reduction_thin_sending_out() {
     }
     // α is 1, the target 5 of 10: every second ACK releases a segment, first at two delivered. At
     // the eighth, 10 − 8 + 3 = 5 are on the way: from there on, one for one.
-    assert_eq!(endpoint.window(), 5000);
+    assert_eq!(endpoint.cwnd(), 5000);
     assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 0, 1]);
 }
 
@@ -535,14 +535,14 @@ fn an_idle_time_resets_the_window_as_the_rule_has_it() {
             endpoint.on_segment(&ack(i * 1000, &[]), now);
         }
         assert_eq!(
-            (endpoint.window(), endpoint.rto()),
+            (endpoint.cwnd(), endpoint.rto()),
             (20_000, Span::from_ms(10))
         );
         // The pause counts from the last segment sent, at zero.
         now = T + pause;
         endpoint.write(1000, now);
         poll(&mut endpoint, now);
-        endpoint.window()
+        endpoint.cwnd()
     };
     let (short, long) = (Span::from_ms(10), Span::from_ms(21));
     assert_eq!(
@@ -854,7 +854,7 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
     // With the seventh 12 − 7 − 1 + 1 = 5 are on the way: the target is reached, and from then on
     // one leaves for each that arrives.
     assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 1, 1]);
-    assert_eq!((endpoint.window(), endpoint.stats().timeouts), (5000, 0));
+    assert_eq!((endpoint.cwnd(), endpoint.stats().timeouts), (5000, 0));
 }
 
 #[test]
@@ -994,7 +994,7 @@ fn a_paced_reduction_is_over_when_nothing_is_on_the_way() {
     echo.flags |= Flags::ECE;
     endpoint.on_segment(&echo, T);
     endpoint.on_segment(&ack(10_000, &[]), T);
-    assert_eq!((endpoint.window(), endpoint.outstanding()), (5000, 0));
+    assert_eq!((endpoint.cwnd(), endpoint.outstanding()), (5000, 0));
     // The next message has the whole window, not one segment per round trip.
     endpoint.write(10_000, T);
     assert_eq!(poll(&mut endpoint, T).len(), 5);
@@ -1056,7 +1056,7 @@ fn an_initial_window_in_packets_is_one_of_the_agreed_size() {
     server.on_segment(&syn[0], T);
     let answer = poll(&mut server, T);
     client.on_segment(&answer[0], T);
-    assert_eq!(client.window(), 10 * 100);
+    assert_eq!(client.cwnd(), 10 * 100);
     assert_eq!(poll(&mut client, T).len(), 10);
 }
 
@@ -1081,7 +1081,7 @@ fn two_ends_that_open_at_the_same_time_lost_nothing() {
             (State::Established, 0)
         );
         assert_eq!(end.smoothed_rtt(), Some(Span::from_ms(2)));
-        assert_eq!(end.window(), 10 * MSS, "no SYN was lost");
+        assert_eq!(end.cwnd(), 10 * MSS, "no SYN was lost");
         assert!(end.is_ecn());
     }
 }

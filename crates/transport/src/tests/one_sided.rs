@@ -39,7 +39,7 @@ fn trace(rule: &window::Config, echo: Echo) -> (Network, Vec<u32>) {
     let windows = (1..=100)
         .map(|i| {
             network.run_until(Time::from_ms(100 * i), |_| false);
-            network.client.window() / MSS
+            network.client.cwnd() / MSS
         })
         .collect();
     (network, windows)

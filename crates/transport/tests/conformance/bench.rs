@@ -34,7 +34,7 @@ pub(crate) fn play(
 ) -> Result<Result<(), Deviation>, String> {
     let endpoint = subject::endpoint(case, subject, origin)?;
     let mut bench = Bench {
-        before: (endpoint.window(), endpoint.ssthresh()),
+        before: (endpoint.cwnd(), endpoint.ssthresh()),
         endpoint,
         origin,
         peer: Peer::default(),
@@ -94,7 +94,7 @@ impl Bench {
             Some(Sends::Exactly(lines)) => self.compare(lines)?,
         }
         self.expect(&step.expect)?;
-        self.before = (self.endpoint.window(), self.endpoint.ssthresh());
+        self.before = (self.endpoint.cwnd(), self.endpoint.ssthresh());
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Bench {
         let endpoint = &self.endpoint;
         let (cwnd, ssthresh) = self.before;
         let amounts = [
-            ("cwnd", &expect.cwnd, endpoint.window(), cwnd),
+            ("cwnd", &expect.cwnd, endpoint.cwnd(), cwnd),
             ("ssthresh", &expect.ssthresh, endpoint.ssthresh(), ssthresh),
         ];
         let within = expect.within.unwrap_or(0);
