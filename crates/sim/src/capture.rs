@@ -108,7 +108,7 @@ impl<W: Write> LinkCapture<W> {
                 id: *slot as u16,
                 sequence: packet.serial,
                 len: packet.probe_bytes().saturating_sub(ECHO_HEADERS),
-                ecn: packet.head.ecn,
+                ecn: packet.header.ecn,
             }),
             Content::Roce(packet) => Body::Roce {
                 packet,

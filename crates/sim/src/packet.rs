@@ -2,7 +2,7 @@
 
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Flags, Head, Segment, Seq};
+use tidegate_transport::{Flags, Header, Segment, Seq};
 use tidegate_units::{Ecn, FlowId, Time};
 
 use crate::network::LinkId;
@@ -66,7 +66,7 @@ pub(crate) struct Packet {
     /// The link that it is on, or was on last.
     pub(crate) link: LinkId,
     /// What every segment has. Other transports put their own headers there.
-    pub(crate) head: Head,
+    pub(crate) header: Header,
     /// Zero if all of it is here, as it is of most. Otherwise where the whole segment is, its number
     /// plus one; or [`PAUSE`](Self::PAUSE).
     pub(crate) whole: u32,
@@ -99,7 +99,7 @@ impl Packet {
     #[inline]
     pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
         self.pkt.ecn = ecn;
-        self.head.ecn = ecn;
+        self.header.ecn = ecn;
     }
 
     /// Whether a segment has parts that a packet has no room for.
@@ -114,19 +114,19 @@ impl Packet {
         Segment {
             class: self.class,
             is_retransmission: self.is_retransmission,
-            ..self.head.into()
+            ..self.header.into()
         }
     }
 
     /// Puts in the time that a probe carries, and its length as an IP packet.
     pub(crate) fn set_probe(&mut self, sent: Time, bytes: u16) {
         self.set_number(sent.as_ps());
-        self.head.window = u32::from(bytes);
+        self.header.window = u32::from(bytes);
     }
 
     /// The length of a probe as an IP packet.
     pub(crate) const fn probe_bytes(&self) -> u32 {
-        self.head.window
+        self.header.window
     }
 
     /// The time that a probe carries.
@@ -142,8 +142,8 @@ impl Packet {
     /// Puts the headers of a DCQCN packet in.
     pub(crate) fn set_dcqcn(&mut self, packet: &dcqcn::Packet) {
         self.set_number(packet.offset);
-        self.head.len = packet.len;
-        self.head.window = u32::from(packet.echo) * Self::ECHO
+        self.header.len = packet.len;
+        self.header.window = u32::from(packet.echo) * Self::ECHO
             + u32::from(packet.last) * Self::LAST
             + ((packet.kind as u32) << Self::KIND);
         self.set_ecn(packet.ecn);
@@ -154,12 +154,12 @@ impl Packet {
     pub(crate) fn dcqcn(&self) -> dcqcn::Packet {
         use dcqcn::Kind;
         let kinds = [Kind::Ack, Kind::Cnp, Kind::Data, Kind::Nack];
-        let window = self.head.window;
+        let window = self.header.window;
         dcqcn::Packet {
             offset: self.number(),
-            len: self.head.len,
+            len: self.header.len,
             kind: kinds[(window >> Self::KIND) as usize],
-            ecn: self.head.ecn,
+            ecn: self.header.ecn,
             echo: window & Self::ECHO != 0,
             last: window & Self::LAST != 0,
             again: self.is_retransmission,
@@ -168,11 +168,11 @@ impl Packet {
 
     /// Puts a number into the two sequence numbers.
     fn set_number(&mut self, number: u64) {
-        self.head.seq = Seq(number as u32);
-        self.head.ack = Seq((number >> 32) as u32);
+        self.header.seq = Seq(number as u32);
+        self.header.ack = Seq((number >> 32) as u32);
     }
 
     fn number(&self) -> u64 {
-        u64::from(self.head.ack.0) << 32 | u64::from(self.head.seq.0)
+        u64::from(self.header.ack.0) << 32 | u64::from(self.header.seq.0)
     }
 }

@@ -54,7 +54,7 @@ pub mod window;
 
 pub use config::Config;
 pub use endpoint::{Endpoint, Place, State};
-pub use segment::{Flags, Head, SackBlocks, Segment};
+pub use segment::{Flags, Header, SackBlocks, Segment};
 pub use seq::{Range, Seq};
 pub use stats::Stats;
 

@@ -11,7 +11,7 @@ use tidegate_units::{Ecn, Span, Time};
 use crate::config::{AckPolicy, Config, Echo, Reader};
 use crate::quick::QuickAcks;
 use crate::reassembly::{Arrival, Reassembly};
-use crate::segment::{Flags, Head, SackBlocks, Segment};
+use crate::segment::{Flags, Header, SackBlocks, Segment};
 use crate::seq::{Range, Seq};
 use crate::timer::{Timer, Timers};
 
@@ -128,7 +128,7 @@ impl Receiver {
     pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
         let before = self.next();
         let urgency = if ecn {
-            self.echo(&segment.head(), before)
+            self.echo(&segment.header(), before)
         } else {
             Urgency::Normal
         };
@@ -153,27 +153,27 @@ impl Receiver {
 
     /// Whether a segment with payload is the next one of a peer whose segments come in order.
     #[inline]
-    pub(crate) fn expects(&self, head: &Head) -> bool {
+    pub(crate) fn expects(&self, header: &Header) -> bool {
         let room = self.edge - self.next();
-        self.orderly && head.seq == self.next() && head.len <= room
+        self.orderly && header.seq == self.next() && header.len <= room
     }
 
     /// Takes in such a segment, which has no FIN.
     #[inline]
     pub(crate) fn on_expected_data(
         &mut self,
-        head: &Head,
+        header: &Header,
         ecn: bool,
         now: Time,
         timers: &mut Timers,
     ) {
         let urgency = if ecn {
-            self.echo(head, self.next())
+            self.echo(header, self.next())
         } else {
             Urgency::Normal
         };
-        self.reassembly.extend(head.len);
-        self.add(head.len);
+        self.reassembly.extend(header.len);
+        self.add(header.len);
         self.delay_ack(urgency, now, timers);
     }
 
@@ -226,8 +226,8 @@ impl Receiver {
     }
 
     /// A probe of the closed window arrived. It is answered at once, whatever the echo rule.
-    pub(crate) fn on_probe(&mut self, head: &Head) {
-        self.echo(head, self.next());
+    pub(crate) fn on_probe(&mut self, header: &Header) {
+        self.echo(header, self.next());
     }
 
     /// The delayed ACK timer ran out.
@@ -407,9 +407,9 @@ impl Receiver {
 
     /// Applies the echo rule to a segment with data. `next` is what was expected before it.
     #[inline]
-    fn echo(&mut self, head: &Head, next: Seq) -> Urgency {
-        let marked = head.ecn == Ecn::Ce;
-        let cwr = head.flags.has(Flags::CWR);
+    fn echo(&mut self, header: &Header, next: Seq) -> Urgency {
+        let marked = header.ecn == Ecn::Ce;
+        let cwr = header.flags.has(Flags::CWR);
         if !(marked | cwr | self.echoing) {
             // No rule has anything to say.
             return Urgency::Normal;

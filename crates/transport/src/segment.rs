@@ -170,7 +170,7 @@ pub struct Segment {
 /// A segment in which nothing is special: no option, and nothing that was sent before. Nearly all are
 /// such, and this is a third of the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct Header {
     /// As [`Segment::seq`].
     pub seq: Seq,
     /// As [`Segment::ack`].
@@ -185,16 +185,16 @@ pub struct Head {
     pub ecn: Ecn,
 }
 
-impl From<Head> for Segment {
+impl From<Header> for Segment {
     #[inline]
-    fn from(head: Head) -> Self {
+    fn from(header: Header) -> Self {
         Self {
-            seq: head.seq,
-            ack: head.ack,
-            len: head.len,
-            window: head.window,
-            flags: head.flags,
-            ecn: head.ecn,
+            seq: header.seq,
+            ack: header.ack,
+            len: header.len,
+            window: header.window,
+            flags: header.flags,
+            ecn: header.ecn,
             ..Self::default()
         }
     }
@@ -203,8 +203,8 @@ impl From<Head> for Segment {
 impl Segment {
     /// The segment without what is special about it.
     #[inline]
-    pub const fn head(&self) -> Head {
-        Head {
+    pub const fn header(&self) -> Header {
+        Header {
             seq: self.seq,
             ack: self.ack,
             len: self.len,

@@ -99,8 +99,8 @@ pub(crate) struct Network {
     /// Told of every segment that is sent.
     pub(crate) trace: Vec<(Time, Side, Segment)>,
     pub(crate) tracing: bool,
-    /// Whether segments in which nothing is special go as [`Head`](crate::Head)s.
-    pub(crate) by_heads: bool,
+    /// Whether segments in which nothing is special go as [`Header`](crate::Header)s.
+    pub(crate) by_headers: bool,
     rng: Rng,
     events: BinaryHeap<Reverse<(Time, u64)>>,
     travelling: Vec<Option<Travelling>>,
@@ -126,7 +126,7 @@ impl Network {
             bottleneck: None,
             trace: Vec::new(),
             tracing: false,
-            by_heads: false,
+            by_headers: false,
             rng,
             events: BinaryHeap::new(),
             travelling: Vec::new(),
@@ -136,12 +136,12 @@ impl Network {
     }
 
     fn poll(&mut self, side: Side, now: Time) -> Option<Segment> {
-        let by_heads = self.by_heads;
+        let by_headers = self.by_headers;
         let endpoint = self.side(side);
-        if by_heads && let Some(head) = endpoint.poll_head(now) {
-            return Some(head.into());
+        if by_headers && let Some(header) = endpoint.poll_header(now) {
+            return Some(header.into());
         }
-        let is_quiet = by_heads && endpoint.is_quiet();
+        let is_quiet = by_headers && endpoint.is_quiet();
         let segment = endpoint.poll_segment(now);
         assert!(segment.is_none() || !is_quiet, "{endpoint:?}");
         segment
@@ -248,9 +248,9 @@ impl Network {
         let Travelling { to, segment } = self.travelling[index as usize].take().unwrap();
         self.account(to, &segment);
         let now = self.now;
-        let head = segment.head();
-        if self.by_heads && Segment::from(head) == segment {
-            self.side(to).on_head(&head, now);
+        let header = segment.header();
+        if self.by_headers && Segment::from(header) == segment {
+            self.side(to).on_header(&header, now);
         } else {
             self.side(to).on_segment(&segment, now);
         }

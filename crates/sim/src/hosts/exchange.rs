@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tidegate_dataplane::Pkt;
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Head, Segment};
+use tidegate_transport::{Header, Segment};
 use tidegate_units::{Ecn, Time};
 
 use super::{Hosts, Wake, ends};
@@ -54,7 +54,7 @@ impl Hosts {
         };
         let side = end.side();
         let endpoint = &mut ends[side as usize];
-        endpoint.on_head(&packet.head, now);
+        endpoint.on_header(&packet.header, now);
         if arrived(endpoint, side) >= connection.marks[side as usize] {
             fabric.packets.free(arrival.packet);
             self.turn_page(fabric, end, now);
@@ -65,29 +65,29 @@ impl Hosts {
         let route = end.peer().0 * rules.stride;
         'answer: {
             while !rules.reads_position
-                && let Some(head) = endpoint.poll_head(now)
+                && let Some(header) = endpoint.poll_header(now)
             {
                 let [link, next] = two_words(&fabric.ways, route);
-                let len = rules.accounting.size(head.len);
+                let len = rules.accounting.size(header.len);
                 // Written in one go, each field from where it is: what is put together first and copied
                 // then makes the processor wait.
                 *packet = Packet {
                     pkt: Pkt {
                         len,
                         flow: end.peer().flow(),
-                        ecn: head.ecn,
+                        ecn: header.ecn,
                         ingress: 0,
                         urgency: 0,
                     },
                     route: route + 2,
                     link: LinkId(link),
-                    head: Head {
-                        seq: head.seq,
-                        ack: head.ack,
-                        len: head.len,
-                        window: head.window,
-                        flags: head.flags,
-                        ecn: head.ecn,
+                    header: Header {
+                        seq: header.seq,
+                        ack: header.ack,
+                        len: header.len,
+                        window: header.window,
+                        flags: header.flags,
+                        ecn: header.ecn,
                     },
                     whole: 0,
                     serial: tally.sent as u16,
@@ -131,7 +131,7 @@ impl Hosts {
         connection.in_flight -= 1;
         let whole = self.wholes.take(packet.whole - 1);
         if let Ends::Tcp(ends) = &mut connection.ends {
-            let ecn = packet.head.ecn;
+            let ecn = packet.header.ecn;
             ends[end.side() as usize].on_segment(&Segment { ecn, ..whole }, now);
         }
         self.go_on(fabric, end, now);
@@ -324,9 +324,9 @@ impl Hosts {
                 },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),
-                head: Head {
+                header: Header {
                     ecn,
-                    ..segment.head()
+                    ..segment.header()
                 },
                 whole,
                 serial: self.tally.sent as u16,

@@ -46,7 +46,7 @@ impl Hosts {
             Ends::Prober(_) => Content::Echo(packet.end().side()),
             Ends::Tcp(_) if packet.whole == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => Content::Tcp(Segment {
-                ecn: packet.head.ecn,
+                ecn: packet.header.ecn,
                 ..self.wholes[packet.whole - 1]
             }),
         };

@@ -4,7 +4,7 @@ use tidegate_units::{Span, Time};
 
 use super::{Endpoint, Offer, Reset, State};
 use crate::config::EcnFallback;
-use crate::segment::{Flags, Head, Segment};
+use crate::segment::{Flags, Header, Segment};
 use crate::seq::Seq;
 use crate::timer::Timer;
 
@@ -16,8 +16,8 @@ impl Endpoint {
     /// A segment arrived, with the ECN codepoint as the network left it.
     #[inline]
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        let is_taken =
-            (segment.len > 0 || segment.sack.is_empty()) && self.take_head(&segment.head(), now);
+        let is_taken = (segment.len > 0 || segment.sack.is_empty())
+            && self.take_header(&segment.header(), now);
         if !is_taken {
             self.on_any_segment(segment, now);
         }
@@ -25,36 +25,36 @@ impl Endpoint {
 
     /// The same for a segment in which nothing is special.
     #[inline]
-    pub fn on_head(&mut self, head: &Head, now: Time) {
-        if !self.take_head(head, now) {
-            self.on_rare_head(*head, now);
+    pub fn on_header(&mut self, header: &Header, now: Time) {
+        if !self.take_header(header, now) {
+            self.on_rare_header(*header, now);
         }
     }
 
     #[cold]
-    fn on_rare_head(&mut self, head: Head, now: Time) {
-        self.on_any_segment(&head.into(), now);
+    fn on_rare_header(&mut self, header: Header, now: Time) {
+        self.on_any_segment(&header.into(), now);
     }
 
     /// Takes a segment in, if it is the next of a transfer without loss. Answers whether it was.
     #[inline]
-    fn take_head(&mut self, head: &Head, now: Time) -> bool {
-        if head.len == 0 {
-            self.on_bare_head(head, now)
+    fn take_header(&mut self, header: &Header, now: Time) -> bool {
+        if header.len == 0 {
+            self.on_bare_header(header, now)
         } else {
-            self.on_data_head(head, now)
+            self.on_data_header(header, now)
         }
     }
 
     /// A segment without payload. The next ACK of a transfer without loss is taken in in a few
     /// steps, which do what the long way would do.
     #[inline(never)]
-    fn on_bare_head(&mut self, head: &Head, now: Time) -> bool {
+    fn on_bare_header(&mut self, header: &Header, now: Time) -> bool {
         // ECE counts on an ACK, CWR only with data.
         let expected = self.state == State::Established
-            && head.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
-            && head.seq == self.receiver.next()
-            && (self.sender).on_plain_ack(head, now, &mut self.timers, &mut self.stats);
+            && header.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
+            && header.seq == self.receiver.next()
+            && (self.sender).on_plain_ack(header, now, &mut self.timers, &mut self.stats);
         if expected {
             self.begin_segment();
         }
@@ -68,16 +68,16 @@ impl Endpoint {
         reason = "half of all segments, in fewer steps than a call takes"
     )]
     #[inline(always)]
-    fn on_data_head(&mut self, head: &Head, now: Time) -> bool {
+    fn on_data_header(&mut self, header: &Header, now: Time) -> bool {
         let expected = self.state == State::Established
-            && head.flags.bits() & !Flags::CWR.bits() == Flags::ACK.bits()
-            && self.receiver.expects(head)
-            && self.sender.on_idle_ack(head, &self.timers);
+            && header.flags.bits() & !Flags::CWR.bits() == Flags::ACK.bits()
+            && self.receiver.expects(header)
+            && self.sender.on_idle_ack(header, &self.timers);
         if expected {
             self.begin_segment();
-            self.stats.marks_received += u64::from(head.ecn == tidegate_units::Ecn::Ce);
+            self.stats.marks_received += u64::from(header.ecn == tidegate_units::Ecn::Ce);
             self.receiver
-                .on_expected_data(head, self.ecn, now, &mut self.timers);
+                .on_expected_data(header, self.ecn, now, &mut self.timers);
         }
         expected
     }
@@ -249,7 +249,7 @@ impl Endpoint {
                 // RFC 3168, section 6.1.6: a probe of the closed window cannot be spoofed easily,
                 // and its mark counts.
                 self.stats.marks_received += u64::from(segment.ecn == tidegate_units::Ecn::Ce);
-                self.receiver.on_probe(&segment.head());
+                self.receiver.on_probe(&segment.header());
             }
             if self.state == State::TimeWait {
                 self.timers.set(Timer::TimeWait, now, self.rules.time_wait);

@@ -9,7 +9,7 @@ use tidegate_units::{Ecn, Time};
 use super::{Endpoint, State};
 use crate::config::{EcnFallback, Ect};
 use crate::receiver::Ack;
-use crate::segment::{Flags, Head, SackBlocks, Segment};
+use crate::segment::{Flags, Header, SackBlocks, Segment};
 use crate::sender::{Outgoing, Outlook, Reason};
 use crate::seq::Seq;
 use crate::timer::Timer;
@@ -76,17 +76,17 @@ impl Endpoint {
     /// there is none. A host that asks here first makes most segments without a [`Segment`].
     #[expect(
         clippy::inline_always,
-        reason = "a head that is handed over in memory costs more than making it"
+        reason = "a header that is handed over in memory costs more than making it"
     )]
     #[inline(always)]
-    pub fn poll_head(&mut self, now: Time) -> Option<Head> {
+    pub fn poll_header(&mut self, now: Time) -> Option<Header> {
         let is_usual = !self.quiet && self.reset_due.is_none() && self.is_synchronised();
         if !is_usual || !self.receiver.orderly() {
             return None;
         }
         match self.sender.outlook() {
-            Outlook::FullSegment => Some(self.full_head(now)),
-            Outlook::Nothing if self.receiver.owes() => Some(self.bare_head()),
+            Outlook::FullSegment => Some(self.full_header(now)),
+            Outlook::Nothing if self.receiver.owes() => Some(self.bare_header()),
             Outlook::Nothing => {
                 self.quiet = true;
                 None
@@ -105,17 +105,17 @@ impl Endpoint {
     /// from the decision to send it, as is the ACK, so that either needs few registers.
     #[inline(never)]
     fn full_segment(&mut self, now: Time) -> Segment {
-        self.full_head(now).into()
+        self.full_header(now).into()
     }
 
     #[inline]
-    fn full_head(&mut self, now: Time) -> Head {
+    fn full_header(&mut self, now: Time) -> Header {
         let (seq, cwr) = self.sender.send_full(now);
         self.quiet = self.sender.is_full();
         let len = self.sender.mss();
         self.stats.bytes_sent += u64::from(len);
         let ack = self.receiver.piggyback(&mut self.timers);
-        Head {
+        Header {
             seq,
             len,
             ecn: self.codepoints.data,
@@ -126,15 +126,15 @@ impl Endpoint {
     /// The ACK that is owed, when all is in order and nothing else may leave.
     #[inline(never)]
     fn bare_ack(&mut self) -> Segment {
-        self.bare_head().into()
+        self.bare_header().into()
     }
 
     #[inline]
-    fn bare_head(&mut self) -> Head {
+    fn bare_header(&mut self) -> Header {
         self.quiet = true;
         self.stats.pure_acks_sent += 1;
         let ack = self.receiver.piggyback(&mut self.timers);
-        Head {
+        Header {
             seq: self.sender.max(),
             ecn: self.codepoints.ack,
             ..self.compose(ack, Flags::NONE)
@@ -191,9 +191,9 @@ impl Endpoint {
 
     /// What all segments of an established connection have in common.
     #[inline]
-    fn compose(&mut self, ack: Ack, flags: Flags) -> Head {
+    fn compose(&mut self, ack: Ack, flags: Flags) -> Header {
         self.stats.segments_sent += 1;
-        Head {
+        Header {
             seq: Seq(0),
             ack: ack.number,
             len: 0,

@@ -6,7 +6,7 @@ use super::{MAX_PEER_WINDOW, Recovery, Sender};
 use crate::Stats;
 use crate::config::Growth;
 use crate::prr::Prr;
-use crate::segment::{Flags, Head, Segment};
+use crate::segment::{Flags, Header, Segment};
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
 use crate::window::{AckKind, Acked, Pace, Phase, Reaction, WindowRule};
@@ -17,25 +17,25 @@ impl Sender {
     #[inline]
     pub(crate) fn on_plain_ack(
         &mut self,
-        head: &Head,
+        header: &Header,
         now: Time,
         timers: &mut Timers,
         stats: &mut Stats,
     ) -> bool {
         let flight = self.max - self.una;
-        let fresh = head.ack - self.una;
+        let fresh = header.ack - self.una;
         if !self.plain || fresh == 0 || fresh > flight {
             return false;
         }
-        self.take_edge(head);
+        self.take_edge(header);
         self.acked += u64::from(fresh);
         self.messages.advance(self.acked);
-        self.una = head.ack;
-        self.rtt.on_ack(head.ack, now);
+        self.una = header.ack;
+        self.rtt.on_ack(header.ack, now);
         self.end_reduction();
         self.peak = self.peak.max(flight);
         self.note_peak();
-        if self.ecn && head.flags.has(Flags::ECE) {
+        if self.ecn && header.flags.has(Flags::ECE) {
             self.tell_rule_of_echo(fresh, flight, stats);
         } else {
             self.tell_rule(&self.plainly_acked(fresh, flight, false), stats);
@@ -74,12 +74,12 @@ impl Sender {
     /// Takes in the acknowledgement of a segment with payload, if there is nothing that it could
     /// acknowledge. Answers whether it was so.
     #[inline]
-    pub(crate) fn on_idle_ack(&mut self, head: &Head, timers: &Timers) -> bool {
-        let idle = self.plain && head.ack == self.una && self.max == self.una;
-        if !idle || head.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
+    pub(crate) fn on_idle_ack(&mut self, header: &Header, timers: &Timers) -> bool {
+        let idle = self.plain && header.ack == self.una && self.max == self.una;
+        if !idle || header.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
             return false;
         }
-        self.take_edge(head);
+        self.take_edge(header);
         true
     }
 
@@ -248,19 +248,19 @@ impl Sender {
             return false;
         }
         let edge = self.edge;
-        self.take_edge(&segment.head());
+        self.take_edge(&segment.header());
         edge != self.edge
     }
 
     #[inline]
-    fn take_edge(&mut self, head: &Head) {
-        self.edge_from = head.seq;
-        let mut window = head.window;
+    fn take_edge(&mut self, header: &Header) {
+        self.edge_from = header.seq;
+        let mut window = header.window;
         if window > self.widest {
             window = window.min(MAX_PEER_WINDOW);
             self.widest = window;
         }
-        self.edge = head.ack + window;
+        self.edge = header.ack + window;
     }
 
     /// The window that was being probed is open again.

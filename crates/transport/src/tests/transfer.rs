@@ -136,17 +136,17 @@ fn the_short_ways_send_what_the_long_way_would_send() {
         let server = draw_config(&mut rng);
         let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
         let (ours, theirs) = (rule(), rule());
-        let [long, short, heads] = [Way::Long, Way::Both, Way::Heads].map(|way| {
+        let [long, short, headers] = [Way::Long, Way::Both, Way::Headers].map(|way| {
             let mut network = Network::new((&client, ours), (&server, theirs), seed);
             network.tracing = true;
-            network.by_heads = way == Way::Heads;
+            network.by_headers = way == Way::Headers;
             if way == Way::Long {
                 network.client.take_the_long_way();
                 network.server.take_the_long_way();
             }
             transfer_over(network, seed)
         });
-        for short in [short, heads] {
+        for short in [short, headers] {
             assert_eq!(short.trace.len(), long.trace.len(), "seed {seed}");
             for (short, long) in short.trace.iter().zip(&long.trace) {
                 assert_eq!(short, long, "seed {seed}");
@@ -163,8 +163,8 @@ fn the_short_ways_send_what_the_long_way_would_send() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     Both,
-    /// The short way, asked for heads.
-    Heads,
+    /// The short way, asked for headers.
+    Headers,
     Long,
 }
 
