@@ -6,8 +6,8 @@
 //! segments until there are none, and the next deadline. Segments that arrive are taken in by
 //! `arrive.rs`, and those that leave are made in `leave.rs`.
 
-mod arrive;
-mod leave;
+mod input;
+mod output;
 
 use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 
