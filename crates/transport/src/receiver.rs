@@ -37,9 +37,9 @@ pub(crate) struct Receiver {
     buffer: u32,
     /// The least step of the window's edge that is worth telling.
     step: u32,
-    /// Whether all is in order; see [`Receiver::is_orderly`]. Kept, because it is asked for every
+    /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because it is asked for every
     /// segment and changes only with what is rare.
-    orderly: bool,
+    fast_path: bool,
     /// Whether anything has arrived or was read since the last segment left. If not, no ACK is owed
     /// or waits, and the window is where it was.
     stirred: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Receiver {
     reader: Reader,
     reports_duplicates: bool,
     delay: Span,
-    /// What delays ACKs as Linux does; by the plain rule if there is none.
+    /// What delays ACKs as Linux does; by RFC 5681 if there is none.
     quick: Option<Box<QuickAcks>>,
     /// The number of the peer's FIN, once it is known.
     fin: Option<Seq>,
@@ -62,9 +62,9 @@ pub(crate) struct Receiver {
     earlier: Option<Ack>,
     /// A duplicate to report in the next ACK (RFC 2883).
     duplicate: Option<Range>,
-    /// Whether the short way is never taken.
+    /// Whether the fast path is never taken.
     #[cfg(test)]
-    only_long_way: bool,
+    no_fast_path: bool,
 }
 
 impl Receiver {
@@ -79,7 +79,7 @@ impl Receiver {
             edge: next + buffer,
             fin: None,
             earlier: None,
-            orderly: config.acks == AckPolicy::Rfc5681,
+            fast_path: config.acks == AckPolicy::Rfc5681,
             stirred: false,
             now: false,
             waiting: 0,
@@ -94,7 +94,7 @@ impl Receiver {
             reports_duplicates: config.dsack,
             quick: (config.acks == AckPolicy::Linux).then(|| Box::new(QuickAcks::new(config))),
             #[cfg(test)]
-            only_long_way: false,
+            no_fast_path: false,
         }
     }
 
@@ -105,10 +105,10 @@ impl Receiver {
     }
 
     /// Whether everything that has arrived is in order and the end is not in sight, there is nothing
-    /// to report but the next byte expected, and ACKs are delayed by the plain rule.
-    fn is_orderly(&self) -> bool {
+    /// to report but the next byte expected, and ACKs are delayed as in RFC 5681.
+    fn can_use_fast_path(&self) -> bool {
         #[cfg(test)]
-        if self.only_long_way {
+        if self.no_fast_path {
             return false;
         }
         self.reassembly.has_no_holes()
@@ -120,8 +120,8 @@ impl Receiver {
 
     /// The same, as kept.
     #[inline]
-    pub(crate) const fn orderly(&self) -> bool {
-        self.orderly
+    pub(crate) const fn on_fast_path(&self) -> bool {
+        self.fast_path
     }
 
     /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
@@ -148,14 +148,14 @@ impl Receiver {
         } else {
             self.delay_ack(urgency, now, timers);
         }
-        self.orderly = self.is_orderly();
+        self.fast_path = self.can_use_fast_path();
     }
 
     /// Whether a segment with payload is the next one of a peer whose segments come in order.
     #[inline]
     pub(crate) fn expects(&self, header: &Header) -> bool {
         let room = self.edge - self.next();
-        self.orderly && header.seq == self.next() && header.len <= room
+        self.fast_path && header.seq == self.next() && header.len <= room
     }
 
     /// Takes in such a segment, which has no FIN.
@@ -221,7 +221,7 @@ impl Receiver {
         self.hurry();
         if self.reports_duplicates && segment.len > 0 {
             self.duplicate = Some(Range::new(segment.seq, segment.seq + segment.len));
-            self.orderly = false;
+            self.fast_path = false;
         }
     }
 
@@ -265,11 +265,11 @@ impl Receiver {
         // The window of that time: from there on there was no more room than the buffer.
         let edge = self.open_edge().min(earlier.number + self.buffer);
         self.open_window(edge);
-        self.orderly = self.is_orderly();
+        self.fast_path = self.can_use_fast_path();
         Some(earlier)
     }
 
-    /// An ACK has left, by itself or on data, other than on the short way.
+    /// An ACK has left, by itself or on data, other than on the fast path.
     pub(crate) fn on_ack_sent(&mut self) {
         if let Some(quick) = &mut self.quick {
             quick.on_ack_sent();
@@ -310,7 +310,7 @@ impl Receiver {
     /// The SACK blocks to send. There are none when all is in order.
     pub(crate) fn blocks(&mut self) -> SackBlocks {
         let blocks = self.reassembly.blocks(self.duplicate.take());
-        self.orderly = self.is_orderly();
+        self.fast_path = self.can_use_fast_path();
         blocks
     }
 
@@ -456,7 +456,7 @@ impl Receiver {
                 echo: self.echoing,
             });
             self.waiting = 0;
-            self.orderly = false;
+            self.fast_path = false;
         }
         self.echoing = marked;
         on_change
@@ -474,16 +474,16 @@ enum Urgency {
 
 #[cfg(any(test, feature = "check"))]
 impl Receiver {
-    /// From here on, the short way is never taken.
+    /// From here on, the fast path is never taken.
     #[cfg(test)]
-    pub(crate) fn take_the_long_way(&mut self) {
-        self.only_long_way = true;
-        self.orderly = false;
+    pub(crate) fn disable_fast_path(&mut self) {
+        self.no_fast_path = true;
+        self.fast_path = false;
     }
 
     /// Checks what must hold after every step.
     pub(crate) fn check(&self) {
-        assert_eq!(self.orderly, self.is_orderly(), "{self:?}");
+        assert_eq!(self.fast_path, self.can_use_fast_path(), "{self:?}");
         assert!(self.unread <= self.buffer, "{self:?}");
         let owes = self.now || self.waiting > 0;
         assert!(self.stirred || !owes, "{self:?}");

@@ -19,7 +19,7 @@ impl Endpoint {
         let is_taken = (segment.len > 0 || segment.sack.is_empty())
             && self.take_header(&segment.header(), now);
         if !is_taken {
-            self.on_any_segment(segment, now);
+            self.on_segment_slow_path(segment, now);
         }
     }
 
@@ -27,13 +27,13 @@ impl Endpoint {
     #[inline]
     pub fn on_header(&mut self, header: &Header, now: Time) {
         if !self.take_header(header, now) {
-            self.on_rare_header(*header, now);
+            self.on_header_slow_path(*header, now);
         }
     }
 
     #[cold]
-    fn on_rare_header(&mut self, header: Header, now: Time) {
-        self.on_any_segment(&header.into(), now);
+    fn on_header_slow_path(&mut self, header: Header, now: Time) {
+        self.on_segment_slow_path(&header.into(), now);
     }
 
     /// Takes a segment in, if it is the next of a transfer without loss. Answers whether it was.
@@ -46,23 +46,23 @@ impl Endpoint {
         }
     }
 
-    /// A segment without payload. The next ACK of a transfer without loss is taken in in a few
-    /// steps, which do what the long way would do.
+    /// A segment without payload. The next ACK of a transfer without loss takes the fast
+    /// path, which does what the slow path would do.
     #[inline(never)]
     fn on_bare_header(&mut self, header: &Header, now: Time) -> bool {
         // ECE counts on an ACK, CWR only with data.
         let expected = self.state == State::Established
             && header.flags.bits() & !Flags::ECE.bits() == Flags::ACK.bits()
             && header.seq == self.receiver.next()
-            && (self.sender).on_plain_ack(header, now, &mut self.timers, &mut self.stats);
+            && (self.sender).on_fast_ack(header, now, &mut self.timers, &mut self.stats);
         if expected {
             self.begin_segment();
         }
         expected
     }
 
-    /// A segment with payload. The next data of a transfer without loss is taken in in a few steps,
-    /// which do what the long way would do.
+    /// A segment with payload. The next data of a transfer without loss takes the fast path,
+    /// which does what the slow path would do.
     #[expect(
         clippy::inline_always,
         reason = "half of all segments, in fewer steps than a call takes"
@@ -89,9 +89,9 @@ impl Endpoint {
         self.stats.segments_received += 1;
     }
 
-    /// Any segment, the long way.
+    /// Any segment, on the slow path.
     #[inline(never)]
-    fn on_any_segment(&mut self, segment: &Segment, now: Time) {
+    fn on_segment_slow_path(&mut self, segment: &Segment, now: Time) {
         self.begin_segment();
         if self.is_synchronised() {
             self.on_segment_of_connection(segment, now);

@@ -4,7 +4,7 @@
 //! The host pushes what happens ([`on_segment`](Endpoint::on_segment),
 //! [`on_timeout`](Endpoint::on_timeout), [`write`](Endpoint::write), …) and after each push polls
 //! segments until there are none, and the next deadline. Segments that arrive are taken in by
-//! `arrive.rs`, and those that leave are made in `leave.rs`.
+//! `input.rs`, and those that leave are made in `output.rs`.
 
 mod input;
 mod output;
@@ -519,11 +519,11 @@ impl Endpoint {
         if capable { Ecn::Ect0 } else { Ecn::NotEct }
     }
 
-    /// From here on, the short way of the common segments is never taken.
+    /// From here on, the fast path of common segments is never taken.
     #[cfg(test)]
-    pub(crate) fn take_the_long_way(&mut self) {
-        self.sender.take_the_long_way();
-        self.receiver.take_the_long_way();
+    pub(crate) fn disable_fast_path(&mut self) {
+        self.sender.disable_fast_path();
+        self.receiver.disable_fast_path();
     }
 
     /// Checks what must hold after every step.
@@ -531,7 +531,7 @@ impl Endpoint {
     pub fn check(&self) {
         self.sender.check();
         self.receiver.check();
-        if self.is_synchronised() && self.sender.runs_plainly() {
+        if self.is_synchronised() && self.sender.on_fast_path() {
             let on_the_way = self.sender.outstanding() > 0;
             assert_eq!(
                 self.timers.is_set(Timer::Retransmit),

@@ -1,8 +1,8 @@
 //! Segments that leave: the decision, and the headers.
 //!
-//! While nothing is missing, nothing is special and the end is not in sight, the decision takes a
-//! few comparisons, and leads to a full segment of new data, to a bare ACK or to nothing. Everything
-//! else goes the long way, which would decide the same.
+//! While nothing is missing, nothing is special and the end is not in sight, a fast path of a few
+//! comparisons leads to a full segment of new data, to a bare ACK or to nothing. Everything else takes
+//! the slow path, which would decide the same.
 
 use tidegate_units::{Ecn, Time};
 
@@ -10,7 +10,7 @@ use super::{Endpoint, State};
 use crate::config::{EcnFallback, Ect};
 use crate::receiver::Ack;
 use crate::segment::{Flags, Header, SackBlocks, Segment};
-use crate::sender::{Outgoing, Outlook, Reason};
+use crate::sender::{NextSegment, Outgoing, Reason};
 use crate::seq::Seq;
 use crate::timer::Timer;
 use crate::window::{EctUse, WindowRule};
@@ -21,24 +21,24 @@ impl Endpoint {
         if self.reset_due.is_some() || !self.is_synchronised() {
             return self.next_control(now);
         }
-        if !self.receiver.orderly() {
-            return self.next_by_choice(now);
+        if !self.receiver.on_fast_path() {
+            return self.next_on_slow_path(now);
         }
-        match self.sender.outlook() {
-            Outlook::FullSegment => Some(self.full_segment(now)),
-            Outlook::Nothing if self.receiver.owes() => Some(self.bare_ack()),
-            Outlook::Nothing => {
+        match self.sender.next_segment() {
+            NextSegment::FullSegment => Some(self.full_segment(now)),
+            NextSegment::Nothing if self.receiver.owes() => Some(self.bare_ack()),
+            NextSegment::Nothing => {
                 self.quiet = true;
                 None
             }
-            Outlook::Unclear => self.next_by_choice(now),
+            NextSegment::SlowPath => self.next_on_slow_path(now),
         }
     }
 
-    /// The next segment when it takes more than a few steps to tell. Kept apart, so that the few
-    /// steps need few registers.
+    /// The next segment where the fast path does not decide. Kept apart, so that the fast path needs
+    /// few registers.
     #[inline(never)]
-    fn next_by_choice(&mut self, now: Time) -> Option<Segment> {
+    fn next_on_slow_path(&mut self, now: Time) -> Option<Segment> {
         if self.receiver.owes_earlier() {
             return self.next_ack();
         }
@@ -71,7 +71,7 @@ impl Endpoint {
         segment
     }
 
-    /// The next segment if it takes a few steps to tell and nothing about it is special; otherwise
+    /// The next segment if the fast path decides it and nothing about it is special; otherwise
     /// [`poll_segment`](Self::poll_segment) has the answer, or [`is_quiet`](Self::is_quiet) knows that
     /// there is none. A host that asks here first makes most segments without a [`Segment`].
     #[expect(
@@ -81,17 +81,17 @@ impl Endpoint {
     #[inline(always)]
     pub fn poll_header(&mut self, now: Time) -> Option<Header> {
         let is_usual = !self.quiet && self.reset_due.is_none() && self.is_synchronised();
-        if !is_usual || !self.receiver.orderly() {
+        if !is_usual || !self.receiver.on_fast_path() {
             return None;
         }
-        match self.sender.outlook() {
-            Outlook::FullSegment => Some(self.full_header(now)),
-            Outlook::Nothing if self.receiver.owes() => Some(self.bare_header()),
-            Outlook::Nothing => {
+        match self.sender.next_segment() {
+            NextSegment::FullSegment => Some(self.full_header(now)),
+            NextSegment::Nothing if self.receiver.owes() => Some(self.bare_header()),
+            NextSegment::Nothing => {
                 self.quiet = true;
                 None
             }
-            Outlook::Unclear => None,
+            NextSegment::SlowPath => None,
         }
     }
 

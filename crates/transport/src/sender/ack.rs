@@ -15,7 +15,7 @@ impl Sender {
     /// Takes in a segment that has no payload and no SACK blocks, if it is the next acknowledgement
     /// of a transfer without complications. Answers whether it was.
     #[inline]
-    pub(crate) fn on_plain_ack(
+    pub(crate) fn on_fast_ack(
         &mut self,
         header: &Header,
         now: Time,
@@ -24,7 +24,7 @@ impl Sender {
     ) -> bool {
         let flight = self.max - self.una;
         let fresh = header.ack - self.una;
-        if !self.plain || fresh == 0 || fresh > flight {
+        if !self.fast_path || fresh == 0 || fresh > flight {
             return false;
         }
         self.take_edge(header);
@@ -36,9 +36,9 @@ impl Sender {
         self.peak = self.peak.max(flight);
         self.note_peak();
         if self.ecn && header.flags.has(Flags::ECE) {
-            self.tell_rule_of_echo(fresh, flight, stats);
+            self.notify_rule_of_echo(fresh, flight, stats);
         } else {
-            self.tell_rule(&self.plainly_acked(fresh, flight, false), stats);
+            self.notify_rule(&self.acked_in_order(fresh, flight, false), stats);
         }
         if self.prr.is_some() {
             self.pace(fresh);
@@ -47,17 +47,17 @@ impl Sender {
         true
     }
 
-    /// The acknowledgement is plain but for the echo of a mark. Kept apart, so that what rules do
-    /// with an echo is left out of the common way.
+    /// The acknowledgement echoes a mark and is otherwise usual. Kept apart, so that what rules do
+    /// with an echo is not part of the fast path.
     #[inline(never)]
-    fn tell_rule_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
+    fn notify_rule_of_echo(&mut self, fresh: u32, flight: u32, stats: &mut Stats) {
         stats.echoes_received += 1;
-        self.tell_rule(&self.plainly_acked(fresh, flight, true), stats);
+        self.notify_rule(&self.acked_in_order(fresh, flight, true), stats);
     }
 
-    /// What a plain acknowledgement of `fresh` bytes, which has been taken in, tells the rule.
+    /// An acknowledgement of `fresh` bytes in order, already taken in, as the rule sees it.
     #[inline]
-    fn plainly_acked(&self, fresh: u32, flight: u32, echo: bool) -> Acked {
+    fn acked_in_order(&self, fresh: u32, flight: u32, echo: bool) -> Acked {
         Acked {
             ack: self.una,
             sent: self.max,
@@ -75,7 +75,7 @@ impl Sender {
     /// acknowledge. Answers whether it was so.
     #[inline]
     pub(crate) fn on_idle_ack(&mut self, header: &Header, timers: &Timers) -> bool {
-        let idle = self.plain && header.ack == self.una && self.max == self.una;
+        let idle = self.fast_path && header.ack == self.una && self.max == self.una;
         if !idle || header.seq.is_before(self.edge_from) || timers.is_set(Timer::Persist) {
             return false;
         }
@@ -91,9 +91,9 @@ impl Sender {
         timers: &mut Timers,
         stats: &mut Stats,
     ) {
-        self.wake();
+        self.catch_up();
         self.take_in(segment, now, timers, stats);
-        self.plain = self.is_plain();
+        self.fast_path = self.can_use_fast_path();
     }
 
     #[inline(never)]
@@ -149,7 +149,7 @@ impl Sender {
             phase,
             may_grow: fresh > 0 && !was_fast && phase == Phase::Open && self.is_window_in_use(),
         };
-        self.tell_rule(&acked, stats);
+        self.notify_rule(&acked, stats);
         if self.prr.is_some() {
             self.pace(acked.delivered);
         }
@@ -178,7 +178,7 @@ impl Sender {
     /// (RFC 6675, section 5), and nothing else does.
     #[cold]
     pub(crate) fn on_late_sack(&mut self, segment: &Segment, stats: &mut Stats) {
-        self.wake();
+        self.catch_up();
         let flight = self.outstanding();
         let sacked = self.take_blocks(segment);
         if sacked > 0 {
@@ -194,12 +194,12 @@ impl Sender {
                 phase: self.phase(),
                 may_grow: false,
             };
-            self.tell_rule(&acked, stats);
+            self.notify_rule(&acked, stats);
             if self.prr.is_some() {
                 self.pace(sacked);
             }
         }
-        self.plain = self.is_plain();
+        self.fast_path = self.can_use_fast_path();
     }
 
     fn phase(&self) -> Phase {
@@ -209,13 +209,13 @@ impl Sender {
         }
     }
 
-    /// Tells the window rule of an ACK.
+    /// Notifies the window rule of an ACK.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "what the kind of ACK leaves to decide is known to the caller"
     )]
-    fn tell_rule(&mut self, acked: &Acked, stats: &mut Stats) {
+    fn notify_rule(&mut self, acked: &Acked, stats: &mut Stats) {
         let answer = self.rule.answer(acked);
         self.window = answer.window;
         self.ssthresh = answer.ssthresh;

@@ -19,7 +19,7 @@ use crate::window::{AnyWindow, Cwr, EctUse, Flight, Start, Timeout, WindowRule};
 use crate::{Place, Segment, Stats};
 
 use messages::Messages;
-pub(crate) use transmit::{Outgoing, Outlook, Reason};
+pub(crate) use transmit::{NextSegment, Outgoing, Reason};
 
 /// The largest window of a peer that is believed (RFC 7323).
 const MAX_PEER_WINDOW: u32 = 1 << 30;
@@ -69,7 +69,7 @@ pub(crate) struct Sender {
     window: u32,
     ssthresh: u32,
     /// The most that was on the way in this round trip and in the one before, and where this one
-    /// ends. While all is plain the first is behind: until the next ACK, what is on the way only
+    /// ends. On the fast path the first is behind: until the next ACK, what is in flight only
     /// grows.
     peak: u32,
     last_peak: u32,
@@ -77,9 +77,9 @@ pub(crate) struct Sender {
     /// Payload bytes acknowledged, and those written and never sent.
     acked: u64,
     unsent: u64,
-    /// Whether data flows without any complication; see [`Sender::is_plain`]. Kept, because it is
+    /// Whether data flows without any complication; see [`Sender::can_use_fast_path`]. Kept, because it is
     /// asked for every segment and changes only with what is rare.
-    plain: bool,
+    fast_path: bool,
     /// Whether both ends agreed on ECN.
     ecn: bool,
     /// Whether the next new segment carries CWR.
@@ -98,7 +98,7 @@ pub(crate) struct Sender {
     written: u64,
     /// The number of the FIN once it was sent.
     fin: Option<Seq>,
-    /// While all is plain this is blank and stays behind; [`Sender::wake`] brings it to `una`.
+    /// On the fast path this is blank and stays behind; [`Sender::catch_up`] brings it to `una`.
     scoreboard: Scoreboard,
     recovery: Recovery,
     /// Of the ACK in hand: bytes acknowledged in order that had not been SACKed before.
@@ -120,9 +120,9 @@ pub(crate) struct Sender {
     /// Probes in a row of a closed window.
     probes: u32,
     probe_due: bool,
-    /// Whether the short way is never taken.
+    /// Whether the fast path is never taken.
     #[cfg(test)]
-    only_long_way: bool,
+    no_fast_path: bool,
 }
 
 impl Sender {
@@ -166,7 +166,7 @@ impl Sender {
             unanswered: 0,
             probes: 0,
             probe_due: false,
-            plain: true,
+            fast_path: true,
             rules: Rules {
                 dupack_threshold: config.dupack_threshold,
                 sack: config.sack,
@@ -177,7 +177,7 @@ impl Sender {
                 idle_restart: config.idle_restart,
             },
             #[cfg(test)]
-            only_long_way: false,
+            no_fast_path: false,
         }
     }
 
@@ -219,7 +219,7 @@ impl Sender {
     #[cold]
     pub(crate) fn on_timeout(&mut self, stats: &mut Stats) {
         stats.timeouts += 1;
-        self.wake();
+        self.catch_up();
         let timeout = if self.retries == 0 {
             Timeout::First
         } else {
@@ -239,23 +239,23 @@ impl Sender {
         self.inflation = 0;
         self.resend_first = false;
         self.prr = None;
-        self.plain = self.is_plain();
+        self.fast_path = self.can_use_fast_path();
     }
 
     /// The persist timer ran out: the window is probed.
     #[cold]
     pub(crate) fn on_persist(&mut self) {
-        self.wake();
+        self.catch_up();
         self.probe_due = true;
         self.probes = self.probes.saturating_add(1);
-        self.plain = self.is_plain();
+        self.fast_path = self.can_use_fast_path();
     }
 
     /// Whether data flows without any complication: nothing is missing, nothing is sent twice, and
-    /// no end is in sight. What is then decided in a few steps is what the long way would decide.
-    fn is_plain(&self) -> bool {
+    /// no end is in sight. The fast path then decides as the slow path would.
+    fn can_use_fast_path(&self) -> bool {
         #[cfg(test)]
-        if self.only_long_way {
+        if self.no_fast_path {
             return false;
         }
         let troubles = self.retries | self.unanswered | self.probes;
@@ -270,10 +270,10 @@ impl Sender {
             && !(self.resend_first | self.probe_due)
     }
 
-    /// Before the long way: what the plain way leaves for later is made up for.
+    /// Before the slow path: does what the fast path has put off.
     #[inline]
-    fn wake(&mut self) {
-        if self.plain {
+    fn catch_up(&mut self) {
+        if self.fast_path {
             self.scoreboard.move_to(self.una);
             self.peak = self.peak.max(self.outstanding());
         }
@@ -436,18 +436,18 @@ impl Sender {
         }
     }
 
-    /// From here on, the short way is never taken.
+    /// From here on, the fast path is never taken.
     #[cfg(test)]
-    pub(crate) fn take_the_long_way(&mut self) {
-        self.wake();
-        self.only_long_way = true;
-        self.plain = false;
+    pub(crate) fn disable_fast_path(&mut self) {
+        self.catch_up();
+        self.no_fast_path = true;
+        self.fast_path = false;
     }
 
     /// Whether data flows without any complication.
     #[cfg(any(test, feature = "check"))]
-    pub(crate) const fn runs_plainly(&self) -> bool {
-        self.plain
+    pub(crate) const fn on_fast_path(&self) -> bool {
+        self.fast_path
     }
 
     /// Whether a loss is being repaired without a timeout.
@@ -459,7 +459,7 @@ impl Sender {
     #[cfg(any(test, feature = "check"))]
     pub(crate) fn check(&self) {
         assert!(self.nxt.is_within(self.una, self.max), "{self:?}");
-        if self.plain {
+        if self.fast_path {
             assert!(self.scoreboard.is_blank(), "{self:?}");
         } else {
             self.scoreboard.check(self.max);
@@ -473,7 +473,7 @@ impl Sender {
         assert_eq!(self.unsent, self.written - self.acked - u64::from(sent));
         assert_eq!(self.window, self.rule.window());
         assert_eq!(self.ssthresh, self.rule.ssthresh());
-        assert_eq!(self.plain, self.is_plain(), "{self:?}");
+        assert_eq!(self.fast_path, self.can_use_fast_path(), "{self:?}");
         if let Recovery::Fast(point) = self.recovery {
             let repairs = self.una.is_before(point) && !self.nxt.is_before(point);
             assert!(repairs, "{self:?}");

@@ -35,15 +35,15 @@ pub(crate) enum Reason {
     Retransmission,
 }
 
-/// What may leave next, as far as it takes a few steps to tell.
+/// What may leave next, as far as the fast path decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outlook {
+pub(crate) enum NextSegment {
     /// A full segment of new data.
     FullSegment,
     /// Nothing before something happens.
     Nothing,
-    /// It takes more than a few steps.
-    Unclear,
+    /// The slow path decides.
+    SlowPath,
 }
 
 impl Sender {
@@ -59,41 +59,41 @@ impl Sender {
         if self.is_quiet() {
             return None;
         }
-        self.wake();
+        self.catch_up();
         let chosen = self.choose(now, probe_max, timers);
         let outgoing = chosen.map(|range| self.emit(range, now, timers, stats));
-        self.plain = self.is_plain();
+        self.fast_path = self.can_use_fast_path();
         outgoing
     }
 
-    /// What may leave next, if all is plain.
+    /// What may leave next, on the fast path.
     #[inline]
-    pub(crate) fn outlook(&self) -> Outlook {
-        if !self.plain {
-            return Outlook::Unclear;
+    pub(crate) fn next_segment(&self) -> NextSegment {
+        if !self.fast_path {
+            return NextSegment::SlowPath;
         }
         if self.unsent <= u64::from(self.mss) {
             return if self.unsent == 0 && !self.fin_wanted {
-                Outlook::Nothing
+                NextSegment::Nothing
             } else {
-                Outlook::Unclear
+                NextSegment::SlowPath
             };
         }
         let outstanding = self.nxt - self.una;
         // The first segment may find the window changed by an idle time, and starts the timer.
         if outstanding == 0 {
-            return Outlook::Unclear;
+            return NextSegment::SlowPath;
         }
         if self.fills_window(outstanding) {
-            return Outlook::Nothing;
+            return NextSegment::Nothing;
         }
         if self.edge.since(self.nxt) < self.mss {
-            return Outlook::Unclear;
+            return NextSegment::SlowPath;
         }
-        Outlook::FullSegment
+        NextSegment::FullSegment
     }
 
-    /// Books a full segment of new data as sent, when the outlook says so: something is on the way,
+    /// Books a full segment of new data as sent, if that is the next segment: something is in flight,
     /// so the timer already runs. Answers with its number and whether it carries CWR.
     #[inline]
     pub(crate) fn send_full(&mut self, now: Time) -> (Seq, bool) {

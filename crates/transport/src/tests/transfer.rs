@@ -128,7 +128,7 @@ fn transfer_over(mut network: Network, seed: u64) -> Network {
 }
 
 #[test]
-fn the_short_ways_send_what_the_long_way_would_send() {
+fn the_fast_paths_send_what_the_slow_path_would_send() {
     let rules = all_rules();
     for seed in 0..400 {
         let mut rng = Rng::new(seed, 13);
@@ -136,36 +136,36 @@ fn the_short_ways_send_what_the_long_way_would_send() {
         let server = draw_config(&mut rng);
         let mut rule = || &rules[rng.next_u32() as usize % rules.len()];
         let (ours, theirs) = (rule(), rule());
-        let [long, short, headers] = [Way::Long, Way::Both, Way::Headers].map(|way| {
+        let [slow, fast, headers] = [Path::Slow, Path::Fast, Path::Headers].map(|path| {
             let mut network = Network::new((&client, ours), (&server, theirs), seed);
             network.tracing = true;
-            network.by_headers = way == Way::Headers;
-            if way == Way::Long {
-                network.client.take_the_long_way();
-                network.server.take_the_long_way();
+            network.by_headers = path == Path::Headers;
+            if path == Path::Slow {
+                network.client.disable_fast_path();
+                network.server.disable_fast_path();
             }
             transfer_over(network, seed)
         });
-        for short in [short, headers] {
-            assert_eq!(short.trace.len(), long.trace.len(), "seed {seed}");
-            for (short, long) in short.trace.iter().zip(&long.trace) {
-                assert_eq!(short, long, "seed {seed}");
+        for fast in [fast, headers] {
+            assert_eq!(fast.trace.len(), slow.trace.len(), "seed {seed}");
+            for (fast, slow) in fast.trace.iter().zip(&slow.trace) {
+                assert_eq!(fast, slow, "seed {seed}");
             }
-            assert_eq!(short.client.stats(), long.client.stats(), "seed {seed}");
-            assert_eq!(short.server.stats(), long.server.stats(), "seed {seed}");
-            assert_eq!(short.client.cwnd(), long.client.cwnd(), "seed {seed}");
-            assert_eq!(short.client.alpha(), long.client.alpha(), "seed {seed}");
+            assert_eq!(fast.client.stats(), slow.client.stats(), "seed {seed}");
+            assert_eq!(fast.server.stats(), slow.server.stats(), "seed {seed}");
+            assert_eq!(fast.client.cwnd(), slow.client.cwnd(), "seed {seed}");
+            assert_eq!(fast.client.alpha(), slow.client.alpha(), "seed {seed}");
         }
     }
 }
 
-/// Which ways through the code are open.
+/// Which path through the code is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Both,
-    /// The short way, asked for headers.
+enum Path {
+    Fast,
+    /// The fast path, asked for headers.
     Headers,
-    Long,
+    Slow,
 }
 
 #[test]
