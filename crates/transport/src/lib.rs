@@ -53,7 +53,7 @@ mod timer;
 pub mod window;
 
 pub use config::Config;
-pub use endpoint::{Endpoint, Place, State};
+pub use endpoint::{Endpoint, MessagePosition, State};
 pub use segment::{Flags, Header, SackBlocks, Segment};
 pub use seq::{Range, Seq};
 pub use stats::Stats;

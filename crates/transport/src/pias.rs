@@ -28,8 +28,8 @@
 //! pias.on_write(endpoint.written(), endpoint.written() - endpoint.acked(), now);
 //! endpoint.write(1_000_000, now);
 //! while let Some(mut segment) = endpoint.poll_segment(now) {
-//!     segment.class = match endpoint.position(&segment) {
-//!         Some(position) => pias.class(position, segment.len, now),
+//!     segment.class = match endpoint.stream_offset(&segment) {
+//!         Some(offset) => pias.class(offset, segment.len, now),
 //!         None => Pias::CONTROL,
 //!     };
 //!     assert_eq!(segment.class, 0, "the first ten segments");

@@ -32,9 +32,9 @@ impl Host {
     fn poll(&mut self, now: Time) -> Option<Segment> {
         let mut segment = self.endpoint.poll_segment(now)?;
         segment.class = Pias::CONTROL;
-        if let Some(position) = self.endpoint.position(&segment) {
-            segment.class = self.pias.class(position, segment.len, now);
-            self.tags.push((position, segment.class));
+        if let Some(offset) = self.endpoint.stream_offset(&segment) {
+            segment.class = self.pias.class(offset, segment.len, now);
+            self.tags.push((offset, segment.class));
         }
         Some(segment)
     }
@@ -104,7 +104,7 @@ fn a_segment_that_is_sent_again_is_tagged_by_offset_with_ns2_and_by_bytes_with_t
         let tags = tags(profile, &[219_000], &[3]);
         let copies: Vec<u8> = tags
             .iter()
-            .filter(|(position, _)| *position == 3 * 1_460)
+            .filter(|(offset, _)| *offset == 3 * 1_460)
             .map(|(_, class)| *class)
             .collect();
         (tags.len(), copies)

@@ -64,7 +64,7 @@ impl Hosts {
         let (rules, tally, mut id) = (&self.rules, &mut self.tally, arrival.packet);
         let route = end.peer().0 * rules.stride;
         'answer: {
-            while !rules.reads_position
+            while !rules.needs_offset
                 && let Some(header) = endpoint.poll_header(now)
             {
                 let [link, next] = two_words(&fabric.ways, route);
@@ -303,12 +303,12 @@ impl Hosts {
             let Some(segment) = &polled else { break };
             let (mut class, mut ecn, mut urgency, mut whole) =
                 (connection.service, segment.ecn, 0, 0);
-            if rules.reads_position {
-                let position = endpoint.position(segment);
+            if rules.needs_offset {
+                let offset = endpoint.stream_offset(segment);
                 if let Some(tagging) = &mut connection.tagging {
-                    (class, ecn) = tag(tagging, segment, position, class, now);
+                    (class, ecn) = tag(tagging, segment, offset, class, now);
                 }
-                let left = connection.goal - position.unwrap_or(connection.goal);
+                let left = connection.goal - offset.unwrap_or(connection.goal);
                 urgency = left.min(u64::from(u32::MAX));
             }
             if Packet::is_too_small_for(segment) {
@@ -360,12 +360,12 @@ impl Hosts {
 fn tag(
     tagging: &mut Pias,
     segment: &Segment,
-    position: Option<u64>,
+    offset: Option<u64>,
     service: u8,
     now: Time,
 ) -> (u8, Ecn) {
-    let class = match position {
-        Some(position) => tagging.class(position, segment.len, now),
+    let class = match offset {
+        Some(offset) => tagging.class(offset, segment.len, now),
         None => Pias::CONTROL,
     };
     let ecn = if tagging.forces_ect(class) {

@@ -97,7 +97,7 @@ struct Rules {
     /// Words of the table of ways that each end has.
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
-    reads_position: bool,
+    needs_offset: bool,
     /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything up to
     /// its beginning.
     width: u32,
@@ -171,7 +171,7 @@ impl Hosts {
                 seed: setup.seed,
                 // The links of a way, and two words for the host's delay.
                 stride: routes.longest() + 2,
-                reads_position: setup.ranks() || setup.tagging.is_some(),
+                needs_offset: setup.ranks() || setup.tagging.is_some(),
                 width,
             },
             routes,

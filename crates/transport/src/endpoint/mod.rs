@@ -49,7 +49,7 @@ pub enum State {
 
 /// Where a byte lies in the application's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MessagePosition {
     /// The message's number, counted from zero over the whole connection.
     pub message: u64,
     /// Bytes of the message before this one.
@@ -364,15 +364,16 @@ impl Endpoint {
 
     /// Where the first payload byte of a segment lies in the messages written here; `None` once
     /// acknowledged, or if the segment has no payload.
-    pub fn place(&self, segment: &Segment) -> Option<Place> {
-        self.sender.place(segment)
+    pub fn message_position(&self, segment: &Segment) -> Option<MessagePosition> {
+        self.sender.message_position(segment)
     }
 
     /// Where the first payload byte of a segment lies in everything written here, bytes since the
-    /// beginning; `None` as for [`place`](Self::place). [`Pias`](crate::pias::Pias) tags by it.
+    /// beginning; `None` as for
+    /// [`message_position`](Self::message_position). [`Pias`](crate::pias::Pias) tags by it.
     #[inline]
-    pub fn position(&self, segment: &Segment) -> Option<u64> {
-        self.sender.position(segment)
+    pub fn stream_offset(&self, segment: &Segment) -> Option<u64> {
+        self.sender.stream_offset(segment)
     }
 
     /// The congestion window in bytes.

@@ -1,6 +1,6 @@
 //! The boundaries of the application's messages in the stream.
 
-use crate::Place;
+use crate::MessagePosition;
 use crate::lazy_deque::LazyDeque;
 
 /// The messages that are not yet acknowledged.
@@ -65,7 +65,7 @@ impl Messages {
     }
 
     /// Where the byte at `offset` lies, if its message is not yet acknowledged.
-    pub(crate) fn place(&self, offset: u64) -> Option<Place> {
+    pub(crate) fn message_position(&self, offset: u64) -> Option<MessagePosition> {
         if !self.is_any {
             return None;
         }
@@ -78,7 +78,7 @@ impl Messages {
             let message = self.done + 1 + index as u64;
             (message, before.unwrap_or(self.first_end), end)
         };
-        Some(Place {
+        Some(MessagePosition {
             message,
             offset: offset.checked_sub(start)?,
             len: end - start,
@@ -96,17 +96,20 @@ mod tests {
         for end in [100, 150, 400] {
             messages.push(end);
         }
-        let place =
-            |messages: &Messages, at| messages.place(at).map(|p| (p.message, p.offset, p.len));
-        assert_eq!(place(&messages, 0), Some((0, 0, 100)));
-        assert_eq!(place(&messages, 99), Some((0, 99, 100)));
-        assert_eq!(place(&messages, 100), Some((1, 0, 50)));
-        assert_eq!(place(&messages, 399), Some((2, 249, 250)));
-        assert_eq!(place(&messages, 400), None);
+        let position = |messages: &Messages, at| {
+            messages
+                .message_position(at)
+                .map(|p| (p.message, p.offset, p.len))
+        };
+        assert_eq!(position(&messages, 0), Some((0, 0, 100)));
+        assert_eq!(position(&messages, 99), Some((0, 99, 100)));
+        assert_eq!(position(&messages, 100), Some((1, 0, 50)));
+        assert_eq!(position(&messages, 399), Some((2, 249, 250)));
+        assert_eq!(position(&messages, 400), None);
         messages.advance(149);
-        assert_eq!(place(&messages, 149), Some((1, 49, 50)));
+        assert_eq!(position(&messages, 149), Some((1, 49, 50)));
         messages.advance(150);
-        assert_eq!(place(&messages, 150), Some((2, 0, 250)));
-        assert_eq!(place(&messages, 149), None);
+        assert_eq!(position(&messages, 150), Some((2, 0, 250)));
+        assert_eq!(position(&messages, 149), None);
     }
 }

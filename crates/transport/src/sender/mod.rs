@@ -16,7 +16,7 @@ use crate::sack::Scoreboard;
 use crate::seq::Seq;
 use crate::timer::{Timer, Timers};
 use crate::window::{AnyWindow, Cwr, EctUse, Flight, Start, Timeout, WindowRule};
-use crate::{Place, Segment, Stats};
+use crate::{MessagePosition, Segment, Stats};
 
 use messages::Messages;
 pub(crate) use transmit::{NextSegment, Outgoing, Reason};
@@ -356,13 +356,13 @@ impl Sender {
     }
 
     /// Where the first payload byte of a segment lies in the messages.
-    pub(crate) fn place(&self, segment: &Segment) -> Option<Place> {
-        self.messages.place(self.position(segment)?)
+    pub(crate) fn message_position(&self, segment: &Segment) -> Option<MessagePosition> {
+        self.messages.message_position(self.stream_offset(segment)?)
     }
 
     /// Where the first payload byte of a segment lies in everything written.
     #[inline]
-    pub(crate) fn position(&self, segment: &Segment) -> Option<u64> {
+    pub(crate) fn stream_offset(&self, segment: &Segment) -> Option<u64> {
         let sent = segment.len > 0 && segment.seq.is_within(self.una, self.max);
         sent.then(|| self.offset(segment.seq))
     }

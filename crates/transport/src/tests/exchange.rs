@@ -726,8 +726,8 @@ fn segments_know_their_place_in_the_messages() {
         .iter()
         .map(|segment| {
             endpoint
-                .place(segment)
-                .map(|place| (place.message, place.offset))
+                .message_position(segment)
+                .map(|at| (at.message, at.offset))
         })
         .collect();
     assert_eq!(
@@ -740,9 +740,9 @@ fn segments_know_their_place_in_the_messages() {
         ]
     );
     endpoint.on_segment(&ack(2000, &[]), T);
-    assert_eq!(endpoint.place(&sent[0]), None);
+    assert_eq!(endpoint.message_position(&sent[0]), None);
     assert_eq!(
-        endpoint.place(&sent[2]).map(|place| place.offset),
+        endpoint.message_position(&sent[2]).map(|at| at.offset),
         Some(500)
     );
 }
