@@ -103,7 +103,7 @@ impl QuickAcks {
     }
 
     /// An ACK waited as long as it may: nothing was sent that could carry it.
-    pub(crate) fn on_delay_over(&mut self) {
+    pub(crate) fn on_delayed_ack_timeout(&mut self) {
         self.delay = if self.interactive {
             self.usual
         } else {
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(delay, Some(Span::from_ms(40)));
         // A delay that was for nothing doubles, up to the timeout.
         quick.timeout = Span::from_ms(10);
-        quick.on_delay_over();
+        quick.on_delayed_ack_timeout();
         assert_eq!(quick.delay, Span::from_ms(10));
         assert_eq!(
             quick.on_data(MSS, true, Time::from_ms(47)),

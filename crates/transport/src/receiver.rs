@@ -42,9 +42,9 @@ pub(crate) struct Receiver {
     fast_path: bool,
     /// Whether anything has arrived or was read since the last segment left. If not, no ACK is owed
     /// or waits, and the window is where it was.
-    stirred: bool,
+    changed: bool,
     /// Whether an ACK must leave now.
-    now: bool,
+    ack_now: bool,
     /// Segments that wait for a delayed ACK.
     waiting: u8,
     /// The echo as it stands: ECE of the next ACK.
@@ -80,8 +80,8 @@ impl Receiver {
             fin: None,
             earlier: None,
             fast_path: config.acks == AckPolicy::Rfc5681,
-            stirred: false,
-            now: false,
+            changed: false,
+            ack_now: false,
             waiting: 0,
             echoing: false,
             duplicate: None,
@@ -139,7 +139,7 @@ impl Receiver {
         let arrival = self.reassembly.insert(range);
         self.count(before);
         if arrival == Arrival::Duplicate {
-            self.hurry();
+            self.enter_quick_acks();
         }
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
         let urgency = if delayable { urgency } else { Urgency::Now };
@@ -180,10 +180,10 @@ impl Receiver {
     /// A segment waits for its ACK, which may be delayed unless it is urgent or one too many.
     #[inline]
     fn delay_ack(&mut self, urgency: Urgency, now: Time, timers: &mut Timers) {
-        self.stirred = true;
+        self.changed = true;
         self.waiting = self.waiting.saturating_add(1);
         if urgency == Urgency::Now || self.waiting >= self.delayed_ack {
-            self.now = true;
+            self.ack_now = true;
         } else if !timers.is_set(Timer::DelayedAck) {
             timers.set(Timer::DelayedAck, now, self.delay);
         }
@@ -205,12 +205,12 @@ impl Receiver {
 
     /// An ACK is owed at once: an answer to a segment that was not acceptable, or to a probe.
     pub(crate) fn acknowledge_now(&mut self) {
-        self.stirred = true;
-        self.now = true;
+        self.changed = true;
+        self.ack_now = true;
     }
 
     /// The peer sends what has arrived already: it waits for ACKs.
-    fn hurry(&mut self) {
+    fn enter_quick_acks(&mut self) {
         if let Some(quick) = &mut self.quick {
             quick.restart();
         }
@@ -218,7 +218,7 @@ impl Receiver {
 
     /// A segment of nothing but old data arrived.
     pub(crate) fn on_old_data(&mut self, segment: &Segment) {
-        self.hurry();
+        self.enter_quick_acks();
         if self.reports_duplicates && segment.len > 0 {
             self.duplicate = Some(Range::new(segment.seq, segment.seq + segment.len));
             self.fast_path = false;
@@ -231,10 +231,10 @@ impl Receiver {
     }
 
     /// The delayed ACK timer ran out.
-    pub(crate) fn on_delay_over(&mut self) {
-        self.now |= self.waiting > 0;
+    pub(crate) fn on_delayed_ack_timeout(&mut self) {
+        self.ack_now |= self.waiting > 0;
         if let Some(quick) = &mut self.quick {
-            quick.on_delay_over();
+            quick.on_delayed_ack_timeout();
         }
     }
 
@@ -251,11 +251,11 @@ impl Receiver {
         if self.earlier.is_some() {
             return self.take_earlier();
         }
-        self.now.then(|| self.piggyback(timers))
+        self.ack_now.then(|| self.piggyback(timers))
     }
 
     /// Whether an ACK of earlier data must leave before anything else.
-    pub(crate) const fn owes_earlier(&self) -> bool {
+    pub(crate) const fn earlier_ack_due(&self) -> bool {
         self.earlier.is_some()
     }
 
@@ -278,16 +278,16 @@ impl Receiver {
 
     /// Whether an ACK must leave by itself, when all is in order.
     #[inline]
-    pub(crate) const fn owes(&self) -> bool {
-        self.now
+    pub(crate) const fn ack_due(&self) -> bool {
+        self.ack_now
     }
 
     /// The ACK that a segment carries; no other is owed after it.
     #[inline]
     pub(crate) fn piggyback(&mut self, timers: &mut Timers) -> Ack {
-        if self.stirred {
-            self.stirred = false;
-            self.now = false;
+        if self.changed {
+            self.changed = false;
+            self.ack_now = false;
             self.waiting = 0;
             timers.stop(Timer::DelayedAck);
             self.open_window(self.open_edge());
@@ -320,9 +320,9 @@ impl Receiver {
         let taken = bytes.min(self.readable());
         // Fits: at most what was there.
         self.unread -= taken as u32;
-        self.stirred = true;
+        self.changed = true;
         if self.open_edge().since(self.edge) >= self.step {
-            self.now = true;
+            self.ack_now = true;
         }
         taken
     }
@@ -485,9 +485,9 @@ impl Receiver {
     pub(crate) fn check(&self) {
         assert_eq!(self.fast_path, self.can_use_fast_path(), "{self:?}");
         assert!(self.unread <= self.buffer, "{self:?}");
-        let owes = self.now || self.waiting > 0;
-        assert!(self.stirred || !owes, "{self:?}");
+        let owes = self.ack_now || self.waiting > 0;
+        assert!(self.changed || !owes, "{self:?}");
         let kept = self.open_edge().since(self.edge) < self.step;
-        assert!(self.stirred || kept, "{self:?}");
+        assert!(self.changed || kept, "{self:?}");
     }
 }

@@ -291,7 +291,7 @@ impl Endpoint {
         // RFC 5961, section 5.2: not of what was never sent, and not older than any window that
         // the segment could have been delayed by.
         let behind = self.sender.una().since(segment.ack);
-        if behind > 0 && behind <= self.sender.widest().max(1) {
+        if behind > 0 && behind <= self.sender.max_announced().max(1) {
             self.sender.on_late_sack(segment, &mut self.stats);
             return true;
         }

@@ -14,11 +14,11 @@ use tidegate_units::{ConfigError, Ecn, Ratio, Size, Span, Time};
 use crate::config::{self, Config, EcnFallback, Ect, SynLoss};
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Segment};
-use crate::sender::{Agreed, Sender};
+use crate::sender::{Negotiated, Sender};
 use crate::seq::Seq;
 use crate::stats::Stats;
 use crate::timer::{Timer, Timers};
-use crate::window::{self, Basis, EctUse, WindowRule};
+use crate::window::{self, CwndParams, EctUse, WindowRule};
 
 /// The states of a connection (RFC 9293, section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ impl Endpoint {
 
     fn new(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {
         config.check()?;
-        let rule = rule.build(&Basis::new(config))?;
+        let rule = rule.build(&CwndParams::new(config))?;
         let uses_ecn = rule.ect() != EctUse::None || config.echo != config::Echo::Off;
         let ecn = config.ecn && uses_ecn;
         Ok(Self {
@@ -229,7 +229,7 @@ impl Endpoint {
     pub fn on_timeout(&mut self, now: Time) {
         self.quiet = false;
         if self.timers.take_expired(Timer::DelayedAck, now) {
-            self.receiver.on_delay_over();
+            self.receiver.on_delayed_ack_timeout();
         }
         if self.timers.take_expired(Timer::Retransmit, now) {
             self.on_retransmit_timeout();
@@ -473,7 +473,7 @@ impl Endpoint {
         if cautious {
             self.sender.rtt_mut().restart_at(RTO_AFTER_SYN_LOSS);
         }
-        self.sender.begin(&Agreed {
+        self.sender.begin(&Negotiated {
             mss,
             initial_window: if cautious {
                 mss
@@ -544,7 +544,7 @@ impl Endpoint {
                 "{self:?}"
             );
         }
-        if self.is_synchronised() && self.sender.is_repairing() {
+        if self.is_synchronised() && self.sender.is_in_fast_recovery() {
             assert!(self.timers.is_set(Timer::Retransmit), "{self:?}");
         }
         assert!(self.alpha().is_none_or(|alpha| alpha <= Ratio::ONE));

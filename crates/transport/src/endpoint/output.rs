@@ -26,7 +26,7 @@ impl Endpoint {
         }
         match self.sender.next_segment() {
             NextSegment::FullSegment => Some(self.full_segment(now)),
-            NextSegment::Nothing if self.receiver.owes() => Some(self.bare_ack()),
+            NextSegment::Nothing if self.receiver.ack_due() => Some(self.bare_ack()),
             NextSegment::Nothing => {
                 self.quiet = true;
                 None
@@ -39,7 +39,7 @@ impl Endpoint {
     /// few registers.
     #[inline(never)]
     fn next_on_slow_path(&mut self, now: Time) -> Option<Segment> {
-        if self.receiver.owes_earlier() {
+        if self.receiver.earlier_ack_due() {
             return self.next_ack();
         }
         let sender = &mut self.sender;
@@ -64,7 +64,7 @@ impl Endpoint {
             None if matches!(self.state, State::SynSent | State::SynReceived) => self.next_syn(now),
             None => None,
         };
-        if segment.is_none() && self.state == State::SynReceived && self.receiver.owes() {
+        if segment.is_none() && self.state == State::SynReceived && self.receiver.ack_due() {
             return Some(self.bare_ack());
         }
         self.stats.segments_sent += u64::from(segment.is_some());
@@ -86,7 +86,7 @@ impl Endpoint {
         }
         match self.sender.next_segment() {
             NextSegment::FullSegment => Some(self.full_header(now)),
-            NextSegment::Nothing if self.receiver.owes() => Some(self.bare_header()),
+            NextSegment::Nothing if self.receiver.ack_due() => Some(self.bare_header()),
             NextSegment::Nothing => {
                 self.quiet = true;
                 None

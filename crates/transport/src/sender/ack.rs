@@ -256,9 +256,9 @@ impl Sender {
     fn take_edge(&mut self, header: &Header) {
         self.edge_from = header.seq;
         let mut window = header.window;
-        if window > self.widest {
+        if window > self.max_announced {
             window = window.min(MAX_PEER_WINDOW);
-            self.widest = window;
+            self.max_announced = window;
         }
         self.edge = header.ack + window;
     }
@@ -350,7 +350,7 @@ impl Sender {
                 self.settled = (!self.rules.sack).then_some(point);
                 self.scoreboard.end_recovery();
                 self.rule.on_recovered(ack);
-                self.note_window();
+                self.refresh_window();
             }
             Recovery::Timeout(point) if ack.is_before(point) => {}
             Recovery::Timeout(point) => {
@@ -407,7 +407,7 @@ impl Sender {
             .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
         self.rule.on_loss(&flight);
-        self.note_window();
+        self.refresh_window();
         self.announce_reduction();
         self.scoreboard.begin_recovery();
         self.resend_first = true;

@@ -63,7 +63,7 @@ pub(crate) struct Sender {
     /// The number of the segment that moved `edge` last (`SND.WL1`).
     edge_from: Seq,
     /// The largest window that the peer ever announced.
-    widest: u32,
+    max_announced: u32,
     mss: u32,
     /// The rule's window and ssthresh, kept here because every segment asks for them.
     window: u32,
@@ -135,7 +135,7 @@ impl Sender {
             max: first,
             edge: first,
             edge_from: Seq(0),
-            widest: 0,
+            max_announced: 0,
             written: 0,
             acked: 0,
             unsent: 0,
@@ -182,21 +182,21 @@ impl Sender {
     }
 
     /// The handshake is over: what was agreed on, and the segment that ended it.
-    pub(crate) fn begin(&mut self, agreed: &Agreed) {
-        self.mss = agreed.mss;
-        self.rules.sack = agreed.sack;
-        self.ecn = agreed.ecn;
+    pub(crate) fn begin(&mut self, negotiated: &Negotiated) {
+        self.mss = negotiated.mss;
+        self.rules.sack = negotiated.sack;
+        self.ecn = negotiated.ecn;
         self.scoreboard = Scoreboard::new(self.una, self.rules.dupack_threshold, self.mss);
         self.rule.begin(&Start {
-            mss: agreed.mss,
-            initial: agreed.initial_window,
-            max: agreed.max_window,
+            mss: negotiated.mss,
+            initial: negotiated.initial_window,
+            max: negotiated.max_window,
             first: self.una,
         });
-        self.note_window();
-        self.edge = self.una + agreed.window.min(MAX_PEER_WINDOW);
-        self.edge_from = agreed.seq;
-        self.widest = agreed.window.min(MAX_PEER_WINDOW);
+        self.refresh_window();
+        self.edge = self.una + negotiated.window.min(MAX_PEER_WINDOW);
+        self.edge_from = negotiated.seq;
+        self.max_announced = negotiated.window.min(MAX_PEER_WINDOW);
     }
 
     /// Adds a message.
@@ -229,7 +229,7 @@ impl Sender {
         self.unanswered = self.unanswered.saturating_add(1);
         self.rtt.on_timeout();
         self.rule.on_timeout(&self.flight(), timeout);
-        self.note_window();
+        self.refresh_window();
         self.announce_reduction();
         self.scoreboard.clear();
         self.recovery = Recovery::Timeout(self.max);
@@ -280,7 +280,7 @@ impl Sender {
     }
 
     /// The rule may have changed its window.
-    fn note_window(&mut self) {
+    fn refresh_window(&mut self) {
         self.window = self.rule.window();
         self.ssthresh = self.rule.ssthresh();
     }
@@ -330,8 +330,8 @@ impl Sender {
     }
 
     /// The largest window that the peer ever announced.
-    pub(crate) const fn widest(&self) -> u32 {
-        self.widest
+    pub(crate) const fn max_announced(&self) -> u32 {
+        self.max_announced
     }
 
     /// Payload bytes written.
@@ -452,7 +452,7 @@ impl Sender {
 
     /// Whether a loss is being repaired without a timeout.
     #[cfg(any(test, feature = "check"))]
-    pub(crate) const fn is_repairing(&self) -> bool {
+    pub(crate) const fn is_in_fast_recovery(&self) -> bool {
         matches!(self.recovery, Recovery::Fast(_))
     }
 
@@ -486,7 +486,7 @@ impl Sender {
 
 /// What the handshake agreed on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Agreed {
+pub(crate) struct Negotiated {
     /// The largest payload that both ends take.
     pub(crate) mss: u32,
     /// The congestion window to begin with.

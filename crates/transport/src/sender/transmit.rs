@@ -219,7 +219,7 @@ impl Sender {
         let len = wanted.min(self.edge.since(start));
         // Sender's side of the silly window (RFC 9293, section 3.8.6.2.1): a part of a segment
         // leaves only if it is all there is, or half of the largest window.
-        if len == 0 || (len < wanted && len < self.widest / 2) {
+        if len == 0 || (len < wanted && len < self.max_announced / 2) {
             return None;
         }
         let takes_fin = fin_due && u64::from(len) == left;
@@ -297,7 +297,7 @@ impl Sender {
         };
         if idle > limit {
             self.rule.on_idle(restart, self.nxt);
-            self.note_window();
+            self.refresh_window();
         }
     }
 

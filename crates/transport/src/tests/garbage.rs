@@ -50,10 +50,10 @@ fn an_ack_of_unsent_data_is_answered_and_changes_nothing() {
 #[test]
 fn an_acknowledgement_older_than_any_window_is_refused_with_its_data() {
     // RFC 5961, section 5.2; the largest window that was announced is 16 MiB.
-    let widest = 16 << 20;
+    let max_announced = 16 << 20;
     for (ack, taken) in [
-        (1_u32.wrapping_sub(widest), 1000),
-        (0_u32.wrapping_sub(widest), 0),
+        (1_u32.wrapping_sub(max_announced), 1000),
+        (0_u32.wrapping_sub(max_announced), 0),
     ] {
         let mut endpoint = established();
         endpoint.on_segment(&segment(1, ack, 1000, Flags::ACK), T);

@@ -12,7 +12,7 @@ use super::{Restart, Start, Timeout};
 
 /// What a rule is made from: the settings of the endpoint that concern the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Basis {
+pub struct CwndParams {
     /// Largest payload of a segment.
     pub mss: u32,
     /// The window before the first ACK, in bytes.
@@ -29,7 +29,7 @@ pub struct Basis {
     pub credit: Credit,
 }
 
-impl Basis {
+impl CwndParams {
     /// The settings of `config` that concern the window.
     pub fn new(config: &Config) -> Self {
         Self {
@@ -53,7 +53,7 @@ impl Basis {
 /// A congestion window and its slow start threshold.
 #[derive(Clone, Copy, Debug)]
 pub struct Cwnd {
-    basis: Basis,
+    params: CwndParams,
     window: u32,
     ssthresh: u32,
     /// Bytes acknowledged in congestion avoidance towards the next segment of growth.
@@ -65,39 +65,43 @@ pub struct Cwnd {
 
 impl Cwnd {
     /// A window at its initial size, ssthresh as high as it gets (RFC 5681, section 3.1).
-    pub fn new(basis: &Basis) -> Self {
+    pub fn new(params: &CwndParams) -> Self {
         Self {
-            basis: *basis,
-            window: basis.initial.min(basis.max),
+            params: *params,
+            window: params.initial.min(params.max),
             ssthresh: u32::MAX,
             credit: 0,
-            limit: basis.limit(),
+            limit: params.limit(),
         }
     }
 
     /// Starts over with what the handshake has led to.
     pub fn begin(&mut self, start: &Start) {
-        *self = Self::new(&Basis {
+        *self = Self::new(&CwndParams {
             mss: start.mss,
             initial: start.initial,
             max: start.max,
-            ..self.basis
+            ..self.params
         });
     }
 
     /// Opens the window for an ACK of `bytes` new bytes.
     #[inline]
     pub fn grow(&mut self, bytes: u32) {
-        let mss = self.basis.mss;
+        let mss = self.params.mss;
         if self.is_slow_start() {
-            let counted = match self.basis.abc {
+            let counted = match self.params.abc {
                 None => mss,
                 Some(_) => bytes.min(self.limit),
             };
-            self.window = self.window.saturating_add(counted).min(self.basis.max);
+            self.window = self.window.saturating_add(counted).min(self.params.max);
         } else {
-            self.limit = self.basis.limit();
-            let counted = if self.basis.abc.is_some() { bytes } else { mss };
+            self.limit = self.params.limit();
+            let counted = if self.params.abc.is_some() {
+                bytes
+            } else {
+                mss
+            };
             self.credit = self.credit.saturating_add(counted);
             // What counts of the window lacks less than a segment of it.
             if self.credit > self.window.saturating_sub(mss) {
@@ -118,29 +122,29 @@ impl Cwnd {
     /// covers.
     #[inline(never)]
     fn grow_if_due(&mut self) {
-        let mss = self.basis.mss;
-        let window = match self.basis.avoidance {
+        let mss = self.params.mss;
+        let window = match self.params.avoidance {
             Avoidance::Bytes => self.window,
             Avoidance::Segments => (self.window / mss * mss).max(mss),
         };
         if self.credit >= window {
             self.credit = (self.credit - window).min(self.window);
-            self.window = self.window.saturating_add(mss).min(self.basis.max);
+            self.window = self.window.saturating_add(mss).min(self.params.max);
         }
     }
 
     /// Sets the window to `window` and ssthresh to `ssthresh`.
     pub fn cut_to(&mut self, window: u32, ssthresh: u32) {
-        self.window = window.min(self.basis.max);
+        self.window = window.min(self.params.max);
         self.ssthresh = ssthresh;
-        if self.basis.credit == Credit::Dropped {
+        if self.params.credit == Credit::Dropped {
             self.credit = 0;
         }
     }
 
     /// Half of what was on the way, at least two segments (RFC 5681, equation 4).
     pub fn half(&self, flight: u32) -> u32 {
-        (flight / 2).max(2 * self.basis.mss)
+        (flight / 2).max(2 * self.params.mss)
     }
 
     /// Falls to half of the flight; never rises.
@@ -155,13 +159,13 @@ impl Cwnd {
             Timeout::First => ssthresh,
             Timeout::Repeated => self.ssthresh,
         };
-        self.cut_to(self.basis.mss, ssthresh);
-        self.limit = self.basis.mss;
+        self.cut_to(self.params.mss, ssthresh);
+        self.limit = self.params.mss;
     }
 
     /// Applies an idle time.
     pub fn restart(&mut self, restart: Restart) {
-        let initial = self.basis.initial.min(self.basis.max);
+        let initial = self.params.initial.min(self.params.max);
         match restart {
             Restart::Keep => return,
             Restart::AtMostInitial => self.window = self.window.min(initial),
@@ -192,13 +196,13 @@ impl Cwnd {
     /// The segment size.
     #[inline]
     pub const fn mss(&self) -> u32 {
-        self.basis.mss
+        self.params.mss
     }
 
     /// Whether the window doubles every round trip.
     #[inline]
     pub const fn is_slow_start(&self) -> bool {
-        match self.basis.slow_start {
+        match self.params.slow_start {
             SlowStart::Below => self.window < self.ssthresh,
             SlowStart::UpTo => self.window <= self.ssthresh,
         }
@@ -300,7 +304,7 @@ mod tests {
     const MSS: u32 = 1000;
 
     fn cwnd(abc: Option<u8>) -> Cwnd {
-        Cwnd::new(&Basis {
+        Cwnd::new(&CwndParams {
             mss: MSS,
             initial: 4 * MSS,
             max: 50 * MSS,
@@ -320,7 +324,7 @@ mod tests {
             (SlowStart::UpTo, 3999, 4000),
         ] {
             let mut cwnd = cwnd(Some(2));
-            cwnd.basis.slow_start = slow_start;
+            cwnd.params.slow_start = slow_start;
             cwnd.cut_to(4000, ssthresh);
             cwnd.grow(2000);
             assert_eq!(cwnd.window(), expected, "{slow_start:?} {ssthresh}");
@@ -347,7 +351,7 @@ mod tests {
     fn slow_start_at_the_threshold_itself_is_a_choice() {
         for (slow_start, expected) in [(SlowStart::Below, 4000), (SlowStart::UpTo, 5000)] {
             let mut cwnd = cwnd(Some(1));
-            cwnd.basis.slow_start = slow_start;
+            cwnd.params.slow_start = slow_start;
             cwnd.cut_to(4000, 4000);
             cwnd.grow(1000);
             assert_eq!(cwnd.window(), expected);
@@ -392,7 +396,7 @@ mod tests {
     fn a_window_in_avoidance_is_all_of_it_or_its_whole_segments() {
         for (avoidance, due) in [(Avoidance::Bytes, 4_900), (Avoidance::Segments, 4_000)] {
             let mut cwnd = cwnd(Some(1));
-            cwnd.basis.avoidance = avoidance;
+            cwnd.params.avoidance = avoidance;
             cwnd.cut_to(4_900, 4_900);
             cwnd.grow(due - 1);
             assert_eq!(cwnd.window(), 4_900, "{avoidance:?}");
@@ -401,7 +405,7 @@ mod tests {
         }
         // A window below one segment counts as one.
         let mut cwnd = cwnd(Some(1));
-        cwnd.basis.avoidance = Avoidance::Segments;
+        cwnd.params.avoidance = Avoidance::Segments;
         cwnd.cut_to(500, 500);
         cwnd.grow(999);
         assert_eq!(cwnd.window(), 500);
@@ -413,7 +417,7 @@ mod tests {
     fn a_cut_drops_or_keeps_the_growth_under_way() {
         for (credit, grown) in [(Credit::Dropped, 4_000), (Credit::Kept, 5_000)] {
             let mut cwnd = cwnd(Some(1));
-            cwnd.basis.credit = credit;
+            cwnd.params.credit = credit;
             cwnd.cut_to(5_000, 5_000);
             cwnd.grow(3_000);
             cwnd.cut_to(4_000, 4_000);

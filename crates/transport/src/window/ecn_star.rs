@@ -9,7 +9,7 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
+use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
 use crate::seq::Seq;
 
 settings! {
@@ -31,9 +31,9 @@ pub struct EcnStar {
 
 impl EcnStar {
     /// ECN* with these parameters.
-    pub fn new(config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
         Ok(Self {
-            cwnd: Cwnd::new(basis),
+            cwnd: Cwnd::new(params),
             reduced: OncePerWindow::new(config.regrowth),
         })
     }
@@ -99,10 +99,10 @@ impl WindowRule for EcnStar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight, start};
+    use crate::window::testing::{ack, flight, params, start};
 
     fn rule() -> EcnStar {
-        let mut rule = EcnStar::new(&Config::default(), &basis()).unwrap();
+        let mut rule = EcnStar::new(&Config::default(), &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule
     }

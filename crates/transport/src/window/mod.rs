@@ -12,7 +12,7 @@ pub mod odctcp;
 pub mod reno;
 pub mod rfc3168;
 
-pub use cwnd::{Basis, Cwnd, OncePerWindow, Regrowth};
+pub use cwnd::{Cwnd, CwndParams, OncePerWindow, Regrowth};
 pub use dctcp::Dctcp;
 pub use ecn_star::EcnStar;
 pub use odctcp::Odctcp;
@@ -143,7 +143,7 @@ pub enum EctUse {
     None,
 }
 
-/// Where a connection starts, once both ends have agreed.
+/// Where a connection starts, once both ends have negotiated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
     /// The largest payload that both ends take.
@@ -263,10 +263,10 @@ macro_rules! rules {
 
         impl Config {
             /// Makes the rule, or says which parameter cannot be used.
-            pub fn build(&self, basis: &Basis) -> Result<AnyWindow, ConfigError> {
+            pub fn build(&self, params: &CwndParams) -> Result<AnyWindow, ConfigError> {
                 Ok(match self {
                     $(Self::$variant(config) => {
-                        AnyWindow::$variant($module::$variant::new(config, basis)?)
+                        AnyWindow::$variant($module::$variant::new(config, params)?)
                     })*
                 })
             }
@@ -356,8 +356,8 @@ mod testing {
     use crate::config::{Avoidance, Credit, SlowStart};
 
     /// Segments of 1000 bytes, an initial window of ten, byte counting with L = 1.
-    pub(in crate::window) fn basis() -> Basis {
-        Basis {
+    pub(in crate::window) fn params() -> CwndParams {
+        CwndParams {
             mss: 1000,
             initial: 10_000,
             max: 1 << 30,
@@ -415,7 +415,7 @@ mod tests {
         for name in Config::NAMES {
             let mut config = Config::named(name).unwrap();
             assert_eq!(config.name(), *name);
-            assert!(config.build(&testing::basis()).is_ok(), "{name}");
+            assert!(config.build(&testing::params()).is_ok(), "{name}");
             for field in config.fields() {
                 let text = config.value(field.name).unwrap();
                 config.set(field.name, &text).unwrap();

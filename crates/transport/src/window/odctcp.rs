@@ -15,7 +15,7 @@ use tidegate_units::{ConfigError, Ratio, settings};
 
 use super::dctcp::{self, Dctcp};
 use super::{
-    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Reaction, Restart, Start, Timeout, WindowRule,
+    Acked, Cwnd, CwndParams, Cwr, EctUse, Flight, Reaction, Restart, Start, Timeout, WindowRule,
 };
 use crate::seq::Seq;
 
@@ -36,13 +36,13 @@ pub struct Odctcp(Dctcp);
 
 impl Odctcp {
     /// ODCTCP with these parameters.
-    pub fn new(config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
         let dctcp = dctcp::Config {
             initial_alpha: config.initial_alpha,
             gain: config.gain,
             ..dctcp::Config::freebsd_thesis()
         };
-        Dctcp::new(&dctcp, basis).map(Self)
+        Dctcp::new(&dctcp, params).map(Self)
     }
 }
 
@@ -102,10 +102,10 @@ impl WindowRule for Odctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight, start};
+    use crate::window::testing::{ack, flight, params, start};
 
     fn rule() -> Odctcp {
-        let mut rule = Odctcp::new(&Config::default(), &basis()).unwrap();
+        let mut rule = Odctcp::new(&Config::default(), &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule
     }
@@ -134,7 +134,7 @@ mod tests {
             initial_alpha: Ratio::ONE,
             ..Config::default()
         };
-        let mut rule = Odctcp::new(&config, &basis()).unwrap();
+        let mut rule = Odctcp::new(&config, &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule.on_ack(&ack(1, 10, true));
         assert_eq!(rule.window(), 5000);
@@ -142,6 +142,6 @@ mod tests {
             initial_alpha: Ratio::whole(2),
             ..Config::default()
         };
-        assert!(Odctcp::new(&config, &basis()).is_err());
+        assert!(Odctcp::new(&config, &params()).is_err());
     }
 }

@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, settings};
 
-use super::{Acked, Basis, Cwnd, EctUse, Flight, Reaction, Timeout, WindowRule};
+use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Reaction, Timeout, WindowRule};
 
 settings! {
     /// Parameters of Reno: none.
@@ -21,9 +21,9 @@ pub struct Reno {
 
 impl Reno {
     /// Reno with these parameters.
-    pub fn new(_config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+    pub fn new(_config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
         Ok(Self {
-            cwnd: Cwnd::new(basis),
+            cwnd: Cwnd::new(params),
         })
     }
 }
@@ -63,10 +63,10 @@ impl WindowRule for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight, start};
+    use crate::window::testing::{ack, flight, params, start};
 
     fn rule() -> Reno {
-        let mut rule = Reno::new(&Config::default(), &basis()).unwrap();
+        let mut rule = Reno::new(&Config::default(), &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule
     }

@@ -11,7 +11,7 @@
 use tidegate_units::{ConfigError, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
-use super::{Acked, Basis, Cwnd, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
+use super::{Acked, Cwnd, CwndParams, EctUse, Flight, Pace, Phase, Reaction, Timeout, WindowRule};
 use crate::seq::Seq;
 
 settings! {
@@ -35,9 +35,9 @@ pub struct Rfc3168 {
 
 impl Rfc3168 {
     /// Standard ECN with these parameters.
-    pub fn new(config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
         Ok(Self {
-            cwnd: Cwnd::new(basis),
+            cwnd: Cwnd::new(params),
             reduced: OncePerWindow::new(config.regrowth),
             pace: config.pace,
         })
@@ -96,10 +96,10 @@ impl WindowRule for Rfc3168 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{ack, basis, flight, start};
+    use crate::window::testing::{ack, flight, params, start};
 
     fn rule() -> Rfc3168 {
-        let mut rule = Rfc3168::new(&Config::default(), &basis()).unwrap();
+        let mut rule = Rfc3168::new(&Config::default(), &params()).unwrap();
         rule.begin(&start(1000, 10_000));
         rule
     }

@@ -19,7 +19,7 @@ use tidegate_units::{ConfigError, Ratio, choices, settings};
 
 use super::cwnd::{OncePerWindow, Regrowth};
 use super::{
-    Acked, Basis, Cwnd, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Start, Timeout,
+    Acked, Cwnd, CwndParams, Cwr, EctUse, Flight, Pace, Phase, Reaction, Restart, Start, Timeout,
     WindowRule,
 };
 use crate::seq::Seq;
@@ -184,10 +184,10 @@ struct Rules {
 
 impl Dctcp {
     /// DCTCP with these parameters.
-    pub fn new(config: &Config, basis: &Basis) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, params: &CwndParams) -> Result<Self, ConfigError> {
         Ok(Self {
-            cwnd: Cwnd::new(basis),
-            estimate: Estimate::new(config, basis.mss)?,
+            cwnd: Cwnd::new(params),
+            estimate: Estimate::new(config, params.mss)?,
             reduced: OncePerWindow::new(config.regrowth),
             before_mark: None,
             marked_last: false,

@@ -6,12 +6,12 @@ use tidegate_units::Settings;
 
 use super::*;
 use crate::window::AckKind;
-use crate::window::testing::{ack, basis, flight, start};
+use crate::window::testing::{ack, flight, params, start};
 
 const MSS: u32 = 1000;
 
 fn rule(name: &str) -> Dctcp {
-    let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
+    let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     rule
 }
@@ -98,7 +98,14 @@ fn small_alpha_stalls_in_old_kernels_and_reaches_zero_in_newer_ones() {
 fn cut(name: &str, initial: u32, alpha: Ratio) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = alpha;
-    let mut rule = Dctcp::new(&config, &Basis { initial, ..basis() }).unwrap();
+    let mut rule = Dctcp::new(
+        &config,
+        &CwndParams {
+            initial,
+            ..params()
+        },
+    )
+    .unwrap();
     rule.begin(&start(MSS, initial));
     // The ACK of nothing new: no sample is taken, so the cut uses α as given.
     let mut echo = ack(1, 10, true);
@@ -182,13 +189,13 @@ fn growth_after_a_cut_differs() {
 
 #[test]
 fn in_freebsd_the_ack_that_cuts_also_grows_the_window() {
-    let basis = Basis {
+    let params = CwndParams {
         slow_start: crate::config::SlowStart::UpTo,
-        ..basis()
+        ..params()
     };
     // α = 0: nothing is cut, and at ssthresh it is still slow start.
     for (name, window) in [("freebsd-thesis", 11_000), ("thesis-plain", 10_000)] {
-        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis).unwrap();
+        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params).unwrap();
         rule.begin(&start(MSS, 10 * MSS));
         rule.on_ack(&ack(1, 10, true));
         assert_eq!(rule.window(), window, "{name}");
@@ -219,7 +226,7 @@ fn there_is_one_cut_per_window_of_data() {
 fn after_loss(name: &str, marked: bool) -> (u32, u32) {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
-    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    let mut rule = Dctcp::new(&config, &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
@@ -271,7 +278,7 @@ fn the_reaction_to_loss_differs() {
 fn in_freebsd_a_loss_halves_the_window_of_the_last_echo() {
     let mut config = Config::profile("freebsd-thesis").unwrap();
     config.initial_alpha = Ratio::ONE;
-    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    let mut rule = Dctcp::new(&config, &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     // The first echo halves to five segments; the second is in the same window of data.
     rule.on_ack(&ack(1, 10, true));
@@ -285,7 +292,7 @@ fn in_freebsd_a_loss_halves_the_window_of_the_last_echo() {
 fn a_timeout_with_nothing_counted_lowers_alpha_in_freebsd() {
     let mut config = Config::profile("freebsd-thesis").unwrap();
     config.initial_alpha = Ratio::ONE;
-    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    let mut rule = Dctcp::new(&config, &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     rule.on_timeout(&flight(0, 10), Timeout::First);
     assert_eq!(alpha(&rule), 1024 - 64);
@@ -311,7 +318,7 @@ fn the_window_before_a_mark_is_forgotten_with_its_data() {
 fn after_timeout(name: &str, marked: bool) -> u32 {
     let mut config = Config::profile(name).unwrap();
     config.initial_alpha = Ratio::new(1, 4).unwrap();
-    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    let mut rule = Dctcp::new(&config, &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     if marked {
         let mut echo = ack(1, 10, true);
@@ -336,7 +343,7 @@ fn after_timeout(name: &str, marked: bool) -> u32 {
 fn only_ns3_lets_the_threshold_fall_below_two_segments() {
     // One segment, α = 1: half of the window and half of the flight are 500 bytes.
     for (name, expected) in [("ecn-sharp-ns3", 500), ("linux-4.9", 2000), ("ns3", 500)] {
-        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &basis()).unwrap();
+        let mut rule = Dctcp::new(&Config::profile(name).unwrap(), &params()).unwrap();
         rule.begin(&start(MSS, MSS));
         rule.on_timeout(&flight(0, 1), Timeout::First);
         assert_eq!(rule.ssthresh(), expected, "{name}");
@@ -361,7 +368,7 @@ fn linux_halves_whole_segments() {
     for (name, half) in [("linux-5.1", 5000), ("ns2", 5750)] {
         let rule = || {
             let config = Config::profile(name).unwrap();
-            let mut rule = Dctcp::new(&config, &basis()).unwrap();
+            let mut rule = Dctcp::new(&config, &params()).unwrap();
             rule.begin(&start(MSS, 11_500));
             rule
         };
@@ -373,7 +380,7 @@ fn linux_halves_whole_segments() {
         assert_eq!(timed_out.ssthresh(), half, "{name}");
     }
     // Three segments: one, but never below two.
-    let mut small = Dctcp::new(&Config::profile("linux-5.1").unwrap(), &basis()).unwrap();
+    let mut small = Dctcp::new(&Config::profile("linux-5.1").unwrap(), &params()).unwrap();
     small.begin(&start(MSS, 3 * MSS));
     small.on_loss(&flight(0, 3));
     assert_eq!(small.window(), 2 * MSS);
@@ -389,7 +396,7 @@ fn counting_differs_on_duplicates() {
             gain: Ratio::ONE,
             ..Config::default()
         };
-        let mut rule = Dctcp::new(&config, &basis()).unwrap();
+        let mut rule = Dctcp::new(&config, &params()).unwrap();
         rule.begin(&start(MSS, 10 * MSS));
         rule.on_ack(&ack(1, 10, false));
         let mut duplicate = ack(1, 10, true);
@@ -427,7 +434,7 @@ fn an_edge_gives_one_segment_to_the_state_before() {
         gain: Ratio::ONE,
         ..Config::profile("freebsd-thesis").unwrap()
     };
-    let mut rule = Dctcp::new(&config, &basis()).unwrap();
+    let mut rule = Dctcp::new(&config, &params()).unwrap();
     rule.begin(&start(MSS, 10 * MSS));
     rule.on_ack(&ack(1, 10, false));
     // ACKs of two segments each: the ECE on the second is an edge, of 2000 bytes 1000 count as
@@ -464,7 +471,7 @@ fn parameters_out_of_range_are_named() {
     let error = |field: &str, text: &str, name: &str| {
         let mut config = Config::profile(name).unwrap();
         config.set(field, text).unwrap();
-        match Dctcp::new(&config, &basis()) {
+        match Dctcp::new(&config, &params()) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         }
@@ -475,7 +482,7 @@ fn parameters_out_of_range_are_named() {
     assert_eq!(error("gain", "1/10", "linux-4.9"), "gain");
     let mut config = Config::default();
     config.set("gain", "1/10").unwrap();
-    assert!(Dctcp::new(&config, &basis()).is_ok());
+    assert!(Dctcp::new(&config, &params()).is_ok());
     assert!(Config::profile("solaris").is_none());
     for name in Config::PROFILES {
         assert!(Config::profile(name).is_some(), "{name}");
