@@ -213,7 +213,7 @@ settings! {
         pub growth: Growth = Growth::WhenLimited,
         /// The window after an idle time.
         pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
-        /// Hold back a small segment while others are on the way (RFC 9293, section 3.7.4).
+        /// Hold back a small segment while others are in flight (RFC 9293, section 3.7.4).
         pub nagle: bool = false,
 
         /// Negotiate ECN, if the window rule or the echo rule uses it.

@@ -37,7 +37,7 @@ impl<T: 'static> Deref for LazyDeque<T> {
     }
 }
 
-/// The way to add: it makes the list.
+/// Adding to it makes the list.
 impl<T: 'static> DerefMut for LazyDeque<T> {
     fn deref_mut(&mut self) -> &mut VecDeque<T> {
         self.0.get_or_insert_default()

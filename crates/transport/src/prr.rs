@@ -45,7 +45,7 @@ impl Prr {
         }
     }
 
-    /// `delivered` more bytes have arrived, `pipe` are on the way, and `target` may be in the end
+    /// `delivered` more bytes have arrived, `pipe` are in flight, and `target` may be in the end
     /// (`ssthresh`).
     pub(crate) fn on_delivered(&mut self, delivered: u32, pipe: u32, target: u32, mss: u32) {
         self.delivered += u64::from(delivered);
@@ -105,7 +105,7 @@ mod tests {
             // the retransmission at the start was the first of them.
             assert_eq!(sent, (ack / 2).max(1), "after {ack}");
         }
-        // 1900 − 1300 + 500 are on the way. One more arrives: the target is reached, not passed.
+        // 1900 − 1300 + 500 are in flight. One more arrives: the target is reached, not passed.
         assert_eq!(pipe, 1100);
         prr.on_delivered(100, 1000, 1000, 100);
         assert_eq!(prr.allowance(), 0);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn below_the_target_one_segment_more_than_arrived_leaves() {
         let mut prr = Prr::new(2000, Seq(2000));
-        // Most of the flight was lost: 300 on the way, the target is 1000.
+        // Most of the flight was lost: 300 in flight, the target is 1000.
         prr.on_delivered(100, 300, 1000, 100);
         assert_eq!(prr.allowance(), 200);
         prr.on_sent(200);

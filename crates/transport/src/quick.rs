@@ -172,7 +172,7 @@ mod tests {
         assert!(quick.clone().on_data(MSS, true, now).is_some());
         assert!(quick.clone().on_data(MSS - 1, false, now).is_some());
         assert_eq!(quick.clone().on_data(MSS - 1, true, now), None);
-        // Not when an answer is on its way that can carry the ACK.
+        // Not when an answer is about to leave that can carry the ACK.
         quick.on_data_sent(now);
         assert!(quick.on_data(MSS - 1, true, now).is_some());
     }

@@ -35,7 +35,7 @@ pub(crate) struct Receiver {
     /// The largest number that the peer was allowed to send, plus one.
     edge: Seq,
     buffer: u32,
-    /// The least step of the window's edge that is worth telling.
+    /// The least step of the window's edge that is worth announcing.
     step: u32,
     /// Whether all is in order; see [`Receiver::can_use_fast_path`]. Kept, because it is asked for every
     /// segment and changes only with what is rare.
@@ -299,7 +299,7 @@ impl Receiver {
     }
 
     /// Moves the edge of the window to `edge`. It never moves back, and moves forward in steps worth
-    /// telling (RFC 9293, section 3.8.6.2.2).
+    /// announcing (RFC 9293, section 3.8.6.2.2).
     #[inline]
     fn open_window(&mut self, edge: Seq) {
         if edge.since(self.edge) >= self.step {
@@ -315,7 +315,7 @@ impl Receiver {
     }
 
     /// Takes up to `bytes` bytes out of the buffer and answers how many. If that opens the window
-    /// enough, the peer is told.
+    /// enough, it is announced to the peer.
     pub(crate) fn read(&mut self, bytes: u64) -> u64 {
         let taken = bytes.min(self.readable());
         // Fits: at most what was there.

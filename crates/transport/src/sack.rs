@@ -2,7 +2,7 @@
 //! again (RFC 6675).
 //!
 //! `IsLost` is monotone: whatever lies below a lost byte is lost too, unless it was SACKed. So one
-//! edge stands for all lost bytes and one for all retransmitted bytes, and `pipe` is a sum of
+//! edge covers all lost bytes and one all retransmitted bytes, and `pipe` is a sum of
 //! counters that every change keeps up to date. An ACK costs a binary search per block.
 
 use crate::lazy_deque::LazyDeque;
@@ -317,7 +317,7 @@ impl Scoreboard {
         }
     }
 
-    /// Bytes on the way (`SetPipe`), of those sent up to `sent`: what is neither SACKed nor lost,
+    /// Bytes in flight (`SetPipe`), of those sent up to `sent`: what is neither SACKed nor lost,
     /// and what was sent again.
     #[inline]
     pub(crate) fn pipe(&self, sent: Seq) -> u32 {

@@ -82,7 +82,7 @@ impl Bottleneck {
     }
 }
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone, Copy, Debug)]
 struct Travelling {
     to: Side,
@@ -222,13 +222,13 @@ impl Network {
         }
         let marked = self.chance(weather.marking);
         mark_if(&mut segment, marked);
-        self.launch(leaves, from.peer(), segment);
+        self.transmit(leaves, from.peer(), segment);
         if self.chance(weather.duplication) {
-            self.launch(leaves, from.peer(), segment);
+            self.transmit(leaves, from.peer(), segment);
         }
     }
 
-    fn launch(&mut self, leaves: Time, to: Side, segment: Segment) {
+    fn transmit(&mut self, leaves: Time, to: Side, segment: Segment) {
         let jitter = self.weather.jitter.as_ps();
         let extra = if jitter == 0 {
             0

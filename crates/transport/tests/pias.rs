@@ -74,7 +74,7 @@ fn tags(profile: Profile, messages: &[u64], lost: &[usize]) -> Vec<(u64, u8)> {
                     .into_iter()
                     .flatten()
                     .min()
-                    .expect("data is on the way");
+                    .expect("data is in flight");
                 client.endpoint.on_timeout(now);
                 server.endpoint.on_timeout(now);
             }

@@ -192,7 +192,7 @@ impl Endpoint {
     fn is_acceptable(&self, segment: &Segment) -> bool {
         let (next, edge) = (self.receiver.next(), self.receiver.edge());
         let len = segment.seq_len();
-        // Lengths beyond half the sequence space cannot be told from old segments.
+        // Lengths beyond half the sequence space cannot be distinguished from old segments.
         if len > 1 << 30 {
             return false;
         }

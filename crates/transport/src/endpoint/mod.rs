@@ -391,7 +391,7 @@ impl Endpoint {
         self.sender.rule().alpha()
     }
 
-    /// Bytes thought to be on the way (`pipe` in RFC 6675).
+    /// Bytes thought to be in flight (`pipe` in RFC 6675).
     pub fn in_flight(&self) -> u32 {
         self.sender.pipe()
     }
@@ -533,14 +533,10 @@ impl Endpoint {
         self.sender.check();
         self.receiver.check();
         if self.is_synchronised() && self.sender.on_fast_path() {
-            let on_the_way = self.sender.outstanding() > 0;
-            assert_eq!(
-                self.timers.is_set(Timer::Retransmit),
-                on_the_way,
-                "{self:?}"
-            );
+            let in_flight = self.sender.outstanding() > 0;
+            assert_eq!(self.timers.is_set(Timer::Retransmit), in_flight, "{self:?}");
             assert!(
-                !(on_the_way && self.timers.is_set(Timer::Persist)),
+                !(in_flight && self.timers.is_set(Timer::Persist)),
                 "{self:?}"
             );
         }

@@ -316,7 +316,7 @@ impl Sender {
         self.end_reduction();
     }
 
-    /// A reduction ends once all is acknowledged that was on the way when it began, or everything.
+    /// A reduction ends once all is acknowledged that was in flight when it began, or everything.
     #[inline]
     fn end_reduction(&mut self) {
         if let Some(prr) = &self.prr
@@ -401,7 +401,7 @@ impl Sender {
     fn enter_recovery(&mut self, stats: &mut Stats) {
         stats.fast_recoveries += 1;
         let mut flight = self.flight();
-        // RFC 5681, section 3.2, step 2: limited transmit does not count as on the way.
+        // RFC 5681, section 3.2, step 2: limited transmit does not count as in flight.
         flight.bytes = flight
             .bytes
             .saturating_sub(core::mem::take(&mut self.limited));

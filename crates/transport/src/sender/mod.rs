@@ -1,4 +1,4 @@
-//! The sending half: what was written, sent and acknowledged, and how much may be on the way.
+//! The sending half: what was written, sent and acknowledged, and how much may be in flight.
 //!
 //! The window rule decides how large the window is; here is everything else. Acknowledgements are
 //! taken in by `ack.rs`, and the next segment is chosen by `transmit.rs`.
@@ -87,7 +87,7 @@ pub(crate) struct Sender {
     /// Whether a FIN follows the data.
     fin_wanted: bool,
     rules: Rules,
-    /// When payload was last sent; the end of time stands for never.
+    /// When payload was last sent; the end of time means never.
     last_sent: Time,
     messages: Messages,
     rtt: Rtt,
@@ -367,7 +367,7 @@ impl Sender {
         sent.then(|| self.offset(segment.seq))
     }
 
-    /// Bytes thought to be on the way.
+    /// Bytes thought to be in flight.
     #[inline]
     pub(crate) fn pipe(&self) -> u32 {
         match self.recovery {
@@ -426,7 +426,7 @@ impl Sender {
         self.cwr_due |= self.ecn && self.rule.cwr() == Cwr::Sent && self.rule.ect() != EctUse::None;
     }
 
-    /// The retransmission timer runs while something is on the way.
+    /// The retransmission timer runs while something is in flight.
     #[inline]
     fn set_timer(&self, now: Time, timers: &mut Timers) {
         if self.nxt == self.una {

@@ -117,12 +117,12 @@ impl Sender {
         self.unsent > u64::from(self.mss) && self.fills_window(self.nxt - self.una)
     }
 
-    /// Whether a segment more than `on_the_way` is too much for the window, or for the pace of a
+    /// Whether a segment more than `in_flight` is too much for the window, or for the pace of a
     /// reduction.
     #[inline]
-    fn fills_window(&self, on_the_way: u32) -> bool {
+    fn fills_window(&self, in_flight: u32) -> bool {
         match &self.prr {
-            None => u64::from(on_the_way) + u64::from(self.mss) > u64::from(self.window),
+            None => u64::from(in_flight) + u64::from(self.mss) > u64::from(self.window),
             Some(prr) => prr.allowance() < self.mss,
         }
     }
@@ -227,7 +227,7 @@ impl Sender {
     }
 
     /// Whether the congestion window lets `len` more bytes leave. One segment may always leave when
-    /// nothing is on the way, so that no window is too small for progress.
+    /// nothing is in flight, so that no window is too small for progress.
     #[inline]
     fn has_room(&self, len: u32) -> bool {
         let pipe = self.pipe();
@@ -250,7 +250,7 @@ impl Sender {
             && self.nxt != self.una
     }
 
-    /// If data waits for the peer's window and nothing is on the way, the window is probed.
+    /// If data waits for the peer's window and nothing is in flight, the window is probed.
     #[cold]
     fn watch_closed_window(&mut self, now: Time, max: Span, timers: &mut Timers) {
         let data_waits = self.unsent > 0 || self.nxt != self.max;

@@ -250,7 +250,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     let sent = poll(&mut endpoint, T);
     assert_eq!(shape(&sent), [(0, 1000)]);
     assert!(sent[0].is_retransmission);
-    // On the way: 12 − 3 SACKed − lost. Lost is what lies below 1000 (3 segments later) but not
+    // In flight: 12 − 3 SACKed − lost. Lost is what lies below 1000 (3 segments later) but not
     // segment 2: only 2 segments are SACKed after it. 12 − 3 − 1 + 1 = 9.
     assert_eq!(endpoint.in_flight(), 9000);
     endpoint.on_segment(&ack(0, &[(3000, 6000), (1000, 2000)]), T);
@@ -266,7 +266,7 @@ fn sack_recovery_sends_what_is_lost_as_the_pipe_empties() {
     assert_eq!(
         shape(&poll(&mut endpoint, T)),
         [(2000, 1000)],
-        "four on the way: room for one"
+        "four in flight: room for one"
     );
     // Everything arrives: the window is what the loss left, and grows again.
     endpoint.on_segment(&ack(12_000, &[]), T);
@@ -479,7 +479,7 @@ fn marks_after_a_paced_reduction_thin_sending_out() {
         sent.push(poll(&mut endpoint, T).len());
     }
     // α is 1, the target 5 of 10: every second ACK releases a segment, first at two delivered. At
-    // the eighth, 10 − 8 + 3 = 5 are on the way: from there on, one for one.
+    // the eighth, 10 − 8 + 3 = 5 are in flight: from there on, one for one.
     assert_eq!(endpoint.cwnd(), 5000);
     assert_eq!(sent, [0, 1, 0, 1, 0, 1, 0, 0, 1]);
 }
@@ -851,7 +851,7 @@ fn a_proportional_recovery_spends_half_of_what_arrives() {
     // The third report sends the lost segment, whatever is due. 5 are the target, half of the 10
     // without limited transmit, and 12 are outstanding. So 5/12 of what has arrived in the recovery
     // is due: with the third to sixth report 0.4, 0.8, 1.25 and 1.7, of which 1 is already spent.
-    // With the seventh 12 − 7 − 1 + 1 = 5 are on the way: the target is reached, and from then on
+    // With the seventh 12 − 7 − 1 + 1 = 5 are in flight: the target is reached, and from then on
     // one leaves for each that arrives.
     assert_eq!(sent, [1, 1, 1, 0, 0, 0, 0, 1, 1]);
     assert_eq!((endpoint.cwnd(), endpoint.stats().timeouts), (5000, 0));
@@ -914,7 +914,7 @@ fn reductions_for_losses_are_told_too_on_new_data() {
     endpoint.on_segment(&ack(10_000, &[]), T);
     let sent = poll(&mut endpoint, T);
     assert!(sent.len() > 1 && sent[0].flags.has(Flags::CWR) && !sent[1].flags.has(Flags::CWR));
-    // Plain TCP has nobody to tell.
+    // Plain TCP has nobody to notify.
     let mut endpoint = established(&config(), "reno");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
@@ -984,7 +984,7 @@ fn duplicates_caused_by_a_timeout_start_no_fast_recovery() {
 }
 
 #[test]
-fn a_paced_reduction_is_over_when_nothing_is_on_the_way() {
+fn a_paced_reduction_is_over_when_nothing_is_in_flight() {
     let linux = window::dctcp::Config::profile("linux-5.1").unwrap();
     let rule = window::Config::Dctcp(linux);
     let mut endpoint = Endpoint::established(&config(), &rule, Seq(0), Seq(0)).unwrap();

@@ -8,10 +8,10 @@ use crate::segment::Flags;
 use crate::seq::Seq;
 use crate::{Config, Endpoint, Segment, State, window};
 
-/// Both ends of a connection, and what is on the way to each.
+/// Both ends of a connection, and what is in flight to each.
 struct Pair {
     ends: [Endpoint; 2],
-    on_the_way: [Vec<Segment>; 2],
+    in_flight: [Vec<Segment>; 2],
     sent: u32,
 }
 
@@ -24,15 +24,15 @@ impl Pair {
                 Endpoint::connect(&config, &rule, Seq(100)).unwrap(),
                 Endpoint::listen(&config, &rule, Seq(900)).unwrap(),
             ],
-            on_the_way: [Vec::new(), Vec::new()],
+            in_flight: [Vec::new(), Vec::new()],
             sent: 0,
         }
     }
 
-    /// Every segment on the way arrives, and what leaves is on the way.
+    /// Every segment in flight arrives, and what leaves is in flight.
     fn exchange(&mut self, now: Time) {
         for side in [0, 1] {
-            for segment in core::mem::take(&mut self.on_the_way[side]) {
+            for segment in core::mem::take(&mut self.in_flight[side]) {
                 self.ends[side].on_segment(&segment, now);
             }
             if self.ends[side].poll_timeout().is_some_and(|due| due <= now) {
@@ -40,7 +40,7 @@ impl Pair {
             }
             while let Some(segment) = self.ends[side].poll_segment(now) {
                 self.ends[side].check();
-                self.on_the_way[1 - side].push(segment);
+                self.in_flight[1 - side].push(segment);
                 self.sent += 1;
             }
         }
@@ -60,13 +60,13 @@ fn an_old_syn_at_a_client_does_not_make_both_ends_answer_each_other() {
     // The client's SYN leaves; the old one arrives before its answer.
     let mut now = Time::ZERO;
     let syn = pair.ends[0].poll_segment(now).unwrap();
-    pair.on_the_way[1].push(syn);
-    pair.on_the_way[0].push(old);
+    pair.in_flight[1].push(syn);
+    pair.in_flight[0].push(old);
     for _ in 0..20_000 {
         pair.exchange(now);
         now += Span::from_us(10);
     }
     assert!(pair.sent < 20, "{} segments in 200 ms", pair.sent);
     assert_eq!(pair.ends[0].state(), State::Closed);
-    assert!(pair.ends[0].is_broken(), "the client is told at once");
+    assert!(pair.ends[0].is_broken(), "the client learns it at once");
 }

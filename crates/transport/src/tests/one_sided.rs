@@ -82,7 +82,7 @@ fn an_odctcp_sender_keeps_a_useful_window_against_a_standard_receiver() {
 }
 
 #[test]
-fn every_pair_that_tells_its_reductions_uses_the_link() {
+fn every_pair_that_announces_its_reductions_uses_the_link() {
     let rules = [
         dctcp("rfc8257"),
         dctcp("linux-3.18"),
@@ -120,10 +120,10 @@ fn a_standard_receiver_echoes_until_cwr_and_no_longer() {
     });
     let reductions = network.client.stats().mark_reductions;
     let losses = network.client.stats().fast_recoveries + network.client.stats().timeouts;
-    let told = cwr.count() as u64;
+    let announced = cwr.count() as u64;
     assert!(
-        told > 10 && told <= reductions + losses,
-        "{told} of {reductions} + {losses}"
+        announced > 10 && announced <= reductions + losses,
+        "{announced} of {reductions} + {losses}"
     );
     let acks = network.server.stats().pure_acks_sent;
     let echoes = network.client.stats().echoes_received;

@@ -110,7 +110,7 @@ impl Cwnd {
         }
     }
 
-    /// The same on an ACK that has reduced the window. Kept apart, so that it is left out of the way of
+    /// The same on an ACK that has reduced the window. Kept apart, so that it is out of the way of
     /// all others.
     #[cold]
     #[inline(never)]
@@ -142,7 +142,7 @@ impl Cwnd {
         }
     }
 
-    /// Half of what was on the way, at least two segments (RFC 5681, equation 4).
+    /// Half of what was in flight, at least two segments (RFC 5681, equation 4).
     pub fn half(&self, flight: u32) -> u32 {
         (flight / 2).max(2 * self.params.mss)
     }
@@ -181,7 +181,7 @@ impl Cwnd {
         self.credit = 0;
     }
 
-    /// Bytes that may be on the way.
+    /// Bytes that may be in flight.
     #[inline]
     pub const fn window(&self) -> u32 {
         self.window

@@ -67,7 +67,7 @@ pub enum Phase {
     FastRecovery,
 }
 
-/// What was on the way when a loss was noticed.
+/// What was in flight when a loss was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flight {
     /// Bytes sent and not yet acknowledged in order.
@@ -110,7 +110,7 @@ pub enum Reaction {
 }
 
 choices! {
-    /// Whether a reduction is told to the receiver.
+    /// Whether a reduction is announced to the receiver.
     pub enum Cwr {
         /// The next data segment carries CWR.
         Sent = "sent",
@@ -234,7 +234,7 @@ pub trait WindowRule {
     /// Which packets should be ECN-capable.
     fn ect(&self) -> EctUse;
 
-    /// Whether reductions, for marks and for losses alike, are told to the receiver.
+    /// Whether reductions, for marks and for losses alike, are announced to the receiver.
     fn cwr(&self) -> Cwr {
         Cwr::Sent
     }

@@ -1,4 +1,4 @@
-//! ODCTCP's sender: DCTCP that also tells the receiver of its reductions, so that it can face a
+//! ODCTCP's sender: DCTCP that also announces its reductions to the receiver, so that it can face a
 //! receiver of standard ECN.
 //!
 //! Kato, "Improving Transmission Performance with One-Sided Datacenter TCP", master's thesis, Keio

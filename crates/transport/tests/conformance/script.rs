@@ -134,7 +134,7 @@ pub(crate) struct Expect {
     pub(crate) alpha: Option<String>,
     /// How far α may lie from it; exact, but for the last of 31 bits, if absent.
     pub(crate) alpha_within: Option<String>,
-    /// Bytes thought to be on the way (`pipe`).
+    /// Bytes thought to be in flight (`pipe`).
     pub(crate) in_flight: Option<u32>,
     /// Bytes acknowledged by the peer.
     pub(crate) acked: Option<u64>,

@@ -87,7 +87,7 @@ impl Receiver {
 
     /// The next packet for the sender. Call until it returns `None`, after each other call.
     ///
-    /// If several packets arrived since, one answer stands for all of them.
+    /// If several packets arrived since, one answer covers all of them.
     pub fn poll_packet(&mut self) -> Option<Packet> {
         if self.cnp {
             self.cnp = false;

@@ -15,7 +15,7 @@ pub struct Stats {
     pub notifications: u64,
     /// Times it went back because of a NACK.
     pub nacks: u64,
-    /// Times it went back because nothing was heard.
+    /// Times it went back because nothing was received.
     pub timeouts: u64,
 }
 

@@ -302,7 +302,7 @@ impl Estimate {
     }
 }
 
-/// What stands for one.
+/// The fixed-point value of one.
 const fn scale(arithmetic: Arithmetic) -> u32 {
     match arithmetic {
         Arithmetic::Exact => EXACT,

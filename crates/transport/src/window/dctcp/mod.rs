@@ -139,7 +139,7 @@ settings! {
         pub pace: Pace = Pace::AtOnce,
         /// Growth after a reduction.
         pub regrowth: Regrowth = Regrowth::Frozen,
-        /// Whether the receiver is told.
+        /// Whether the receiver is notified.
         pub cwr: Cwr = Cwr::Sent,
         /// The reaction to duplicate ACKs (RFC 8257, section 3.5: as conventional TCP).
         pub loss: LossCut = LossCut::Half,
@@ -159,7 +159,7 @@ pub struct Dctcp {
     estimate: Estimate,
     reduced: OncePerWindow,
     /// The window before the last cut for a mark, or the last echo if the reaction to a loss goes by
-    /// that, while the data of that window is on the way.
+    /// that, while the data of that window is in flight.
     before_mark: Option<u32>,
     /// Whether the last reaction of any kind was to a mark.
     marked_last: bool,
