@@ -1,6 +1,6 @@
 //! What is measured, by name, and what it may cost.
 
-use tidegate_dataplane::mark::{self, AnyMarker, Site};
+use tidegate_dataplane::mark::{self, AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
 use tidegate_dataplane::{Egress, PortConfig, egress};
 use tidegate_units::{QueueId, Rate};
@@ -232,7 +232,7 @@ fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
     let rounds = self::scheduler("dwrr");
     let scheduler = scheduler.unwrap_or(&rounds);
     let config = mark::Config::named(scheme)?;
-    let site = Site {
+    let port = PortInfo {
         rate: Rate::from_gbps(10),
         queues: QUEUES,
         round: &|queue| scheduler.round(queue),
@@ -241,5 +241,5 @@ fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
         seed: 1,
         place: 0,
     };
-    config.build(&site).ok()
+    config.build(&port).ok()
 }

@@ -4,7 +4,7 @@
 //! other branches: thresholds of a few packets, small limits, the named variants.
 
 use tidegate_dataplane::buffer::{self, AnyBuffer};
-use tidegate_dataplane::mark::{self, AnyMarker, Site};
+use tidegate_dataplane::mark::{self, AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{self, AnyScheduler, Scheduler};
 use tidegate_units::{ConfigError, Rate};
 
@@ -86,7 +86,7 @@ pub fn make_marker(
 ) -> Result<Option<AnyMarker>, ConfigError> {
     let mut config = mark::Config::named(scheme.name).ok_or_else(|| unknown(scheme))?;
     configure(scheme, |field, text| config.set(field, text))?;
-    let site = Site {
+    let port = PortInfo {
         rate: Rate::from_gbps(10),
         queues: scheduler.queues(),
         round: &|queue| scheduler.round(queue),
@@ -95,7 +95,7 @@ pub fn make_marker(
         seed: 1,
         place: 0,
     };
-    match config.build(&site) {
+    match config.build(&port) {
         Ok(marker) => Ok(Some(marker)),
         Err(ConfigError::OutOfRange {
             field: "scheduler" | "priority_queue",

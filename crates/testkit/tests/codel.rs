@@ -1,7 +1,7 @@
 //! CoDel in fixed point against CoDel in real numbers.
 
 use tidegate_dataplane::Pkt;
-use tidegate_dataplane::mark::{self, Codel, Cx, Marker, Site, Verdict};
+use tidegate_dataplane::mark::{self, Codel, Cx, Marker, PortInfo, Verdict};
 use tidegate_testkit::oracle;
 use tidegate_units::{Ecn, QueueId, Rate, Rng, Span, Time};
 
@@ -9,7 +9,7 @@ use tidegate_units::{Ecn, QueueId, Rate, Rng, Span, Time};
 const TICK: u64 = 1_024_000;
 
 fn codel(config: &mark::codel::Config) -> Codel {
-    let site = Site {
+    let port = PortInfo {
         rate: Rate::from_gbps(10),
         queues: 1,
         round: &|_| None,
@@ -18,7 +18,7 @@ fn codel(config: &mark::codel::Config) -> Codel {
         seed: 0,
         place: 0,
     };
-    Codel::new(config, &site).expect("the parameters are in range")
+    Codel::new(config, &port).expect("the parameters are in range")
 }
 
 /// A packet that leaves at this tick with 3000 bytes behind it.

@@ -22,7 +22,7 @@ use tidegate_units::{Bytes, ConfigError, Rate, Ratio, Size, Span, settings};
 use super::red::{
     self, Compare, Correction, Law, Point, Pool, Port, Reading, Red, ShortQueue, Thresholds, Unit,
 };
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 
 settings! {
     /// Parameters of BCC: the three thresholds, or what they are derived from. `C` is the speed of
@@ -193,14 +193,14 @@ struct Parts {
 }
 
 impl Bcc {
-    /// BCC with these parameters, on a link of the site's rate.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    /// BCC with these parameters, on a link of the port's rate.
+    pub fn new(config: &Config, info: &PortInfo) -> Result<Self, ConfigError> {
         let Parameters {
             port,
             pool_max,
             pool_min,
             ..
-        } = Parameters::derive(config, site.rate)?;
+        } = Parameters::derive(config, info.rate)?;
         let in_bytes = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
         let law = Law {
             max_probability: config.max_probability,
@@ -229,8 +229,8 @@ impl Bcc {
         };
         Ok(Self {
             parts: Box::new(Parts {
-                port: Red::new(&[step], &law, site)?,
-                pool: Red::new(&[rise], &pool_law, site)?,
+                port: Red::new(&[step], &law, info)?,
+                pool: Red::new(&[rise], &pool_law, info)?,
             }),
         })
     }
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use crate::Rule;
     use crate::buffer::dynamic_threshold;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     const LINK: Rate = Rate::from_gbps(100);
 
@@ -279,9 +279,9 @@ mod tests {
     fn made(config: &Config) -> Bcc {
         Bcc::new(
             config,
-            &Site {
+            &PortInfo {
                 rate: LINK,
-                ..site(1)
+                ..port_info(1)
             },
         )
         .unwrap()
@@ -394,9 +394,9 @@ mod tests {
             for (field, text) in settings {
                 config.set(field, text).unwrap();
             }
-            let link = Site {
+            let link = PortInfo {
                 rate: LINK,
-                ..site(1)
+                ..port_info(1)
             };
             match Bcc::new(&config, &link) {
                 Ok(_) => None,

@@ -17,7 +17,7 @@ use alloc::boxed::Box;
 
 use tidegate_units::{ConfigError, Span, choices, settings};
 
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 use crate::Rule;
 
 choices! {
@@ -112,7 +112,7 @@ enum Phase {
 
 impl Codel {
     /// CoDel with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         // A sixteenfold interval must lie within the 2^31 ticks that can be told apart.
         let interval = ticks(config.interval.as_ps());
         if !(1..1 << 27).contains(&interval) {
@@ -153,7 +153,7 @@ impl Codel {
             backlog,
             anchor,
             unmarkable,
-            queues: alloc::vec![state; usize::from(site.queues)].into(),
+            queues: alloc::vec![state; usize::from(port.queues)].into(),
         })
     }
 }

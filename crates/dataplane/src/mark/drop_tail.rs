@@ -2,7 +2,7 @@
 
 use tidegate_units::{ConfigError, settings};
 
-use super::{Marker, Site};
+use super::{Marker, PortInfo};
 
 settings! {
     /// Drop tail has no parameters.
@@ -16,7 +16,7 @@ pub struct DropTail;
 
 impl DropTail {
     /// A scheme that never marks.
-    pub const fn new(_: &Config, _: &Site) -> Result<Self, ConfigError> {
+    pub const fn new(_: &Config, _: &PortInfo) -> Result<Self, ConfigError> {
         Ok(Self)
     }
 }

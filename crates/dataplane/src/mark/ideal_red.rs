@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Rate, Ratio, Size, Span, settings};
 
 use super::red;
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 use crate::Rule;
 
 settings! {
@@ -50,15 +50,15 @@ pub struct IdealRed {
 
 impl IdealRed {
     /// Ideal RED with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let delay = config.lambda.of_span(config.rtt);
         let packet = red::packet_size("packet_size", config.packet_size)?;
         let thresholds: Box<[u32]> = if config.thresholds.is_empty() {
-            let capacities = capacities(&config.capacities, site)?;
+            let capacities = capacities(&config.capacities, port)?;
             let threshold = |capacity| threshold(capacity, delay);
             capacities.into_iter().map(threshold).collect()
         } else {
-            let sizes = red::per_queue("thresholds", &config.thresholds, site.queues)?;
+            let sizes = red::per_queue("thresholds", &config.thresholds, port.queues)?;
             let threshold = |size| red::bytes("thresholds", size, packet);
             sizes.into_iter().map(threshold).collect::<Result<_, _>>()?
         };
@@ -93,17 +93,17 @@ fn threshold(capacity: Rate, delay: Span) -> u32 {
 }
 
 /// The capacity of each queue.
-fn capacities(list: &[Rate], site: &Site) -> Result<Vec<Rate>, ConfigError> {
+fn capacities(list: &[Rate], port: &PortInfo) -> Result<Vec<Rate>, ConfigError> {
     if list.is_empty() {
-        let share = site.rate.as_bps() / u64::from(site.queues.max(1));
-        let share = Rate::from_bps(share).unwrap_or(site.rate);
-        return Ok(alloc::vec![share; usize::from(site.queues)]);
+        let share = port.rate.as_bps() / u64::from(port.queues.max(1));
+        let share = Rate::from_bps(share).unwrap_or(port.rate);
+        return Ok(alloc::vec![share; usize::from(port.queues)]);
     }
-    let list = red::per_queue("capacities", list, site.queues)?;
-    match list.iter().find(|&&capacity| capacity > site.rate) {
+    let list = red::per_queue("capacities", list, port.queues)?;
+    match list.iter().find(|&&capacity| capacity > port.rate) {
         None => Ok(list),
         Some(capacity) => {
-            let allowed = format!("at most the link's {}", site.rate);
+            let allowed = format!("at most the link's {}", port.rate);
             Err(ConfigError::out_of_range("capacities", capacity, allowed))
         }
     }
@@ -116,10 +116,10 @@ mod tests {
     use tidegate_units::Bytes;
 
     use super::*;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     fn made(config: &Config, queues: u8) -> IdealRed {
-        IdealRed::new(config, &site(queues)).unwrap()
+        IdealRed::new(config, &port_info(queues)).unwrap()
     }
 
     fn thresholds(red: &IdealRed, queues: u8) -> Vec<Option<u32>> {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_named() {
-        let error = |config: Config| match IdealRed::new(&config, &site(2)) {
+        let error = |config: Config| match IdealRed::new(&config, &port_info(2)) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };
@@ -199,7 +199,7 @@ mod tests {
         };
         assert_eq!(error(capacities(&[1, 2, 3])), "capacities");
         assert_eq!(error(capacities(&[10, 11])), "capacities");
-        assert!(IdealRed::new(&capacities(&[10]), &site(2)).is_ok());
+        assert!(IdealRed::new(&capacities(&[10]), &port_info(2)).is_ok());
         let sizes = |bytes: &[u64]| Config {
             thresholds: bytes
                 .iter()

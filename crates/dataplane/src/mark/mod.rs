@@ -110,8 +110,8 @@ pub trait Queues {
     fn packets(&self, queue: QueueId) -> u32;
 }
 
-/// Where a scheme is put: what it may need to know of its port when it is made.
-pub struct Site<'a> {
+/// What a scheme may need to know of its port when it is made.
+pub struct PortInfo<'a> {
     /// The port's link speed.
     pub rate: Rate,
     /// Number of queues.
@@ -221,20 +221,20 @@ macro_rules! schemes {
 
         impl Config {
             /// Makes the scheme for a port, or says which parameter cannot be used there.
-            pub fn build(&self, site: &Site) -> Result<AnyMarker, ConfigError> {
+            pub fn build(&self, port: &PortInfo) -> Result<AnyMarker, ConfigError> {
                 Ok(match self {
                     Self::Or(pair) => {
                         // A seed for each, so that they draw independently.
-                        let seeded = |part| Site {
-                            seed: Rng::new(site.seed, part).next_u64(),
-                            ..*site
+                        let seeded = |part| PortInfo {
+                            seed: Rng::new(port.seed, part).next_u64(),
+                            ..*port
                         };
                         let first = pair.0.build(&seeded(1))?;
                         let second = pair.1.build(&seeded(2))?;
                         AnyMarker::Or(Box::new(Or { first, second }))
                     }
                     $(Self::$variant(config) => {
-                        AnyMarker::$variant($module::$variant::new(config, site)?)
+                        AnyMarker::$variant($module::$variant::new(config, port)?)
                     })*
                 })
             }
@@ -374,8 +374,8 @@ mod testing {
     use super::*;
 
     /// A 10 Gb/s port with `queues` queues and no rounds.
-    pub(super) fn site(queues: u8) -> Site<'static> {
-        Site {
+    pub(super) fn port_info(queues: u8) -> PortInfo<'static> {
+        PortInfo {
             rate: Rate::from_gbps(10),
             queues,
             round: &|_| None,
@@ -387,11 +387,11 @@ mod testing {
     }
 
     /// The same with queue 0 served strictly first.
-    pub(super) fn first_site(queues: u8) -> Site<'static> {
-        Site {
+    pub(super) fn first_port_info(queues: u8) -> PortInfo<'static> {
+        PortInfo {
             first: Some(QueueId(0)),
             scheduler: "sp-dwrr",
-            ..site(queues)
+            ..port_info(queues)
         }
     }
 

@@ -27,7 +27,7 @@ use tidegate_units::{
 
 use self::average::{Average, ONE_SLOT, slots, whole_slots};
 use self::service::Service;
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 use crate::Rule;
 use crate::sched::{Turn, TurnEvent};
 
@@ -175,7 +175,7 @@ struct Rules {
 
 impl MqEcn {
     /// MQ-ECN with these parameters. The scheduler must have rounds.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let threshold = config.threshold.in_bytes(PACKET);
         let threshold = u32::try_from(threshold)
             .map_err(|_| ConfigError::out_of_range("threshold", config.threshold, "below 4GiB"))?;
@@ -189,7 +189,7 @@ impl MqEcn {
         }
         let idle_slot = config
             .idle_slot
-            .unwrap_or_else(|| site.rate.time_for(PACKET));
+            .unwrap_or_else(|| port.rate.time_for(PACKET));
         if idle_slot == Span::ZERO {
             return Err(ConfigError::out_of_range("idle_slot", idle_slot, "above 0"));
         }
@@ -206,7 +206,7 @@ impl MqEcn {
             start: Time::ZERO,
             service,
         };
-        let services = Service::of_queues(config, site)?;
+        let services = Service::of_queues(config, port)?;
         let queues: Box<[Queue]> = services.into_iter().map(queue).collect();
         let Some(last_group) = queues
             .iter()
@@ -216,7 +216,7 @@ impl MqEcn {
             let allowed = "one with rounds: dwrr, wrr, sp-dwrr, sp-wrr";
             return Err(ConfigError::out_of_range(
                 "scheduler",
-                site.scheduler,
+                port.scheduler,
                 allowed,
             ));
         };
@@ -231,10 +231,10 @@ impl MqEcn {
                 idle_since: Time::ZERO,
                 threshold,
                 idle_decay: config.idle_decay,
-                wire: ByteTime::new(site.rate),
+                wire: ByteTime::new(port.rate),
                 // Less than 2^(43 + 32 + 32).
                 share: ((average.rate_scale() * u128::from(threshold)) << 32)
-                    .div_ceil(u128::from(site.rate.as_bps())),
+                    .div_ceil(u128::from(port.rate.as_bps())),
                 average,
                 idle_slot,
                 emptying: config.emptying,

@@ -99,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
     use crate::mark::{Config, DropTail, Tcn, tcn};
     use crate::sched::TurnEvent;
 
@@ -189,7 +189,7 @@ mod tests {
             or(half(), or(half(), half())),
         ];
         for pair in pairs {
-            let mut scheme = pair.build(&site(1)).unwrap();
+            let mut scheme = pair.build(&port_info(1)).unwrap();
             let hit = |_: &u32| scheme.on_dequeue(&cx(), Span::from_us(10)) != Verdict::Pass;
             let hits = (0..8_000).filter(hit).count();
             // One in eight is spared by all three.

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, settings};
 
 use super::diff_ecn::{Options, PERIOD_RTTS, PassCount, Profile, QueueMap, Release, Tables};
-use super::{Cx, Marker, Queues, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Queues, Verdict};
 use crate::{Pkt, Rule};
 
 settings! {
@@ -77,7 +77,7 @@ pub struct PerFlowTcn {
 
 impl PerFlowTcn {
     /// Per-flow TCN with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let profile = config.profile;
         let map = QueueMap::new(
             &Options {
@@ -91,7 +91,7 @@ impl PerFlowTcn {
                 rtt: config.rtt(),
                 period: config.period,
             },
-            site,
+            port,
         )?;
         Ok(Self {
             threshold: config.sojourn(),
@@ -129,7 +129,7 @@ mod tests {
     use tidegate_units::FlowId;
 
     use super::*;
-    use crate::mark::testing::{cx, first_site as site};
+    use crate::mark::testing::{cx, first_port_info as port_info};
 
     /// Queues of these lengths in bytes.
     struct Lengths([u32; 3]);
@@ -175,7 +175,7 @@ mod tests {
             (of(Profile::Simulation), 11_000),
             (of(Profile::Testbed), 30_000),
         ] {
-            let mut scheme = PerFlowTcn::new(&config, &site(2)).unwrap();
+            let mut scheme = PerFlowTcn::new(&config, &port_info(2)).unwrap();
             for (ns, expected) in [(us - 1, false), (us, false), (us + 1, true)] {
                 let verdict = scheme.on_dequeue(&cx(), Span::from_ns(ns));
                 assert_eq!(verdict, Verdict::mark_if(expected, Rule::Sojourn), "{ns}");
@@ -191,7 +191,7 @@ mod tests {
                 pass_limit: Size::Packets(1),
                 ..Config::default()
             };
-            let mut scheme = PerFlowTcn::new(&config, &site(3)).unwrap();
+            let mut scheme = PerFlowTcn::new(&config, &port_info(3)).unwrap();
             let mut arrive = |flow, lengths| {
                 let mut cx = cx_of(flow);
                 cx.queue = scheme.assign(&cx.pkt, QueueId(9), &Lengths(lengths), cx.now);
@@ -230,12 +230,12 @@ mod tests {
             priority_queue: 2,
             ..Config::default()
         };
-        let last = Site {
+        let last = PortInfo {
             first: Some(QueueId(2)),
-            ..site(3)
+            ..port_info(3)
         };
         assert!(PerFlowTcn::new(&config, &last).is_ok());
-        let error = PerFlowTcn::new(&config, &site(2)).unwrap_err();
+        let error = PerFlowTcn::new(&config, &port_info(2)).unwrap_err();
         assert!(matches!(
             error,
             ConfigError::OutOfRange {

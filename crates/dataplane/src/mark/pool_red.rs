@@ -9,7 +9,7 @@
 use tidegate_units::{Bytes, ConfigError, Size, Span};
 
 use super::red::{Pool, Red, Thresholds, red_settings};
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 
 red_settings! {
     /// Parameters of per-pool RED.
@@ -29,12 +29,12 @@ pub struct PoolRed(Red<Pool>);
 
 impl PoolRed {
     /// Per-pool RED with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let thresholds = Thresholds {
             high: config.threshold,
             low: config.min_threshold,
         };
-        Red::new(&[thresholds], &config.law(), site).map(Self)
+        Red::new(&[thresholds], &config.law(), port).map(Self)
     }
 }
 
@@ -63,11 +63,11 @@ impl Marker for PoolRed {
 mod tests {
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     #[test]
     fn a_packet_is_marked_for_the_pool_that_it_would_join() {
-        let mut red = PoolRed::new(&Config::default(), &site(1)).unwrap();
+        let mut red = PoolRed::new(&Config::default(), &port_info(1)).unwrap();
         let mut verdict = |pool_bytes| {
             let queue_bytes = u32::MAX;
             red.on_enqueue(&Cx {
@@ -91,7 +91,7 @@ mod tests {
             decide: crate::mark::red::Point::Dequeue,
             ..Config::default()
         };
-        let mut red = PoolRed::new(&config, &site(1)).unwrap();
+        let mut red = PoolRed::new(&config, &port_info(1)).unwrap();
         let mut verdict = |pool_bytes| red.on_dequeue(&Cx { pool_bytes, ..cx() }, Span::ZERO);
         assert_eq!(
             [verdict(1_500), verdict(1_501)],

@@ -8,7 +8,7 @@
 use tidegate_units::{ConfigError, Size, Span};
 
 use super::red::{Port, Red, Thresholds, red_settings};
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 
 red_settings! {
     /// Parameters of per-port RED.
@@ -28,12 +28,12 @@ pub struct PortRed(Red<Port>);
 
 impl PortRed {
     /// Per-port RED with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let thresholds = Thresholds {
             high: config.threshold,
             low: config.min_threshold,
         };
-        Red::new(&[thresholds], &config.law(), site).map(Self)
+        Red::new(&[thresholds], &config.law(), port).map(Self)
     }
 }
 
@@ -53,11 +53,11 @@ impl Marker for PortRed {
 mod tests {
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     #[test]
     fn any_queue_is_marked_for_the_length_of_all() {
-        let mut red = PortRed::new(&Config::default(), &site(8)).unwrap();
+        let mut red = PortRed::new(&Config::default(), &port_info(8)).unwrap();
         let mut verdict = |queue, port_bytes| {
             let queue = tidegate_units::QueueId(queue);
             red.on_enqueue(&Cx {
@@ -81,7 +81,7 @@ mod tests {
             decide: crate::mark::red::Point::Dequeue,
             ..Config::default()
         };
-        let mut red = PortRed::new(&config, &site(1)).unwrap();
+        let mut red = PortRed::new(&config, &port_info(1)).unwrap();
         let mut verdict = |port_packets| {
             red.on_dequeue(
                 &Cx {

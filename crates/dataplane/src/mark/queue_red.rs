@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Size, Span};
 
 use super::red::{self, Queue, Red, Thresholds, red_settings};
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 
 red_settings! {
     /// Parameters of per-queue RED.
@@ -31,17 +31,17 @@ pub struct QueueRed(Red<Queue>);
 
 impl QueueRed {
     /// Per-queue RED with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
-        let highs = red::per_queue("threshold", &config.threshold, site.queues)?;
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
+        let highs = red::per_queue("threshold", &config.threshold, port.queues)?;
         let lows: Vec<Option<Size>> = if config.min_threshold.is_empty() {
             alloc::vec![None; highs.len()]
         } else {
-            let lows = red::per_queue("min_threshold", &config.min_threshold, site.queues)?;
+            let lows = red::per_queue("min_threshold", &config.min_threshold, port.queues)?;
             lows.into_iter().map(Some).collect()
         };
         let pairs = highs.into_iter().zip(lows);
         let thresholds: Vec<_> = pairs.map(|(high, low)| Thresholds { high, low }).collect();
-        Red::new(&thresholds, &config.law(), site).map(Self)
+        Red::new(&thresholds, &config.law(), port).map(Self)
     }
 }
 
@@ -69,10 +69,10 @@ mod tests {
 
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     fn made(config: &Config) -> QueueRed {
-        QueueRed::new(config, &site(2)).unwrap()
+        QueueRed::new(config, &port_info(2)).unwrap()
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn lists_of_the_wrong_length_are_named() {
-        let error = |config: Config| match QueueRed::new(&config, &site(2)) {
+        let error = |config: Config| match QueueRed::new(&config, &port_info(2)) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };

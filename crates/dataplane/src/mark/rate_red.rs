@@ -18,7 +18,7 @@ use tidegate_units::{
     ByteTime, Bytes, ConfigError, QueueId, Rate, Ratio, Size, Span, Time, settings,
 };
 
-use super::{Cx, Marker, Site, Verdict, red};
+use super::{Cx, Marker, PortInfo, Verdict, red};
 use crate::Rule;
 
 settings! {
@@ -82,8 +82,8 @@ impl State {
 }
 
 impl RateRed {
-    /// Rate-estimating RED with these parameters, on a link of the site's rate.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    /// Rate-estimating RED with these parameters, on a link of the port's rate.
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let packet = red::packet_size("packet_size", config.packet_size)?;
         let port_threshold = red::bytes("port_threshold", config.port_threshold, packet)?;
         let Ok(measure_threshold @ 1..) = u32::try_from(config.measure_threshold.0) else {
@@ -109,9 +109,9 @@ impl RateRed {
             threshold: port_threshold,
         };
         Ok(Self {
-            queues: alloc::vec![state; usize::from(site.queues)].into(),
+            queues: alloc::vec![state; usize::from(port.queues)].into(),
             cycles: Box::new(Cycles {
-                wire: ByteTime::new(site.rate),
+                wire: ByteTime::new(port.rate),
                 old_weight: config.old_weight,
                 sample: 0,
                 port_threshold,
@@ -210,12 +210,12 @@ fn share(whole: u32, bps: u64, rate: Rate) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     const QUEUE: QueueId = QueueId(0);
 
     fn made(config: &Config) -> RateRed {
-        RateRed::new(config, &site(2)).unwrap()
+        RateRed::new(config, &port_info(2)).unwrap()
     }
 
     /// A packet of `len` bytes leaves at `ns` and leaves `left` bytes behind.
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_named() {
-        let error = |config: Config| match RateRed::new(&config, &site(1)) {
+        let error = |config: Config| match RateRed::new(&config, &port_info(1)) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };

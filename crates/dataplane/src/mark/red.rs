@@ -25,7 +25,7 @@ use tidegate_units::{Bytes, ConfigError, Ratio, Rng, Size, Time, choices};
 use self::average::{Average, Averaging};
 use self::spread::Spread;
 use super::ramp::{Ramp, Zone};
-use super::{Cx, Site, Verdict};
+use super::{Cx, PortInfo, Verdict};
 use crate::Rule;
 
 choices! {
@@ -295,7 +295,7 @@ impl<S: Scope> Red<S> {
     pub(super) fn new(
         thresholds: &[Thresholds],
         law: &Law,
-        site: &Site,
+        port: &PortInfo,
     ) -> Result<Self, ConfigError> {
         law.check::<S>()?;
         let mut is_step = law.unit == Unit::Bytes
@@ -330,14 +330,14 @@ impl<S: Scope> Red<S> {
         } else {
             0
         };
-        let averaging = Averaging::new(law, site);
+        let averaging = Averaging::new(law, port);
         if are_equal && averaging.is_none() && law.correction == Correction::None {
             all.truncate(1);
         }
         let special = Special {
             slots: all.into(),
             averaging,
-            rng: Rng::new(site.seed, site.place),
+            rng: Rng::new(port.seed, port.place),
             mean_packet: law.mean_packet,
             correction: law.correction,
             unit: law.unit,

@@ -13,7 +13,7 @@ use alloc::boxed::Box;
 use tidegate_units::{ConfigError, Ratio, Rng, Span, Time, choices, settings};
 
 use super::ramp::{Ramp, Zone};
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 use crate::Rule;
 
 choices! {
@@ -82,7 +82,7 @@ impl Tcn {
     }
 
     /// TCN with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let clock = config.clock;
         let derived = config.lambda.of_span(config.rtt);
         let threshold = config.threshold.unwrap_or(derived);
@@ -105,7 +105,7 @@ impl Tcn {
         let special = Special {
             clock,
             ramp,
-            rng: Rng::new(site.seed, site.place),
+            rng: Rng::new(port.seed, port.place),
         };
         Ok(Self {
             threshold: Span::ZERO,
@@ -166,10 +166,10 @@ mod tests {
     use alloc::string::ToString;
 
     use super::*;
-    use crate::mark::testing::{cx, site};
+    use crate::mark::testing::{cx, port_info};
 
     fn marks(config: &Config, now: Time, sojourn: Span) -> bool {
-        let mut tcn = Tcn::new(config, &site(1)).unwrap();
+        let mut tcn = Tcn::new(config, &port_info(1)).unwrap();
         let cx = Cx { now, ..cx() };
         tcn.on_dequeue(&cx, sojourn) == Verdict::Mark(Rule::Sojourn)
     }
@@ -191,7 +191,7 @@ mod tests {
             lambda: Ratio::whole(3),
             ..config
         };
-        let error = Tcn::new(&stamped, &site(1)).unwrap_err();
+        let error = Tcn::new(&stamped, &port_info(1)).unwrap_err();
         assert!(
             error.to_string().starts_with("threshold = 300us"),
             "{error}"
@@ -256,7 +256,7 @@ mod tests {
             max_probability: Ratio::new(1, 2).unwrap(),
             ..Config::default()
         };
-        let mut tcn = Tcn::new(&config, &site(1)).unwrap();
+        let mut tcn = Tcn::new(&config, &port_info(1)).unwrap();
         let mut hits = |us| {
             (0..10_000)
                 .filter(|_| tcn.on_dequeue(&cx(), Span::from_us(us)) != Verdict::Pass)
@@ -276,8 +276,8 @@ mod tests {
             max_probability: Ratio::ONE,
             ..Config::default()
         };
-        let site = site(1);
-        let drawn = u64::from(Rng::new(site.seed, site.place).next_u32());
+        let port = port_info(1);
+        let drawn = u64::from(Rng::new(port.seed, port.place).next_u32());
         let sojourns = [drawn, drawn + 1].map(Span::from_ps);
         let marked = sojourns.map(|sojourn| marks(&config, Time::from_secs(1), sojourn));
         assert_eq!(marked, [false, true]);
@@ -302,7 +302,7 @@ mod tests {
             clock: Clock::Stamp4ns,
             ..Config::default()
         };
-        let error = Tcn::new(&config, &site(1)).unwrap_err();
+        let error = Tcn::new(&config, &port_info(1)).unwrap_err();
         let expected =
             ConfigError::out_of_range("min_threshold", "79us", "at most the threshold, 78us");
         assert_eq!(error, expected);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn impossible_parameters_are_named() {
-        let error = |config: Config| match Tcn::new(&config, &site(1)) {
+        let error = |config: Config| match Tcn::new(&config, &port_info(1)) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };

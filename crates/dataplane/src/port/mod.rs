@@ -24,7 +24,7 @@ use tidegate_units::{
 };
 
 use crate::buffer::{Buffer, Charge, Request};
-use crate::mark::{self, AnyMarker, Cx, Marker, Queues, Site, Verdict};
+use crate::mark::{self, AnyMarker, Cx, Marker, PortInfo, Queues, Verdict};
 use crate::sched::{self, AnyScheduler, Pick, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
@@ -165,7 +165,7 @@ pub(crate) fn parts(
     scheduling: &sched::Config,
 ) -> Result<(AnyMarker, AnyScheduler), ConfigError> {
     let scheduler = scheduling.build()?;
-    let site = Site {
+    let port = PortInfo {
         rate: config.rate,
         queues: scheduler.queues(),
         round: &|queue| scheduler.round(queue),
@@ -174,7 +174,7 @@ pub(crate) fn parts(
         seed: config.seed,
         place: config.place,
     };
-    let marker = marking.build(&site)?;
+    let marker = marking.build(&port)?;
     Ok((marker, scheduler))
 }
 

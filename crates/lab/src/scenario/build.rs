@@ -474,7 +474,7 @@ pub(super) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Res
     let queues = built.queues();
     let round = |queue| built.round(queue);
     for &rate in &sites.rates {
-        let site = mark::Site {
+        let port = mark::PortInfo {
             rate,
             queues,
             round: &round,
@@ -483,7 +483,7 @@ pub(super) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Res
             seed: sites.seed,
             place: 0,
         };
-        check_marking(&switch.marking, &site, sites.ports, limits)?;
+        check_marking(&switch.marking, &port, sites.ports, limits)?;
     }
     for &degree in &sites.degrees {
         let Ok(ports) = u16::try_from(degree.max(1)) else {
@@ -502,20 +502,20 @@ pub(super) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Res
 
 fn check_marking(
     marking: &Marking,
-    site: &mark::Site<'_>,
+    port: &mark::PortInfo<'_>,
     ports: u64,
     limits: &Limits,
 ) -> Result<(), Problem> {
     match marking {
         Marking::One(config) => {
-            limits.check_tables(config, site.queues, ports)?;
-            let made = config.item.build(site);
+            limits.check_tables(config, port.queues, ports)?;
+            let made = config.item.build(port);
             made.map(|_| ())
                 .map_err(|error| config.spots.problem(&error))
         }
         Marking::Or(pair) => {
-            check_marking(&pair.0, site, ports, limits)?;
-            check_marking(&pair.1, site, ports, limits)
+            check_marking(&pair.0, port, ports, limits)?;
+            check_marking(&pair.1, port, ports, limits)
         }
     }
 }

@@ -2,7 +2,7 @@
 //! is on its way to the device.
 
 use tidegate_dataplane::buffer::AnyBuffer;
-use tidegate_dataplane::mark::{AnyMarker, Site};
+use tidegate_dataplane::mark::{AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{AnyScheduler, Scheduler};
 use tidegate_dataplane::{
     Departure, DropReason, Fate, Pkt, Port, PortConfig, QueueStats, Rule, mark,
@@ -303,7 +303,7 @@ impl Lane {
 
     /// A scheme for this port.
     pub(super) fn marker_of(&self, marking: &mark::Config) -> Result<AnyMarker, ConfigError> {
-        marking.build(&Site {
+        marking.build(&PortInfo {
             rate: self.rate,
             queues: self.port.queues(),
             round: &|queue| self.port.scheduler().round(queue),

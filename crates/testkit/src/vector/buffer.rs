@@ -30,7 +30,7 @@ struct Case {
     #[serde(default)]
     config: Table,
     #[serde(default)]
-    site: Switch,
+    switch: Switch,
     error: Option<String>,
     #[serde(default)]
     steps: Vec<Step>,
@@ -96,7 +96,7 @@ pub fn run_buffer(text: &str) -> Result<Summary, VectorError> {
     let mut budget = Budget::new();
     for case in &file.case {
         let of_case = |problem| VectorError::of_case(&case.name, problem);
-        let buffer = build(&file.buffer, &case.config, &case.site).map_err(of_case)?;
+        let buffer = build(&file.buffer, &case.config, &case.switch).map_err(of_case)?;
         let buffer = made(buffer, case.error.as_deref(), case.steps.len()).map_err(of_case)?;
         let Some(buffer) = buffer else { continue };
         let mut run = Run {
@@ -125,7 +125,7 @@ fn build(
 ) -> Result<Result<AnyBuffer, ConfigError>, String> {
     if switch.ports > MAX_PORTS {
         return Err(format!(
-            "site has {} ports; allowed: up to {MAX_PORTS}",
+            "switch has {} ports; allowed: up to {MAX_PORTS}",
             switch.ports
         ));
     }

@@ -1,7 +1,7 @@
 //! Vectors of marking schemes: the hooks of a [`Marker`], called with given numbers.
 
 use serde::Deserialize;
-use tidegate_dataplane::mark::{AnyMarker, Config, Cx, Marker, Queues, Site, Verdict};
+use tidegate_dataplane::mark::{AnyMarker, Config, Cx, Marker, PortInfo, Queues, Verdict};
 use tidegate_dataplane::sched::{Round, Turn, TurnEvent};
 use tidegate_dataplane::{MAX_QUEUES, Pkt, Rule};
 use tidegate_units::{ConfigError, Ecn, FlowId, QueueId, Rate, Span};
@@ -26,7 +26,7 @@ struct Case {
     #[serde(default)]
     config: Table,
     #[serde(default)]
-    site: Place,
+    port: Port,
     error: Option<String>,
     #[serde(default)]
     steps: Vec<Step>,
@@ -35,7 +35,7 @@ struct Case {
 /// The port that a scheme is made for.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Place {
+struct Port {
     rate: Option<String>,
     queues: Option<u8>,
     /// One per queue of a round-based scheduler, 0 for a queue that is served without rounds;
@@ -136,13 +136,13 @@ pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
     let mut budget = Budget::new();
     for case in &file.case {
         let of_case = |problem| VectorError::of_case(&case.name, problem);
-        let site = PortSite::new(&case.site).map_err(of_case)?;
-        let marker = build(&file.scheme, &case.config, &site).map_err(of_case)?;
+        let port = PortSpec::new(&case.port).map_err(of_case)?;
+        let marker = build(&file.scheme, &case.config, &port).map_err(of_case)?;
         let marker = made(marker, case.error.as_deref(), case.steps.len()).map_err(of_case)?;
         let Some(marker) = marker else { continue };
         let mut run = Run {
             marker,
-            queues: site.queues,
+            queues: port.queues,
             clock: Clock::default(),
         };
         for (index, step) in case.steps.iter().enumerate() {
@@ -157,8 +157,8 @@ pub fn run_mark(text: &str) -> Result<Summary, VectorError> {
     })
 }
 
-/// A [`Place`] with its units read and its defaults filled in.
-struct PortSite {
+/// A [`Port`] with its units read and its defaults filled in.
+struct PortSpec {
     rate: Rate,
     queues: u8,
     quanta: Option<Vec<u32>>,
@@ -166,34 +166,34 @@ struct PortSite {
     seed: u64,
 }
 
-impl PortSite {
-    fn new(place: &Place) -> Result<Self, String> {
-        let rate = match &place.rate {
+impl PortSpec {
+    fn new(port: &Port) -> Result<Self, String> {
+        let rate = match &port.rate {
             None => Rate::from_gbps(10),
             Some(text) => text
                 .parse()
-                .map_err(|error| format!("site.rate: {error}"))?,
+                .map_err(|error| format!("port.rate: {error}"))?,
         };
-        let quanta = place.quanta.clone();
+        let quanta = port.quanta.clone();
         let listed = quanta.as_ref().map(Vec::len);
-        let queues = match (place.queues, listed) {
+        let queues = match (port.queues, listed) {
             (Some(queues), Some(listed)) if usize::from(queues) != listed => {
-                return Err(format!("site has {queues} queues and {listed} quanta"));
+                return Err(format!("port has {queues} queues and {listed} quanta"));
             }
             (Some(queues), _) => queues,
             (None, listed) => u8::try_from(listed.unwrap_or(1)).unwrap_or(u8::MAX),
         };
         if !(1..=MAX_QUEUES).contains(&queues) {
             return Err(format!(
-                "site has {queues} queues; allowed: 1 to {MAX_QUEUES}"
+                "port has {queues} queues; allowed: 1 to {MAX_QUEUES}"
             ));
         }
         Ok(Self {
             rate,
             queues,
             quanta,
-            first: place.first.map(QueueId),
-            seed: place.seed.unwrap_or(1),
+            first: port.first.map(QueueId),
+            seed: port.seed.unwrap_or(1),
         })
     }
 
@@ -207,23 +207,23 @@ impl PortSite {
 fn build(
     scheme: &str,
     table: &Table,
-    site: &PortSite,
+    port: &PortSpec,
 ) -> Result<Result<AnyMarker, ConfigError>, String> {
     let config = match configure(scheme, table)? {
         Ok(config) => config,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    Ok(config.build(&Site {
-        rate: site.rate,
-        queues: site.queues,
-        round: &|queue| site.round(queue),
-        first: site.first,
-        scheduler: if site.quanta.is_some() {
+    Ok(config.build(&PortInfo {
+        rate: port.rate,
+        queues: port.queues,
+        round: &|queue| port.round(queue),
+        first: port.first,
+        scheduler: if port.quanta.is_some() {
             "dwrr"
         } else {
             "fifo"
         },
-        seed: site.seed,
+        seed: port.seed,
         place: 0,
     }))
 }
@@ -403,7 +403,7 @@ impl Run {
             Ok(QueueId(queue))
         } else {
             Err(format!(
-                "there is no queue {queue}; the site has {}",
+                "there is no queue {queue}; the port has {}",
                 self.queues
             ))
         }

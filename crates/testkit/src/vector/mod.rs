@@ -272,8 +272,8 @@ mod tests {
             with_case(&steps),
             "case `c`, step 11: the file runs more than 1000000 steps"
         );
-        assert!(with_case("site = { queues = 129 }").contains("allowed: 1 to 128"));
-        assert!(with_case("site = { queues = 0 }").contains("allowed: 1 to 128"));
+        assert!(with_case("port = { queues = 129 }").contains("allowed: 1 to 128"));
+        assert!(with_case("port = { queues = 0 }").contains("allowed: 1 to 128"));
     }
 
     #[test]
@@ -294,13 +294,13 @@ mod tests {
                 "expected an error that names `k`, got: there",
             ),
             (
-                "site = { queues = 1, quanta = [1, 2] }",
-                "site has 1 queues and 2 quanta",
+                "port = { queues = 1, quanta = [1, 2] }",
+                "port has 1 queues and 2 quanta",
             ),
             ("steps = [{}]", "a step is exactly one of"),
             (
                 "steps = [{ enqueue = { queue = 1 } }]",
-                "there is no queue 1; the site has 1",
+                "there is no queue 1; the port has 1",
             ),
             (
                 "steps = [{ enqueue = {}, expect = 'mark' }]",

@@ -2,7 +2,7 @@ use tidegate_units::{Ecn, QueueId, Time};
 
 use super::*;
 use crate::Pkt;
-use crate::mark::testing::{cx, site};
+use crate::mark::testing::{cx, port_info};
 
 /// Picoseconds in a tick.
 const TICK: u64 = 1_024_000;
@@ -13,7 +13,7 @@ fn codel(profile: Profile) -> Codel {
         profile,
         ..Config::default()
     };
-    Codel::new(&config, &site(2)).unwrap()
+    Codel::new(&config, &port_info(2)).unwrap()
 }
 
 fn at(tick: u64) -> Cx {
@@ -204,7 +204,7 @@ fn queues_do_not_share_state_and_unknown_ones_pass() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let field = |config: Config| match Codel::new(&config, &site(1)) {
+    let field = |config: Config| match Codel::new(&config, &port_info(1)) {
         Err(ConfigError::OutOfRange { field, .. }) => Some(field),
         Err(other) => panic!("{other:?}"),
         Ok(_) => None,

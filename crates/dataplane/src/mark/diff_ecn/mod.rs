@@ -41,7 +41,7 @@ use tidegate_units::{Bytes, ConfigError, QueueId, Ratio, Size, Span, Time, setti
 use self::flow_count::FlowCount;
 pub(super) use self::queue_map::{Options, QueueMap};
 use super::red::Reading;
-use super::{Cx, Marker, Queues, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Queues, Verdict};
 use crate::{Pkt, Rule};
 
 settings! {
@@ -109,7 +109,7 @@ struct State {
 
 impl DiffEcn {
     /// DiffECN with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let map = QueueMap::new(
             &Options {
                 tables: config.tables(),
@@ -122,12 +122,12 @@ impl DiffEcn {
                 rtt: config.rtt(),
                 period: config.period,
             },
-            site,
+            port,
         )?;
         Ok(Self(Box::new(State {
             map,
             count: flow_count(config)?,
-            thresholds: thresholds(config, site)?,
+            thresholds: thresholds(config, port)?,
             reading: config.reading,
         })))
     }
@@ -221,8 +221,8 @@ impl Config {
 /// DiffECN, section VI-B.2.
 pub(super) const PERIOD_RTTS: Ratio = Ratio::new(3, 2).expect("the denominator is not zero");
 
-/// The thresholds of zero to `site.queues` flows.
-fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
+/// The thresholds of zero to `port.queues` flows.
+fn thresholds(config: &Config, port: &PortInfo) -> Result<Box<[u32]>, ConfigError> {
     let largest = u64::from(u32::MAX);
     let Bytes(cell @ 1..) = config.cell() else {
         return Err(ConfigError::out_of_range(
@@ -237,7 +237,7 @@ fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
         Some(given) => Some(given.in_bytes(config.mtu))
             .filter(in_range)
             .ok_or_else(|| ConfigError::out_of_range("threshold", given, allowed))?,
-        None => Some(site.rate.bytes_in(config.derived_time()))
+        None => Some(port.rate.bytes_in(config.derived_time()))
             .filter(in_range)
             .ok_or_else(|| {
                 let allowed = alloc::format!("a threshold λ · RTT · C of {allowed}");
@@ -249,7 +249,7 @@ fn thresholds(config: &Config, site: &Site) -> Result<Box<[u32]>, ConfigError> {
         // At most `whole`, which fits 32 bits.
         (cells / u64::from(flows.max(1)) * cell) as u32
     };
-    Ok((0..=site.queues).map(threshold).collect())
+    Ok((0..=port.queues).map(threshold).collect())
 }
 
 fn flow_count(config: &Config) -> Result<Option<FlowCount>, ConfigError> {

@@ -28,7 +28,7 @@ use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, choices};
 use super::flow_map::{FlowMap, Life};
 use super::flow_table::FlowTable;
 use crate::mark::red::packet_size;
-use crate::mark::{Cx, Queues, Site};
+use crate::mark::{Cx, PortInfo, Queues};
 use crate::{MAX_QUEUES, Pkt};
 
 choices! {
@@ -96,19 +96,19 @@ enum Memory {
 }
 
 impl QueueMap {
-    pub(in crate::mark) fn new(options: &Options, site: &Site) -> Result<Self, ConfigError> {
-        if !(2..=MAX_QUEUES).contains(&site.queues) {
+    pub(in crate::mark) fn new(options: &Options, port: &PortInfo) -> Result<Self, ConfigError> {
+        if !(2..=MAX_QUEUES).contains(&port.queues) {
             let allowed = alloc::format!("2 to {MAX_QUEUES}: one set aside, the others ordinary");
-            return Err(ConfigError::out_of_range("queues", site.queues, allowed));
+            return Err(ConfigError::out_of_range("queues", port.queues, allowed));
         }
-        if options.priority_queue >= site.queues {
+        if options.priority_queue >= port.queues {
             return Err(ConfigError::out_of_range(
                 "priority_queue",
                 options.priority_queue,
-                alloc::format!("a queue of the port, 0 to {}", site.queues - 1),
+                alloc::format!("a queue of the port, 0 to {}", port.queues - 1),
             ));
         }
-        check_first(options.priority_queue, site)?;
+        check_first(options.priority_queue, port)?;
         let mtu = packet_size("mtu", options.mtu)?;
         let pass_limit = options.pass_limit.in_bytes(mtu);
         let (1.., Ok(pass_limit)) = (pass_limit, u32::try_from(pass_limit)) else {
@@ -118,7 +118,7 @@ impl QueueMap {
                 alloc::format!("1 to {} bytes", u32::MAX),
             ));
         };
-        let all = u128::MAX >> (MAX_QUEUES - site.queues);
+        let all = u128::MAX >> (MAX_QUEUES - port.queues);
         let priority_queue = QueueId(options.priority_queue);
         let ordinary = all & !bit(priority_queue);
         Ok(Self {
@@ -127,7 +127,7 @@ impl QueueMap {
             priority_queue,
             pass_count: options.pass_count,
             pass_limit,
-            memory: Memory::new(options, site.queues)?,
+            memory: Memory::new(options, port.queues)?,
         })
     }
 
@@ -210,8 +210,8 @@ impl QueueMap {
 }
 
 /// Refuses a scheduler under which a flow that leaves the high-priority queue would be reordered.
-fn check_first(priority_queue: u8, site: &Site) -> Result<(), ConfigError> {
-    match site.first {
+fn check_first(priority_queue: u8, port: &PortInfo) -> Result<(), ConfigError> {
+    match port.first {
         Some(first) if first.0 == priority_queue => Ok(()),
         Some(first) => Err(ConfigError::out_of_range(
             "priority_queue",
@@ -219,12 +219,12 @@ fn check_first(priority_queue: u8, site: &Site) -> Result<(), ConfigError> {
             alloc::format!(
                 "{}, the queue that {} serves first",
                 first.0,
-                site.scheduler
+                port.scheduler
             ),
         )),
         None => Err(ConfigError::out_of_range(
             "scheduler",
-            site.scheduler,
+            port.scheduler,
             "one that serves a queue strictly first: sp-dwrr, sp-wfq or sp-wrr with strict = 1, or sp",
         )),
     }

@@ -7,7 +7,7 @@ use tidegate_units::{Ecn, FlowId, PktId, Rate, Rng, Settings};
 
 use super::*;
 use crate::buffer::PerPort;
-use crate::mark::testing::{cx, first_site as site};
+use crate::mark::testing::{cx, first_port_info as port_info};
 use crate::sched::{Layered, dwrr, layered};
 use crate::{DropReason, Port, PortConfig, mark, sched};
 
@@ -28,7 +28,7 @@ impl Rig {
             ..layered::Config::default()
         })
         .unwrap();
-        let scheme = DiffEcn::new(config, &site(queues)).unwrap();
+        let scheme = DiffEcn::new(config, &port_info(queues)).unwrap();
         Self {
             port: Port::new(&PortConfig::default(), scheme, scheduler),
             buffer: PerPort::new(1, Bytes(limit)).unwrap(),
@@ -106,11 +106,11 @@ fn each_new_flow_takes_the_lowest_empty_queue_and_keeps_it() {
 fn the_high_priority_queue_may_be_any_queue() {
     for mut config in both_tables() {
         config.priority_queue = 2;
-        let place = Site {
+        let port = PortInfo {
             first: Some(QueueId(2)),
-            ..site(3)
+            ..port_info(3)
         };
-        let mut scheme = DiffEcn::new(&config, &place).unwrap();
+        let mut scheme = DiffEcn::new(&config, &port).unwrap();
         let mut port = Held([0; 3]);
         for (flow, queue) in [(1, 0), (2, 1), (3, 2)] {
             assert_eq!(port.arrive(&mut scheme, flow), queue);
@@ -137,7 +137,7 @@ fn probing_moves_a_flow_whose_packets_still_wait_in_the_high_priority_queue() {
     // With a strict scheduler an ordinary queue cannot empty while the high-priority queue holds
     // packets, so this is told to the scheme directly.
     for config in both_tables() {
-        let mut scheme = DiffEcn::new(&config, &site(3)).unwrap();
+        let mut scheme = DiffEcn::new(&config, &port_info(3)).unwrap();
         let mut port = Held([0; 3]);
         for (flow, queue) in [(1, 1), (2, 2), (3, 0), (3, 0)] {
             assert_eq!(port.arrive(&mut scheme, flow), queue);
@@ -407,9 +407,9 @@ fn a_derived_threshold_is_lambda_times_the_bandwidth_delay_product() {
     assert_eq!(reported(&config, 2, 2), [40_375, 20_187]);
     // 0.17 × 28 µs × 40 Gb/s = 23 800 bytes.
     config.rtt = Some(Span::from_us(28));
-    let fast = Site {
+    let fast = PortInfo {
         rate: Rate::from_gbps(40),
-        ..site(2)
+        ..port_info(2)
     };
     let scheme = DiffEcn::new(&config, &fast).unwrap();
     assert_eq!(scheme.threshold(QueueId(1)), Some(23_800));
@@ -424,7 +424,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
             reading,
             ..config()
         };
-        let mut scheme = DiffEcn::new(&config, &site(4)).unwrap();
+        let mut scheme = DiffEcn::new(&config, &port_info(4)).unwrap();
         let verdicts = [40_799, 40_800, 40_801, u32::MAX].map(|length| {
             scheme.on_queued(&cx());
             let cx = Cx {
@@ -437,7 +437,7 @@ fn a_queue_is_marked_strictly_above_the_threshold() {
         assert_eq!(verdicts, [Verdict::Pass, Verdict::Pass, mark, mark]);
     }
     // The sum of the length and the packet exceeds 32 bits and is still a sum.
-    let mut scheme = DiffEcn::new(&config(), &site(4)).unwrap();
+    let mut scheme = DiffEcn::new(&config(), &port_info(4)).unwrap();
     let full = Cx {
         queue_bytes: u32::MAX,
         ..cx()
@@ -621,11 +621,11 @@ fn impossible_parameters_are_named() {
             ..config()
         };
         config.set(field, text).unwrap();
-        let place = Site {
+        let port = PortInfo {
             first: Some(QueueId(config.priority_queue)),
-            ..site(queues)
+            ..port_info(queues)
         };
-        match DiffEcn::new(&config, &place) {
+        match DiffEcn::new(&config, &port) {
             Err(ConfigError::OutOfRange { field, .. }) => Some(field),
             Err(other) => panic!("{other}"),
             Ok(_) => None,
@@ -664,13 +664,13 @@ fn impossible_parameters_are_named() {
         count_registers: 0,
         ..config()
     };
-    assert!(DiffEcn::new(&exact, &site(4)).is_ok());
+    assert!(DiffEcn::new(&exact, &port_info(4)).is_ok());
     let derived = Config {
         threshold: None,
         lambda: Some(Ratio::ZERO),
         ..config()
     };
-    let error = DiffEcn::new(&derived, &site(4)).unwrap_err();
+    let error = DiffEcn::new(&derived, &port_info(4)).unwrap_err();
     assert!(matches!(
         error,
         ConfigError::OutOfRange {

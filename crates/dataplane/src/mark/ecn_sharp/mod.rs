@@ -21,7 +21,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Rng, Span, Time, choices, setting
 
 use self::tofino::Pipeline;
 use super::ramp::{Ramp, Zone};
-use super::{Cx, Marker, Site, Verdict};
+use super::{Cx, Marker, PortInfo, Verdict};
 use crate::Rule;
 
 choices! {
@@ -146,7 +146,7 @@ enum Phase {
 
 impl EcnSharp {
     /// ECN♯ with these parameters.
-    pub fn new(config: &Config, site: &Site) -> Result<Self, ConfigError> {
+    pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
         let derived = |rtt| config.lambda.of_span(rtt);
         let ins_target = config.ins_target.unwrap_or(derived(config.rtt));
         let pst_target = config.pst_target.unwrap_or(derived(config.mean_rtt));
@@ -157,13 +157,13 @@ impl EcnSharp {
             (Signal::Sojourn, Arithmetic::Tofino) => Measure::Ticks,
         };
         let down = |target: Span| match measure {
-            Measure::Bytes => site.rate.bytes_in(target),
+            Measure::Bytes => port.rate.bytes_in(target),
             Measure::Picoseconds => target.as_ps(),
             Measure::Ticks => tofino::ticks(target.as_ps()),
         };
         let pst_target = match measure {
             // Whole bytes are below a broken target exactly if they are below the next whole one.
-            Measure::Bytes => bytes_rounded_up(site.rate, pst_target),
+            Measure::Bytes => bytes_rounded_up(port.rate, pst_target),
             Measure::Picoseconds | Measure::Ticks => down(pst_target),
         };
         let low = config.ins_min_target.unwrap_or(ins_target);
@@ -175,10 +175,10 @@ impl EcnSharp {
         let probability = ("max_probability", config.max_probability);
         let ramp = Ramp::new(low, down(ins_target), probability)?;
         let rise =
-            (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(site.seed, site.place))));
+            (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(port.seed, port.place))));
         let machine = match config.arithmetic {
             Arithmetic::Exact => {
-                let exact = Exact::new(interval, config.law, site.queues)?;
+                let exact = Exact::new(interval, config.law, port.queues)?;
                 Machine::Exact(measure, Box::new(exact))
             }
             Arithmetic::Tofino if config.law == Law::Ns3 => {
@@ -186,7 +186,7 @@ impl EcnSharp {
                 return Err(ConfigError::out_of_range("law", "ns3", allowed));
             }
             Arithmetic::Tofino => {
-                Machine::Tofino(measure, Box::new(Pipeline::new(interval, site.queues)?))
+                Machine::Tofino(measure, Box::new(Pipeline::new(interval, port.queues)?))
             }
         };
         Ok(Self {

@@ -3,14 +3,14 @@ use tidegate_units::{Ecn, QueueId};
 use super::*;
 use crate::Pkt;
 use crate::mark::AnyMarker;
-use crate::mark::testing::{cx, site};
+use crate::mark::testing::{cx, port_info};
 
 const PASS: Verdict = Verdict::Pass;
 const SOJOURN: Verdict = Verdict::Mark(Rule::Sojourn);
 const PERSISTENT: Verdict = Verdict::Mark(Rule::Persistent);
 
 fn ecn_sharp(config: &Config) -> EcnSharp {
-    EcnSharp::new(config, &site(2)).unwrap()
+    EcnSharp::new(config, &port_info(2)).unwrap()
 }
 
 fn at(ps: u64) -> Cx {
@@ -383,7 +383,7 @@ fn equal_instantaneous_targets_are_a_step() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let field = |config: Config| match EcnSharp::new(&config, &site(1)) {
+    let field = |config: Config| match EcnSharp::new(&config, &port_info(1)) {
         Err(ConfigError::OutOfRange { field, .. }) => Some(field),
         Err(other) => panic!("{other:?}"),
         Ok(_) => None,

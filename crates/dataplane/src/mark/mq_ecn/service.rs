@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId};
 
 use super::{Config, PACKET};
-use crate::mark::Site;
+use crate::mark::PortInfo;
 use crate::mark::red::{bytes, per_queue};
 
 /// How a queue is served.
@@ -24,17 +24,17 @@ pub(super) enum Service {
 
 impl Service {
     /// How each queue of the port is served.
-    pub(super) fn of_queues(config: &Config, site: &Site) -> Result<Vec<Self>, ConfigError> {
+    pub(super) fn of_queues(config: &Config, port: &PortInfo) -> Result<Vec<Self>, ConfigError> {
         let strict = match &config.strict_threshold[..] {
             [] => &[config.threshold],
             list => list,
         };
-        let strict = per_queue("strict_threshold", strict, site.queues)?;
-        let queues = (0..site.queues).map(QueueId).zip(strict);
+        let strict = per_queue("strict_threshold", strict, port.queues)?;
+        let queues = (0..port.queues).map(QueueId).zip(strict);
         let service = |(queue, strict)| {
             let threshold = bytes("strict_threshold", strict, PACKET)?;
             Ok(
-                (site.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
+                (port.round)(queue).map_or(Self::Strict { threshold }, |round| Self::Rounds {
                     group: round.group,
                     quantum: round.quantum,
                     is_active: false,
@@ -83,7 +83,7 @@ mod tests {
     use super::super::tests::{arrival, with_round};
     use super::*;
     use crate::Rule;
-    use crate::mark::testing::site;
+    use crate::mark::testing::port_info;
     use crate::mark::{Marker, Verdict};
     use crate::sched::Round;
 
@@ -100,11 +100,11 @@ mod tests {
             group: 7,
             quantum: 9_000,
         };
-        let site = Site {
+        let port = PortInfo {
             round: &|queue| (queue == QueueId(1)).then_some(round),
-            ..site(3)
+            ..port_info(3)
         };
-        Service::of_queues(config, &site)
+        Service::of_queues(config, &port)
     }
 
     #[test]

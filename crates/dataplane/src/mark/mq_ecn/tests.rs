@@ -5,7 +5,7 @@ use tidegate_units::{Bytes, PktId};
 use super::average::power;
 use super::*;
 use crate::buffer::PerPort;
-use crate::mark::testing::{cx, site};
+use crate::mark::testing::{cx, port_info};
 use crate::sched::{Dwrr, Round, Scheduler, Wrr, dwrr, wrr};
 use crate::{Port, PortConfig};
 
@@ -18,12 +18,12 @@ fn two_queues(queue: QueueId) -> Option<Round> {
 }
 
 fn mq_ecn(config: &Config) -> MqEcn {
-    let site = Site {
+    let port = PortInfo {
         round: &two_queues,
         scheduler: "sp/dwrr",
-        ..site(3)
+        ..port_info(3)
     };
-    MqEcn::new(config, &site).unwrap()
+    MqEcn::new(config, &port).unwrap()
 }
 
 fn default() -> MqEcn {
@@ -92,11 +92,11 @@ fn two_backlogged_queues_have_half_the_threshold_each() {
 fn a_dwrr_port_with_two_backlogged_queues_converges_to_half_the_link() {
     let quanta = alloc::vec![18_000, 18_000];
     let scheduler = Dwrr::new(&dwrr::Config { quanta }).unwrap();
-    let site = Site {
+    let port = PortInfo {
         round: &|queue| scheduler.round(queue),
-        ..site(2)
+        ..port_info(2)
     };
-    let marker = MqEcn::new(&Config::default(), &site).unwrap();
+    let marker = MqEcn::new(&Config::default(), &port).unwrap();
     let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
     let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
     for packet in 0..40 {
@@ -121,11 +121,11 @@ fn cyclic_port(config: &Config) -> (Port<MqEcn, Wrr>, PerPort) {
         order: wrr::Order::Cyclic,
     })
     .unwrap();
-    let site = Site {
+    let port = PortInfo {
         round: &|queue| scheduler.round(queue),
-        ..site(2)
+        ..port_info(2)
     };
-    let marker = MqEcn::new(config, &site).unwrap();
+    let marker = MqEcn::new(config, &port).unwrap();
     let mut port = Port::new(&PortConfig::default(), marker, scheduler.clone());
     let mut buffer = PerPort::new(1, Bytes::from_kb(1_000)).unwrap();
     for queue in [0, 0, 0, 1] {
@@ -220,14 +220,14 @@ fn no_share_exceeds_the_threshold_and_a_round_below_a_nanosecond_is_none() {
     }
 
     // A quantum of one byte at 10 Gb/s passes in 0.8 ns: the whole link until a nanosecond counts.
-    let tiny = Site {
+    let tiny = PortInfo {
         round: &|_| {
             Some(Round {
                 group: 0,
                 quantum: 1,
             })
         },
-        ..site(1)
+        ..port_info(1)
     };
     let mut mq_ecn = MqEcn::new(&Config::default(), &tiny).unwrap();
     for (ps, threshold) in [(999, 97_500), (1000, 78_000)] {
@@ -503,16 +503,16 @@ fn kernel_arithmetic_overstates_the_rate() {
 
 #[test]
 fn groups_have_round_times_of_their_own() {
-    let site = Site {
+    let port = PortInfo {
         round: &|queue| {
             Some(Round {
                 group: queue.0,
                 quantum: 18_000,
             })
         },
-        ..site(2)
+        ..port_info(2)
     };
-    let mut mq_ecn = MqEcn::new(&Config::default(), &site).unwrap();
+    let mut mq_ecn = MqEcn::new(&Config::default(), &port).unwrap();
     turn(&mut mq_ecn, 0, 1, TurnEvent::Joined);
     turn(&mut mq_ecn, 115_200, 1, TurnEvent::Ended);
     assert_eq!(
@@ -554,7 +554,7 @@ fn powers_with_a_fraction_match_real_numbers() {
 
 #[test]
 fn the_extremes_neither_wrap_nor_panic() {
-    let site = Site {
+    let port = PortInfo {
         rate: Rate::from_bps(1).unwrap(),
         round: &|_| {
             Some(Round {
@@ -562,13 +562,13 @@ fn the_extremes_neither_wrap_nor_panic() {
                 quantum: u32::MAX,
             })
         },
-        ..site(1)
+        ..port_info(1)
     };
     let config = Config {
         threshold: Size::Bytes(Bytes(u64::from(u32::MAX))),
         ..Config::default()
     };
-    let mut mq_ecn = MqEcn::new(&config, &site).unwrap();
+    let mut mq_ecn = MqEcn::new(&config, &port).unwrap();
     for event in [
         TurnEvent::Joined,
         TurnEvent::Emptied { len: u32::MAX },
@@ -593,7 +593,7 @@ fn the_extremes_neither_wrap_nor_panic() {
 
 #[test]
 fn a_scheduler_without_rounds_is_refused_by_name() {
-    let error = MqEcn::new(&Config::default(), &site(1)).unwrap_err();
+    let error = MqEcn::new(&Config::default(), &port_info(1)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "scheduler = fifo is out of range; allowed: one with rounds: dwrr, wrr, sp-dwrr, sp-wrr"
@@ -602,11 +602,11 @@ fn a_scheduler_without_rounds_is_refused_by_name() {
 
 #[test]
 fn impossible_parameters_are_named() {
-    let site = Site {
+    let port = PortInfo {
         round: &two_queues,
-        ..site(2)
+        ..port_info(2)
     };
-    let field = |config: Config| match MqEcn::new(&config, &site) {
+    let field = |config: Config| match MqEcn::new(&config, &port) {
         Err(ConfigError::OutOfRange { field, .. }) => Some(field),
         Err(other) => panic!("{other:?}"),
         Ok(_) => None,

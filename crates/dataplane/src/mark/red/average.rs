@@ -3,7 +3,7 @@
 use tidegate_units::{Ratio, Time};
 
 use super::Law;
-use crate::mark::Site;
+use crate::mark::PortInfo;
 
 /// How averages move.
 #[derive(Clone, Debug)]
@@ -50,10 +50,10 @@ impl Averaging {
     pub(super) const SHIFT: u32 = 24;
 
     /// How averages move, if the law has any.
-    pub(super) fn new(law: &Law, site: &Site) -> Option<Self> {
+    pub(super) fn new(law: &Law, port: &PortInfo) -> Option<Self> {
         Some(Self {
             weight: law.average_weight?,
-            packet_time: site.rate.time_for(law.packet_size).as_ps().max(1),
+            packet_time: port.rate.time_for(law.packet_size).as_ps().max(1),
         })
     }
 
@@ -113,7 +113,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
-    use crate::mark::testing::site;
+    use crate::mark::testing::port_info;
 
     fn ratio(numerator: u32, denominator: u32) -> Ratio {
         Ratio::new(numerator, denominator).unwrap()
@@ -124,7 +124,7 @@ mod tests {
             average_weight: Some(weight),
             ..super::super::tests::STEP
         };
-        Averaging::new(&law, &site(1)).unwrap()
+        Averaging::new(&law, &port_info(1)).unwrap()
     }
 
     #[test]

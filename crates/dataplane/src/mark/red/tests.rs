@@ -3,7 +3,7 @@ use alloc::vec;
 use tidegate_units::Time;
 
 use super::*;
-use crate::mark::testing::{cx, site};
+use crate::mark::testing::{cx, port_info};
 
 pub(super) const STEP: Law = Law {
     max_probability: Ratio::ONE,
@@ -28,7 +28,7 @@ fn thresholds(low: impl Into<Option<u64>>, high: u64) -> [Thresholds; 1] {
 }
 
 fn made(thresholds: &[Thresholds], law: &Law) -> Red<Queue> {
-    Red::new(thresholds, law, &site(1)).unwrap()
+    Red::new(thresholds, law, &port_info(1)).unwrap()
 }
 
 fn ratio(numerator: u32, denominator: u32) -> Ratio {
@@ -331,7 +331,7 @@ fn a_queue_that_does_not_exist_is_never_marked() {
 #[test]
 fn one_rise_holds_for_all_queues() {
     let rise = [thresholds(1_000, 3_000)[0]; 3];
-    let mut red: Red<Queue> = Red::new(&rise, &STEP, &site(3)).unwrap();
+    let mut red: Red<Queue> = Red::new(&rise, &STEP, &port_info(3)).unwrap();
     for queue in 0..3 {
         let verdict = |red: &mut Red<Queue>, bytes| {
             red.on_enqueue(&Cx {
@@ -373,7 +373,7 @@ fn a_list_has_one_value_or_one_per_queue() {
 #[test]
 fn impossible_parameters_are_named() {
     fn field<S: Scope>(thresholds: &[Thresholds], law: &Law) -> Option<&'static str> {
-        match Red::<S>::new(thresholds, law, &site(1)) {
+        match Red::<S>::new(thresholds, law, &port_info(1)) {
             Err(ConfigError::OutOfRange { field, .. }) => Some(field),
             _ => None,
         }
