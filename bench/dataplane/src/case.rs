@@ -239,7 +239,7 @@ fn marker(scheme: &str, scheduler: Option<&AnyScheduler>) -> Option<AnyMarker> {
         first,
         scheduler: "dwrr",
         seed: 1,
-        place: 0,
+        stream: 0,
     };
     config.build(&port).ok()
 }

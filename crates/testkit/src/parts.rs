@@ -93,7 +93,7 @@ pub fn make_marker(
         first: scheduler.first(),
         scheduler: scheduler_name,
         seed: 1,
-        place: 0,
+        stream: 0,
     };
     match config.build(&port) {
         Ok(marker) => Ok(Some(marker)),

@@ -16,7 +16,7 @@ fn codel(config: &mark::codel::Config) -> Codel {
         first: None,
         scheduler: "fifo",
         seed: 0,
-        place: 0,
+        stream: 0,
     };
     Codel::new(config, &port).expect("the parameters are in range")
 }

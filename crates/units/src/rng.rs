@@ -3,16 +3,16 @@
 //! Written out here, twenty lines, because the crates below the simulator have no dependencies
 //! and because the stream is part of every result: it must never change under a user's feet.
 
-/// A random stream. Each place that draws owns one, seeded from (run seed, place), so that adding
-/// a place does not shift the draws of the others.
+/// A random stream. Whoever draws owns one, seeded from (run seed, stream), so that adding
+/// a stream does not shift the draws of the others.
 #[derive(Clone, Debug)]
 pub struct Rng([u64; 4]);
 
 impl Rng {
-    /// The stream of `place` in the run with `seed`.
-    pub const fn new(seed: u64, place: u64) -> Self {
+    /// Stream number `stream` of the run with `seed`.
+    pub const fn new(seed: u64, stream: u64) -> Self {
         // SplitMix64, as the generator's authors advise, from a mix of both numbers.
-        let mut x = seed ^ mix(place.wrapping_add(GOLDEN));
+        let mut x = seed ^ mix(stream.wrapping_add(GOLDEN));
         let mut state = [0; 4];
         let mut i = 0;
         while i < 4 {
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn streams_depend_on_seed_and_place() {
-        let draw = |seed, place| Rng::new(seed, place).next_u64();
+        let draw = |seed, stream| Rng::new(seed, stream).next_u64();
         assert_eq!(draw(1, 2), draw(1, 2));
         assert_ne!(draw(1, 2), draw(1, 3));
         assert_ne!(draw(1, 2), draw(2, 2));

@@ -124,8 +124,8 @@ pub struct PortInfo<'a> {
     pub scheduler: &'static str,
     /// The seed of the run.
     pub seed: u64,
-    /// A number that no other port of the run has: the random stream's place.
-    pub place: u64,
+    /// A number that no other port of the run has: that of its random stream.
+    pub stream: u64,
 }
 
 /// Decides which packets of one port are marked.
@@ -382,7 +382,7 @@ mod testing {
             first: None,
             scheduler: "fifo",
             seed: 1,
-            place: 0,
+            stream: 0,
         }
     }
 

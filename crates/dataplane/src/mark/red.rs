@@ -337,7 +337,7 @@ impl<S: Scope> Red<S> {
         let special = Special {
             slots: all.into(),
             averaging,
-            rng: Rng::new(port.seed, port.place),
+            rng: Rng::new(port.seed, port.stream),
             mean_packet: law.mean_packet,
             correction: law.correction,
             unit: law.unit,

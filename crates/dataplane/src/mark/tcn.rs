@@ -105,7 +105,7 @@ impl Tcn {
         let special = Special {
             clock,
             ramp,
-            rng: Rng::new(port.seed, port.place),
+            rng: Rng::new(port.seed, port.stream),
         };
         Ok(Self {
             threshold: Span::ZERO,
@@ -277,7 +277,7 @@ mod tests {
             ..Config::default()
         };
         let port = port_info(1);
-        let drawn = u64::from(Rng::new(port.seed, port.place).next_u32());
+        let drawn = u64::from(Rng::new(port.seed, port.stream).next_u32());
         let sojourns = [drawn, drawn + 1].map(Span::from_ps);
         let marked = sojourns.map(|sojourn| marks(&config, Time::from_secs(1), sojourn));
         assert_eq!(marked, [false, true]);

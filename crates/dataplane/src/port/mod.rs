@@ -51,18 +51,18 @@ pub struct PortConfig {
     /// The seed of the run, for schemes that draw at random.
     pub seed: u64,
     /// A number that no other port of the run has, so that each draws its own stream.
-    pub place: u64,
+    pub stream: u64,
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s, passing what is not ECN-capable, with seed and place 0.
+    /// Port 0 at 10 Gb/s, passing what is not ECN-capable, with seed and stream 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
             rate: Rate::from_gbps(10),
             non_ect: NonEct::Pass,
             seed: 0,
-            place: 0,
+            stream: 0,
         }
     }
 }
@@ -172,7 +172,7 @@ pub(crate) fn parts(
         first: scheduler.first(),
         scheduler: scheduling.name(),
         seed: config.seed,
-        place: config.place,
+        stream: config.stream,
     };
     let marker = marking.build(&port)?;
     Ok((marker, scheduler))

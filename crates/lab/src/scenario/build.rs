@@ -481,7 +481,7 @@ pub(super) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Res
             first: built.first(),
             scheduler: scheduler.item.name(),
             seed: sites.seed,
-            place: 0,
+            stream: 0,
         };
         check_marking(&switch.marking, &port, sites.ports, limits)?;
     }

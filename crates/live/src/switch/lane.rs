@@ -97,7 +97,7 @@ impl Lane {
             rate: settings.rate,
             non_ect: options.non_ect,
             seed: options.seed,
-            place: u64::from(id.0),
+            stream: u64::from(id.0),
         };
         let port = Port::build(&port_config, &config.marking, &config.scheduling)?;
         Ok(Self {
@@ -310,7 +310,7 @@ impl Lane {
             first: self.port.scheduler().first(),
             scheduler: self.scheduler,
             seed: self.seed,
-            place: u64::from(self.id.0),
+            stream: u64::from(self.id.0),
         })
     }
 

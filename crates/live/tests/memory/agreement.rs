@@ -204,7 +204,7 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
             rate: port.rate,
             non_ect: options.non_ect,
             seed: options.seed,
-            place: u64::from(id),
+            stream: u64::from(id),
         };
         let port = Port::build(&port_config, &config.marking, &config.scheduling);
         port.ok().map(|port| Box::new(port) as Box<dyn Egress>)

@@ -169,7 +169,7 @@ impl<C: Calendar> Fabric<C> {
                 id,
                 rate: link.rate,
                 seed: setup.seed,
-                place: index as u64,
+                stream: index as u64,
                 ..PortConfig::default()
             };
             let made = match Self::ports_of(setup, network.is_host(link.from)) {

@@ -121,8 +121,8 @@ pub struct Tally {
 }
 
 /// The streams of random numbers that hosts draw from, apart from those of ports.
-const PLACE_OF_PATHS: u64 = 1 << 40;
-const PLACE_OF_DELAYS: u64 = 2 << 40;
+const PATH_STREAM: u64 = 1 << 40;
+const DELAY_STREAM: u64 = 2 << 40;
 
 /// A size that no run reaches, and that can be added to.
 pub(crate) const ENDLESS: u64 = 1 << 62;

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use tidegate_transport::pias::Pias;
 use tidegate_units::{ByteTime, Rng, Span, Time};
 
-use super::{CHUNK, ENDLESS, Hosts, PLACE_OF_DELAYS, PLACE_OF_PATHS, Wake};
+use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake};
 use crate::calendar::Calendar;
 use crate::connection::{Connection, Ends, Phase, Prober, Writer};
 use crate::fabric::Fabric;
@@ -203,7 +203,7 @@ impl Hosts {
 
 /// The number that chooses the path of a flow's connection.
 pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
-    Rng::new(seed, PLACE_OF_PATHS + flow as u64).next_u64()
+    Rng::new(seed, PATH_STREAM + flow as u64).next_u64()
 }
 
 /// What hosts add to the way of a flow's packets.
@@ -212,7 +212,7 @@ pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
     if values.is_empty() {
         return Span::ZERO;
     }
-    let draw = Rng::new(seed, PLACE_OF_DELAYS + flow as u64).next_u32();
+    let draw = Rng::new(seed, DELAY_STREAM + flow as u64).next_u32();
     let index = (u64::from(draw) * values.len() as u64) >> 32;
     values[index as usize]
 }

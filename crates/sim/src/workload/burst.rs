@@ -64,7 +64,7 @@ impl Config {
         let to = self.to.resolve("to", site.hosts)?;
         let sampler = self.sizes.distribution().sampler(self.rounding, self.mss)?;
         self.check(&from, &to)?;
-        let mut rng = Rng::new(site.seed, site.place);
+        let mut rng = Rng::new(site.seed, site.stream);
         let mut flows = Vec::new();
         for burst in 0..self.bursts {
             let period = self.every.unwrap_or(Span::ZERO) * u64::from(burst);
@@ -147,7 +147,7 @@ mod tests {
             hosts: 17,
             rack: &|_| 0,
             seed,
-            place: 3,
+            stream: 3,
         })
     }
 
@@ -250,7 +250,7 @@ mod tests {
                 hosts,
                 rack: &|_| 0,
                 seed: 1,
-                place: 0,
+                stream: 0,
             };
             assert!(config.flows(&site).is_err());
         }

@@ -201,7 +201,7 @@ mod tests {
                 &|host| host.0 / 16
             },
             seed: 1,
-            place: 0,
+            stream: 0,
         }
     }
 

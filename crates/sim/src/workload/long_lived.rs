@@ -100,7 +100,7 @@ mod tests {
             hosts: 5,
             rack: &|_| 0,
             seed: 1,
-            place: 0,
+            stream: 0,
         })
     }
 

@@ -70,7 +70,7 @@ pub(crate) struct Site<'a> {
     hosts: u32,
     rack: &'a dyn Fn(HostId) -> u32,
     seed: u64,
-    place: u64,
+    stream: u64,
 }
 
 /// Makes the enum of all sources from one list. [`Published::NAMES`] are further names, of sets of
@@ -120,7 +120,7 @@ impl Source {
             hosts,
             rack,
             seed: 0,
-            place: 0,
+            stream: 0,
         };
         let pairs = pattern::Pairs::new(config.pattern, &config.from, &config.to, &site);
         Some(pairs.ok()?.even_shares(&site))
@@ -174,7 +174,7 @@ impl Traffic {
                 hosts,
                 rack,
                 seed,
-                place: PLACES + u64::from(number),
+                stream: FIRST_STREAM + u64::from(number),
             };
             let error = |wrong| Error {
                 source: source.name(),
@@ -203,7 +203,7 @@ impl Traffic {
             hosts,
             rack: &|_| 0,
             seed: 0,
-            place: 0,
+            stream: 0,
         };
         let mut all = Vec::new();
         for (config, number) in self.probes.iter().zip(0..) {
@@ -218,8 +218,8 @@ impl Traffic {
     }
 }
 
-/// The first of the places of random streams that belong to sources. Ports count theirs from zero.
-const PLACES: u64 = 1 << 40;
+/// The first random stream that belongs to a source. Ports count theirs from zero.
+const FIRST_STREAM: u64 = 1 << 40;
 
 /// A source that cannot make its flows.
 #[derive(Clone, Debug, PartialEq, Eq)]

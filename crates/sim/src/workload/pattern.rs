@@ -208,7 +208,7 @@ mod tests {
             hosts: 6,
             rack: &|host| host.0 % 3,
             seed: 1,
-            place: 0,
+            stream: 0,
         };
         let hosts = |text| Hosts::read(text).unwrap();
         Pairs::new(pattern, &hosts(from), &hosts(to), &site)
@@ -289,7 +289,7 @@ mod tests {
             hosts: 6,
             rack: &|host| host.0 % 3,
             seed: 1,
-            place: 0,
+            stream: 0,
         };
         let all = pairs(Pattern::AllToAll, "all", "all").unwrap();
         // Four of the five others are in other racks.

@@ -82,7 +82,7 @@ struct Streams {
 
 impl Streams {
     fn new(site: &Site) -> Self {
-        let seed = Rng::new(site.seed, site.place).next_u64();
+        let seed = Rng::new(site.seed, site.stream).next_u64();
         Self {
             gaps: Rng::new(seed, 0),
             pairs: Rng::new(seed, 1),

@@ -102,7 +102,7 @@ mod tests {
             hosts: 4,
             rack: &|_| 0,
             seed: 1,
-            place: 0,
+            stream: 0,
         })
     }
 

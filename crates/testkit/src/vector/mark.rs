@@ -224,7 +224,7 @@ fn build(
             "fifo"
         },
         seed: port.seed,
-        place: 0,
+        stream: 0,
     }))
 }
 

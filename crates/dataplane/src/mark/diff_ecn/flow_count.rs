@@ -166,8 +166,8 @@ mod tests {
     #[test]
     fn the_count_is_exact_without_shared_registers_and_too_high_with_them() {
         let mut shared = 0;
-        for place in 0..300 {
-            let mut rng = Rng::new(3, place);
+        for stream in 0..300 {
+            let mut rng = Rng::new(3, stream);
             let mut count = FlowCount::new(10, Span::from_us(10));
             count.sequence = rng.next_u32();
             count.on_packet(FlowId(0), Time::from_us(11));

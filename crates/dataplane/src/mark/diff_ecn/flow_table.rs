@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn random_operations_agree_with_a_map() {
-        for (place, flows) in [(0, 3), (1, 12), (2, 400)] {
-            let mut rng = Rng::new(1, place);
+        for (stream, flows) in [(0, 3), (1, 12), (2, 400)] {
+            let mut rng = Rng::new(1, stream);
             let mut table = FlowTable::new(2);
             let mut model = BTreeMap::<FlowId, (u32, QueueId, u32)>::new();
             for step in 0..20_000 {

@@ -278,14 +278,14 @@ fn a_dropped_packet_changes_nothing() {
 #[test]
 fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
     let mut used_high = 0;
-    for (place, tables) in [(0, Tables::Exact), (1, Tables::Hardware)] {
+    for (stream, tables) in [(0, Tables::Exact), (1, Tables::Hardware)] {
         let config = Config {
             tables: Some(tables),
             pass_limit: Size::Packets(3),
             ..config()
         };
         let mut rig = Rig::new(4, 60_000, &config);
-        let mut rng = Rng::new(5, place);
+        let mut rng = Rng::new(5, stream);
         let mut model = BTreeMap::<u32, VecDeque<PktId>>::new();
         for step in 0..40_000 {
             rig.now += Span::from_ns(100);

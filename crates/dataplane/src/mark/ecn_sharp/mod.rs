@@ -175,7 +175,7 @@ impl EcnSharp {
         let probability = ("max_probability", config.max_probability);
         let ramp = Ramp::new(low, down(ins_target), probability)?;
         let rise =
-            (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(port.seed, port.place))));
+            (config.ins_min_target).map(|_| Box::new((ramp, Rng::new(port.seed, port.stream))));
         let machine = match config.arithmetic {
             Arithmetic::Exact => {
                 let exact = Exact::new(interval, config.law, port.queues)?;

@@ -11,7 +11,7 @@ fn site(hosts: u32, seed: u64) -> Site<'static> {
         hosts,
         rack: &|host| host.0 / 16,
         seed,
-        place: 7,
+        stream: 7,
     }
 }
 
