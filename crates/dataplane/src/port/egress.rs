@@ -13,7 +13,7 @@ use core::fmt;
 
 use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
 
-use super::{Accepted, Departure, Fate, Port, PortConfig};
+use super::{Accepted, Action, Departure, Port, PortConfig};
 use crate::buffer::{AnyBuffer, Buffer};
 use crate::mark::{self, AnyMarker, Marker, with_scheme};
 use crate::sched::{self, AnyScheduler, Scheduler};
@@ -161,12 +161,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 self.send(buffer, served);
             } else if !self.scheduler.ranks_packets() {
                 match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
-                    Ok((ecn, Fate::Send)) => served.sent.push(Sent {
+                    Ok((ecn, Action::Send)) => served.sent.push(Sent {
                         end: self.busy_until,
                         id: offer.id,
                         ecn,
                     }),
-                    Ok((_, Fate::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
+                    Ok((_, Action::Drop(_))) | Err(_) => served.dropped.push((offer.id, offer.at)),
                 }
                 return;
             } else {
@@ -192,14 +192,18 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     fn send(&mut self, buffer: &mut impl Buffer, served: &mut Served) {
         let Some(Departure {
-            id, ecn, at, fate, ..
+            id,
+            ecn,
+            at,
+            action,
+            ..
         }) = self.depart_at(self.ready, buffer)
         else {
             return;
         };
-        match fate {
-            Fate::Drop(_) => served.dropped.push((id, at)),
-            Fate::Send => served.sent.push(Sent {
+        match action {
+            Action::Drop(_) => served.dropped.push((id, at)),
+            Action::Send => served.sent.push(Sent {
                 end: self.busy_until,
                 id,
                 ecn,

@@ -94,12 +94,12 @@ pub struct Departure {
     /// Its codepoint now: CE if it was marked here or before.
     pub ecn: Ecn,
     /// Whether to send it.
-    pub fate: Fate,
+    pub action: Action,
 }
 
 /// What the host is to do with a departed packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Action {
     /// Drop it: the wire stays free and the next packet may leave at the same time.
     Drop(DropReason),
     /// Put it on the wire.
@@ -357,7 +357,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             stats: &mut self.stats,
             last_drop: &mut self.last_drop,
         };
-        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, sojourn, ledger);
+        let (ecn, action) = dismiss(marker, self.non_ect, &cx, sojourn, ledger);
         Some(Departure {
             at: now,
             sojourn,
@@ -366,7 +366,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             len,
             queue: id_of_queue,
             ecn,
-            fate,
+            action,
         })
     }
 
@@ -384,7 +384,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         queue: QueueId,
         now: Time,
         buffer: &mut impl Buffer,
-    ) -> Result<(Ecn, Fate), DropReason> {
+    ) -> Result<(Ecn, Action), DropReason> {
         let id_of_queue = self.marker.assign(&pkt, queue, &Lengths(&self.queues), now);
         let Some(queue) = self.queues.get_mut(id_of_queue.index()) else {
             return Err(self.ledger().reject(id_of_queue, DropReason::UnknownQueue));
@@ -424,12 +424,12 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             stats: &mut self.stats,
             last_drop: &mut self.last_drop,
         };
-        let (ecn, fate) = dismiss(marker, self.non_ect, &cx, Span::ZERO, ledger);
+        let (ecn, action) = dismiss(marker, self.non_ect, &cx, Span::ZERO, ledger);
         self.ready = now;
-        if fate == Fate::Send {
+        if action == Action::Send {
             self.occupy(now, pkt.len);
         }
-        Ok((ecn, fate))
+        Ok((ecn, action))
     }
 
     /// Takes the next departure that starts no later than `until` on a wire of the port's rate, or
@@ -448,7 +448,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     )]
     fn depart_at(&mut self, start: Time, buffer: &mut impl Buffer) -> Option<Departure> {
         let departure = self.dequeue(start, buffer)?;
-        if departure.fate == Fate::Send {
+        if departure.action == Action::Send {
             self.occupy(start, departure.len);
         }
         Some(departure)
@@ -607,7 +607,7 @@ fn admit(
     Ok((charge, ecn))
 }
 
-/// Decides on a packet that leaves. Answers with its codepoint and its fate.
+/// Decides on a packet that leaves. Answers with its codepoint and its action.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -619,20 +619,20 @@ fn dismiss(
     cx: &Cx,
     sojourn: Span,
     mut ledger: Ledger<'_>,
-) -> (Ecn, Fate) {
+) -> (Ecn, Action) {
     let mut ecn = cx.pkt.ecn;
-    let mut fate = Fate::Send;
+    let mut action = Action::Send;
     if let Verdict::Mark(rule) = marker.on_dequeue(cx, sojourn) {
         match mark(ecn, non_ect) {
             Marking::AlreadyDone | Marking::Impossible => {}
-            Marking::Drop => fate = Fate::Drop(ledger.reject(cx.queue, DropReason::NotCapable)),
+            Marking::Drop => action = Action::Drop(ledger.reject(cx.queue, DropReason::NotCapable)),
             Marking::Mark => {
                 ecn = Ecn::Ce;
                 ledger.stats.marks[rule as usize] += 1;
             }
         }
     }
-    (ecn, fate)
+    (ecn, action)
 }
 
 /// What a scheme is told of the pool: nothing, if it does not read it, for a buffer may have to look.

@@ -123,8 +123,8 @@ fn the_context_excludes_the_packet_in_hand_at_both_ends() {
         (PktId(1), Q0, 100, FlowId(100))
     );
     assert_eq!(
-        (first.at, first.sojourn, first.fate),
-        (us(10), Span::from_us(9), Fate::Send)
+        (first.at, first.sojourn, first.action),
+        (us(10), Span::from_us(9), Action::Send)
     );
     port.dequeue(us(11), &mut ledger).unwrap();
 
@@ -235,7 +235,10 @@ fn packets_that_cannot_be_marked_pass_by_default() {
         })
     );
     let departure = port.dequeue(us(0), &mut ledger).unwrap();
-    assert_eq!((departure.ecn, departure.fate), (Ecn::NotEct, Fate::Send));
+    assert_eq!(
+        (departure.ecn, departure.action),
+        (Ecn::NotEct, Action::Send)
+    );
     assert_eq!(
         (port.stats().total_marks(), port.stats().total_drops()),
         (0, 0)
@@ -276,12 +279,12 @@ fn packets_that_cannot_be_marked_are_dropped_on_request() {
     port.enqueue(PktId(2), pkt(100, Ecn::Ect0), Q0, us(0), &mut ledger)
         .unwrap();
     let dropped = port.depart(us(5), &mut ledger).unwrap();
-    assert_eq!(dropped.fate, Fate::Drop(DropReason::NotCapable));
+    assert_eq!(dropped.action, Action::Drop(DropReason::NotCapable));
     assert_eq!((dropped.id, dropped.ecn), (PktId(1), Ecn::NotEct));
     let sent = port.depart(us(5), &mut ledger).unwrap();
     assert_eq!(
-        (sent.at, sent.fate),
-        (us(0), Fate::Send),
+        (sent.at, sent.action),
+        (us(0), Action::Send),
         "the wire stayed free"
     );
     assert_eq!(port.last_drop(), Some(Q0));

@@ -5,7 +5,7 @@ use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::mark::{AnyMarker, PortInfo};
 use tidegate_dataplane::sched::{AnyScheduler, Scheduler};
 use tidegate_dataplane::{
-    Departure, DropReason, Fate, Pkt, Port, PortConfig, QueueStats, Rule, mark,
+    Action, Departure, DropReason, Pkt, Port, PortConfig, QueueStats, Rule, mark,
 };
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Rate, Time};
 
@@ -209,14 +209,14 @@ impl Lane {
                 len,
                 queue,
                 ecn,
-                fate,
+                action,
                 ..
             } = departure;
             if let Some(watch) = &mut self.watch {
                 watch.on_departure(now, &departure, self.port.stats());
             }
             let id = FrameId(id.0);
-            if let Fate::Drop(_) = fate {
+            if let Action::Drop(_) = action {
                 store.remove(id);
                 continue;
             }

@@ -5,7 +5,7 @@
 //! wire, and is weighted with the time for which it lasted.
 
 use hdrhistogram::Histogram;
-use tidegate_dataplane::{Departure, DropReason, Fate, PortStats, Rule};
+use tidegate_dataplane::{Action, Departure, DropReason, PortStats, Rule};
 use tidegate_units::{QueueId, Span, Time};
 
 /// A part of the time: what happens at `from` belongs to it, what happens at `to` does not.
@@ -211,9 +211,9 @@ impl Watch {
         queue.last_until(at, window);
         queue.bytes = queue.bytes.saturating_sub(departure.len.into());
         queue.packets = queue.packets.saturating_sub(1);
-        match departure.fate {
-            Fate::Drop(reason) => queue.seen.drops[reason as usize] += belongs,
-            Fate::Send => {
+        match departure.action {
+            Action::Drop(reason) => queue.seen.drops[reason as usize] += belongs,
+            Action::Send => {
                 queue.seen.waits.add(departure.sojourn.as_ns(), belongs);
                 queue.seen.sent_bytes += belongs * u64::from(departure.len);
                 self.packets += belongs;

@@ -5,7 +5,7 @@
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
 use tidegate_dataplane::egress::Egress;
-use tidegate_dataplane::{Departure, Fate, Pkt, Port, PortConfig, buffer, mark, sched};
+use tidegate_dataplane::{Action, Departure, Pkt, Port, PortConfig, buffer, mark, sched};
 use tidegate_live::counters::PortCounters;
 use tidegate_live::device::memory::Memory;
 use tidegate_live::frame::parse;
@@ -237,7 +237,7 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
     Some(Outcome {
         sent: departures
             .iter()
-            .filter(|(_, departure)| departure.fate == Fate::Send)
+            .filter(|(_, departure)| departure.action == Action::Send)
             .map(|&(port, Departure { at, id, ecn, .. })| {
                 (at, port, number(&trace[id.index()].frame), ecn == Ecn::Ce)
             })

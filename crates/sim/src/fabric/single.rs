@@ -3,7 +3,7 @@
 
 use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;
-use tidegate_dataplane::{Departure, Fate, Pkt};
+use tidegate_dataplane::{Action, Departure, Pkt};
 use tidegate_units::{PktId, QueueId, Span, Time};
 
 use super::agenda::Start;
@@ -147,7 +147,7 @@ impl<C: Calendar> Fabric<C> {
     fn launch_departures(&mut self, link: LinkId) {
         for index in 0..self.departures.len() {
             let Departure { at, id, ecn, .. } = self.departures[index];
-            if self.departures[index].fate == Fate::Send {
+            if self.departures[index].action == Action::Send {
                 let packet = &mut self.packets[id.0];
                 packet.set_ecn(ecn);
                 let span = self.wires[link.index()].byte_time.span(packet.pkt.len);

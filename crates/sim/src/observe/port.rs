@@ -7,7 +7,9 @@
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
-use tidegate_dataplane::{Accepted, Departure, DropReason, Fate, Pkt, PortStats, QueueStats, Rule};
+use tidegate_dataplane::{
+    Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats, Rule,
+};
 use tidegate_units::{ByteTime, PktId, QueueId, Rate, Time};
 
 use super::{Histogram, Window};
@@ -148,9 +150,9 @@ impl Watched {
         queue.bytes -= departure.len;
         queue.packets -= 1;
         let belongs = self.window.contains(departure.at);
-        match departure.fate {
-            Fate::Drop(reason) => queue.seen.drops[reason as usize] += u64::from(belongs),
-            Fate::Send => {
+        match departure.action {
+            Action::Drop(reason) => queue.seen.drops[reason as usize] += u64::from(belongs),
+            Action::Send => {
                 let weight = u64::from(belongs);
                 queue.seen.waits.add(departure.sojourn.as_ps(), weight);
                 queue.seen.sent_bytes += weight * u64::from(departure.len);
@@ -186,9 +188,9 @@ impl Watched {
     fn hand_over(&mut self, served: &mut Served) {
         for departure in self.departures.drain(..) {
             let Departure { at, id, ecn, .. } = departure;
-            match departure.fate {
-                Fate::Drop(_) => served.dropped.push((id, at)),
-                Fate::Send => served.sent.push(Sent {
+            match departure.action {
+                Action::Drop(_) => served.dropped.push((id, at)),
+                Action::Send => served.sent.push(Sent {
                     end: at + self.wire.span(departure.len),
                     id,
                     ecn,

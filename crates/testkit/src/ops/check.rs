@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use tidegate_dataplane::buffer::Buffer;
 use tidegate_dataplane::mark::{Marker, Verdict};
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_dataplane::{Departure, DropReason, Fate, NonEct, Pkt, Port, PortConfig, Rule};
+use tidegate_dataplane::{Action, Departure, DropReason, NonEct, Pkt, Port, PortConfig, Rule};
 use tidegate_units::{Ecn, PktId, PortId, QueueId, Rate, Time};
 
 use super::Op;
@@ -321,7 +321,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             len,
             queue,
             ecn,
-            fate,
+            action,
         } = departure;
         let last = self.last_departure;
         ensure!(at >= last, "a departure at {at} after one at {last}");
@@ -368,14 +368,17 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
         match self.settle(queue, held.pkt.ecn, verdict)? {
             Some(expected) => {
                 ensure!(
-                    fate == Fate::Send && ecn == expected,
+                    action == Action::Send && ecn == expected,
                     "{verdict:?} made {departure:?}"
                 );
                 self.free_at = at + RATE.time_for(len);
             }
             None => {
                 let reason = DropReason::NotCapable;
-                ensure!(fate == Fate::Drop(reason), "{verdict:?} made {departure:?}");
+                ensure!(
+                    action == Action::Drop(reason),
+                    "{verdict:?} made {departure:?}"
+                );
                 let named = self.port.last_drop();
                 ensure!(named == Some(queue), "{departure:?} was lost for {named:?}");
                 self.model.count_drop(reason);

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use tidegate_units::{Ecn, Rng, Span};
 
 use super::*;
-use crate::{Fate, NonEct, buffer};
+use crate::{Action, NonEct, buffer};
 
 const Q0: QueueId = QueueId(0);
 /// Half the time of 1500 bytes at 10 Gb/s.
@@ -73,7 +73,7 @@ impl Host {
         self.port
             .drain(Time::from_ns(ns), &mut self.buffer, &mut self.out);
         let started = |departure: Departure| {
-            assert_eq!(departure.fate, Fate::Send);
+            assert_eq!(departure.action, Action::Send);
             (departure.id.0, departure.at.as_ps() / 1000)
         };
         self.out.drain(..).map(started).collect()
@@ -267,13 +267,17 @@ fn serving_many_at_once_does_what_one_after_the_other_does() {
             }
             let mut sent = Vec::new();
             for Departure {
-                at, id, ecn, fate, ..
+                at,
+                id,
+                ecn,
+                action,
+                ..
             } in out
             {
                 let end = at + HALF_PACKET * 2;
-                match fate {
-                    Fate::Drop(_) => dropped.push((id, at)),
-                    Fate::Send => sent.push(Sent { end, id, ecn }),
+                match action {
+                    Action::Drop(_) => dropped.push((id, at)),
+                    Action::Send => sent.push(Sent { end, id, ecn }),
                 }
             }
             assert_eq!(served.sent, sent, "{scheme_name} / {scheduler_name}");
