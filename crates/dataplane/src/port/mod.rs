@@ -357,7 +357,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             stats: &mut self.stats,
             last_drop: &mut self.last_drop,
         };
-        let (ecn, action) = dismiss(marker, self.non_ect, &cx, sojourn, ledger);
+        let (ecn, action) = decide_departure(marker, self.non_ect, &cx, sojourn, ledger);
         Some(Departure {
             at: now,
             sojourn,
@@ -424,7 +424,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             stats: &mut self.stats,
             last_drop: &mut self.last_drop,
         };
-        let (ecn, action) = dismiss(marker, self.non_ect, &cx, Span::ZERO, ledger);
+        let (ecn, action) = decide_departure(marker, self.non_ect, &cx, Span::ZERO, ledger);
         self.ready = now;
         if action == Action::Send {
             self.occupy(now, pkt.len);
@@ -613,7 +613,7 @@ fn admit(
     clippy::inline_always,
     reason = "on the path of every packet; what the scheme does not read is left out"
 )]
-fn dismiss(
+fn decide_departure(
     marker: &mut impl Marker,
     non_ect: NonEct,
     cx: &Cx,
