@@ -160,7 +160,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             if self.packets() > 0 {
                 self.send(buffer, served);
             } else if !self.scheduler.ranks_packets() {
-                match self.pass(offer.pkt, offer.queue, offer.at, buffer) {
+                match self.pass_through(offer.pkt, offer.queue, offer.at, buffer) {
                     Ok((ecn, Action::Send)) => served.sent.push(Sent {
                         end: self.busy_until,
                         id: offer.id,

@@ -276,9 +276,9 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             if self.store.push(list, entry) {
                 self.note_first(now);
                 let marker = &mut self.marker;
-                let lane = if merged { QueueId(0) } else { id_of_queue };
+                let served = if merged { QueueId(0) } else { id_of_queue };
                 self.scheduler
-                    .on_active(lane, pkt.len, now, |turn| marker.on_turn(turn));
+                    .on_active(served, pkt.len, now, |turn| marker.on_turn(turn));
             }
         }
         Ok(Accepted {
@@ -306,12 +306,15 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             merged,
             ..
         } = self;
-        let Pick { queue: lane, slot } = scheduler.pick(now, |turn| marker.on_turn(turn));
+        let Pick {
+            queue: served,
+            slot,
+        } = scheduler.pick(now, |turn| marker.on_turn(turn));
         let is_merged = scheduler.is_merged();
         let id_of_queue = if is_merged {
             store.head_queue(*merged)
         } else {
-            lane
+            served
         };
         let queue = &mut queues[id_of_queue.index()];
         let list = if is_merged { merged } else { &mut queue.list };
@@ -328,7 +331,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         };
         let len = charge.bytes();
         let next = store.head_len(*list);
-        scheduler.on_departed(lane, len, next, now, |turn| marker.on_turn(turn));
+        scheduler.on_departed(served, len, next, now, |turn| marker.on_turn(turn));
 
         // Before the lengths are written: the compiler does not know that a buffer's accounts lie
         // elsewhere, and would read the lengths again.
@@ -378,7 +381,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         clippy::inline_always,
         reason = "on the path of every packet; what the scheme does not read is left out"
     )]
-    fn pass(
+    fn pass_through(
         &mut self,
         pkt: Pkt,
         queue: QueueId,
@@ -410,7 +413,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         queue.enqueued_packets += 1;
         if !self.scheduler.is_merged() {
             self.scheduler
-                .on_passed(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
+                .on_pass(id_of_queue, pkt.len, now, |turn| marker.on_turn(turn));
         }
         buffer.release(charge);
         cx.pkt = Pkt {

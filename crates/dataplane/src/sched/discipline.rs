@@ -78,7 +78,7 @@ pub trait Discipline: Clone + Debug {
     /// at once. Does what the hooks would have done and returns `true`, or nothing if there is no shorter
     /// way.
     #[inline]
-    fn on_passed(
+    fn on_pass(
         &mut self,
         _queues: &mut [Self::Queue],
         _first: QueueId,

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
 use super::discipline::{Discipline, Members, Part};
-use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, come_and_leave};
+use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, pass_through};
 
 settings! {
     /// Parameters of DWRR.
@@ -237,9 +237,9 @@ impl Scheduler for Dwrr {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
-        if !Turns.on_passed(&mut self.queues, QueueId(0), queue, len, now, &mut turn) {
-            come_and_leave(self, queue, len, now, turn);
+    fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+        if !Turns.on_pass(&mut self.queues, QueueId(0), queue, len, now, &mut turn) {
+            pass_through(self, queue, len, now, turn);
         }
     }
 
@@ -305,7 +305,7 @@ impl Discipline for Turns {
     }
 
     #[inline]
-    fn on_passed(
+    fn on_pass(
         &mut self,
         queues: &mut [State],
         _: QueueId,

@@ -21,7 +21,7 @@ use tidegate_units::{About, ConfigError, Field, Form, Named, QueueId, Settings, 
 use super::discipline::{Discipline, Members, Part};
 use super::queue_set::QueueSet;
 use super::{
-    Build, Divide, Divided, Pick, Round, Scheduler, Turn, come_and_leave, dwrr, pifo, wfq, wrr,
+    Build, Divide, Divided, Pick, Round, Scheduler, Turn, dwrr, pass_through, pifo, wfq, wrr,
 };
 use crate::{MAX_QUEUES, Pkt, Slot};
 
@@ -302,14 +302,14 @@ impl<D: Discipline> Scheduler for Layered<D> {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
+    fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
         // A strict queue leaves no trace.
         let Some(first) = first_of_group(self.rules.starts, queue) else {
             return;
         };
         let inside = &mut self.rules.inside;
-        if !inside.on_passed(&mut self.queues, first, queue, len, now, &mut turn) {
-            come_and_leave(self, queue, len, now, turn);
+        if !inside.on_pass(&mut self.queues, first, queue, len, now, &mut turn) {
+            pass_through(self, queue, len, now, turn);
         }
     }
 

@@ -135,8 +135,8 @@ pub trait Scheduler {
     /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited anywhere,
     /// and leaves at once: all three of the hooks above.
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        come_and_leave(self, queue, len, now, turn);
+    fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        pass_through(self, queue, len, now, turn);
     }
 
     /// The part of `queue` in the rounds, or `None` if it is not served in rounds.
@@ -152,9 +152,9 @@ pub trait Scheduler {
     }
 }
 
-/// Tells a scheduler without packets of one that comes, is picked and leaves.
+/// Passes a packet through a scheduler without packets: it comes, is picked and leaves.
 #[inline]
-fn come_and_leave(
+fn pass_through(
     scheduler: &mut (impl Scheduler + ?Sized),
     queue: QueueId,
     len: u32,
@@ -294,8 +294,8 @@ impl Scheduler for AnyScheduler {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
-        with_scheduler!(self, scheduler => scheduler.on_passed(queue, len, now, turn));
+    fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        with_scheduler!(self, scheduler => scheduler.on_pass(queue, len, now, turn));
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {

@@ -110,8 +110,8 @@ fn a_packet_that_passes_is_one_that_came_was_picked_and_left() {
             };
             for _ in 0..3 {
                 let (queue, len) = packet();
-                passed.on_passed(queue, len, now, |turn| first.push(*turn));
-                come_and_leave(&mut stored, queue, len, now, |turn| second.push(*turn));
+                passed.on_pass(queue, len, now, |turn| first.push(*turn));
+                pass_through(&mut stored, queue, len, now, |turn| second.push(*turn));
             }
             // What comes then is served alike: a packet in each queue, and a second one in some.
             let heads = [(); 5].map(|()| packet().1);

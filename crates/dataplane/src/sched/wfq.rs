@@ -239,7 +239,7 @@ impl Scheduler for Wfq {
     }
 
     #[inline]
-    fn on_passed(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
+    fn on_pass(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
         let inverse = self.queues[queue.index()].inverse;
         self.stamps.pass(inverse, len, &mut self.virtual_time);
     }
@@ -309,7 +309,7 @@ impl Discipline for Stamps {
     }
 
     #[inline]
-    fn on_passed(
+    fn on_pass(
         &mut self,
         queues: &mut [State],
         first: QueueId,
