@@ -27,7 +27,7 @@ const PKT: Pkt = Pkt {
     flow: FlowId(0),
     ecn: Ecn::Ect0,
     ingress: 0,
-    urgency: 0,
+    rank: 0,
 };
 
 /// The work compiled into the loops.

@@ -15,5 +15,5 @@ pub struct Pkt {
     pub ingress: u16,
     /// What a rank function reads: bytes its flow has left to send (SRPT), or its slack in
     /// picoseconds (LSTF). Zero otherwise.
-    pub urgency: u64,
+    pub rank: u64,
 }

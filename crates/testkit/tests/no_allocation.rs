@@ -58,7 +58,7 @@ fn drive(port: &mut Port<AnyMarker, AnyScheduler>, buffer: &mut AnyBuffer, from:
             flow: FlowId(i % 50),
             ecn: Ecn::Ect0,
             ingress: (i % 8) as u16,
-            urgency: u64::from(i % 977),
+            rank: u64::from(i % 977),
         };
         let queue = QueueId((i % u32::from(parts::QUEUES)) as u8);
         let is_full = port.enqueue(PktId(i), pkt, queue, now, buffer).is_err();

@@ -10,9 +10,9 @@
 //!   before and `V` the rank of the packet that left last. `finish` then grows by `L/w`. As in the
 //!   paper of 2016, a pause does not change `V`; in that of 1996 it moves `V` to the largest finish.
 //! - LSTF, least slack time first (Mittal et al., "Universal Packet Scheduling", NSDI 2016): the
-//!   time of arrival plus the slack in [`Pkt::urgency`], which is when the slack is used up.
+//!   time of arrival plus the slack in [`Pkt::rank`], which is when the slack is used up.
 //! - SRPT, shortest remaining processing time: the bytes that the flow has left, in
-//!   [`Pkt::urgency`].
+//!   [`Pkt::rank`].
 //!
 //! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank is
 //! the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was the
@@ -34,8 +34,8 @@ use super::{Build, Divide, Pick, Scheduler, Turn};
 use crate::{Pkt, Slot};
 
 choices! {
-    /// What packets are ranked by.
-    pub enum Rank {
+    /// The rank function.
+    pub enum RankFunction {
         /// The moment at which the slack is used up.
         Lstf = "lstf",
         /// Bytes that the flow has left.
@@ -49,8 +49,8 @@ settings! {
     /// Parameters of PIFO.
     #[named("pifo", "serves the packet with the smallest rank", "schedulers.md#PIFO")]
     pub struct Config {
-        /// What packets are ranked by.
-        pub rank: Rank = Rank::Stfq,
+        /// The rank function.
+        pub rank: RankFunction = RankFunction::Stfq,
         /// The weight of each queue, 1 to 65535. Only STFQ reads the values; their number is that
         /// of the queues.
         pub weights: Vec<u32> = alloc::vec![1],
@@ -97,7 +97,7 @@ pub struct Ranks {
     heap: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
-    rank: Rank,
+    rank: RankFunction,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -155,9 +155,9 @@ impl Ranks {
         now: Time,
     ) {
         let rank = match self.rank {
-            Rank::Lstf => (now + Span::from_ps(pkt.urgency)).as_ps(),
-            Rank::Srpt => pkt.urgency,
-            Rank::Stfq => class.start(pkt.len),
+            RankFunction::Lstf => (now + Span::from_ps(pkt.rank)).as_ps(),
+            RankFunction::Srpt => pkt.rank,
+            RankFunction::Stfq => class.start(pkt.len),
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
@@ -208,7 +208,7 @@ impl Ranks {
     #[inline]
     fn serve(&mut self, classes: &mut [Class]) -> Pick {
         let entry = self.pop();
-        if self.rank == Rank::Stfq {
+        if self.rank == RankFunction::Stfq {
             for class in classes {
                 class.catch_up(entry.rank);
             }
@@ -223,7 +223,7 @@ impl Ranks {
 impl Entry {
     /// Whether it is served first: by group, then by rank, then by arrival.
     #[inline]
-    const fn leaves_before(&self, other: &Self, rank: Rank) -> bool {
+    const fn leaves_before(&self, other: &Self, rank: RankFunction) -> bool {
         if self.group != other.group {
             return self.group < other.group;
         }
@@ -231,8 +231,8 @@ impl Entry {
             return self.arrival < other.arrival;
         }
         match rank {
-            Rank::Lstf | Rank::Srpt => self.rank < other.rank,
-            Rank::Stfq => is_before(self.rank, other.rank),
+            RankFunction::Lstf | RankFunction::Srpt => self.rank < other.rank,
+            RankFunction::Stfq => is_before(self.rank, other.rank),
         }
     }
 }
@@ -368,7 +368,7 @@ impl Discipline for Ranks {
 
     fn keeps_order(&self) -> bool {
         // The start times of a queue's packets rise.
-        self.rank == Rank::Stfq
+        self.rank == RankFunction::Stfq
     }
 }
 

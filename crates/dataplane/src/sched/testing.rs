@@ -45,13 +45,13 @@ impl<S: Scheduler> Bench<S> {
     }
 
     pub(super) fn enqueue(&mut self, id: u32, queue: u8, len: u32) {
-        self.enqueue_urgent(id, queue, len, 0);
+        self.enqueue_ranked(id, queue, len, 0);
     }
 
-    pub(super) fn enqueue_urgent(&mut self, id: u32, queue: u8, len: u32, urgency: u64) {
+    pub(super) fn enqueue_ranked(&mut self, id: u32, queue: u8, len: u32, rank: u64) {
         let pkt = Pkt {
             len,
-            urgency,
+            rank,
             ..Pkt::default()
         };
         self.port

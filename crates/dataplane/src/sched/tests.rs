@@ -73,8 +73,8 @@ fn every_packet_leaves_once_in_order_and_the_link_never_waits() {
             for id in 0..500 {
                 bench.now = Time::from_us(u64::from(id));
                 let queue = (rng.next_u32() % 5) as u8;
-                let (len, urgency) = (64 + rng.next_u32() % 1437, u64::from(rng.next_u32() % 99));
-                bench.enqueue_urgent(id, queue, len, urgency);
+                let (len, rank) = (64 + rng.next_u32() % 1437, u64::from(rng.next_u32() % 99));
+                bench.enqueue_ranked(id, queue, len, rank);
                 waiting[usize::from(queue)].push_back(id);
                 while bench.port.packets() > 0 && rng.next_u32() % 10 < 5 {
                     leave(&mut bench, &mut waiting);

@@ -449,7 +449,7 @@ impl Core {
             flow: facts.flow,
             ecn: facts.ip.map_or(Ecn::NotEct, frame::Ip::ecn),
             ingress: ingress.0,
-            urgency: 0,
+            rank: 0,
         };
         let class = facts.ip.map_or(0, |ip| ip.class);
         let queue: QueueId = self.dscp.queue(class);

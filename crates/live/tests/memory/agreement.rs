@@ -223,7 +223,7 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
             flow: facts.flow,
             ecn: ip.ecn(),
             ingress: arrival.ingress,
-            urgency: 0,
+            rank: 0,
         };
         let port = &mut ports[usize::from(arrival.egress)];
         let mut out = Vec::new();

@@ -77,7 +77,7 @@ impl Hosts {
                         flow: end.peer().flow(),
                         ecn: header.ecn,
                         ingress: 0,
-                        urgency: 0,
+                        rank: 0,
                     },
                     route: route + 2,
                     link: LinkId(link),
@@ -301,15 +301,14 @@ impl Hosts {
         loop {
             let polled = endpoint.poll_segment(now);
             let Some(segment) = &polled else { break };
-            let (mut class, mut ecn, mut urgency, mut whole) =
-                (connection.service, segment.ecn, 0, 0);
+            let (mut class, mut ecn, mut rank, mut whole) = (connection.service, segment.ecn, 0, 0);
             if rules.needs_offset {
                 let offset = endpoint.stream_offset(segment);
                 if let Some(tagging) = &mut connection.tagging {
                     (class, ecn) = tag(tagging, segment, offset, class, now);
                 }
                 let left = connection.goal - offset.unwrap_or(connection.goal);
-                urgency = left.min(u64::from(u32::MAX));
+                rank = left.min(u64::from(u32::MAX));
             }
             if Packet::is_too_small_for(segment) {
                 whole = self.wholes.insert(*segment) + 1;
@@ -320,7 +319,7 @@ impl Hosts {
                     flow: end.peer().flow(),
                     ecn,
                     ingress: 0,
-                    urgency,
+                    rank,
                 },
                 route: end.peer().0 * rules.stride,
                 link: LinkId(0),

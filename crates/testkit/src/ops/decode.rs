@@ -71,7 +71,7 @@ impl Source<'_> {
             }),
             ecn: Ecn::from_bits(bits),
             ingress: u16::from(bits >> 6),
-            urgency: match self.byte() {
+            rank: match self.byte() {
                 0 => u64::MAX,
                 some => u64::from(some) * 1_000_000,
             },

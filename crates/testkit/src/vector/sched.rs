@@ -52,7 +52,7 @@ struct Arrival {
     #[serde(default)]
     flow: u32,
     #[serde(default)]
-    urgency: u64,
+    rank: u64,
 }
 
 const fn full_packet() -> u32 {
@@ -142,7 +142,7 @@ impl Run {
             len: arrival.len,
             flow: FlowId(arrival.flow),
             ecn: Ecn::Ect0,
-            urgency: arrival.urgency,
+            rank: arrival.rank,
             ..Pkt::default()
         };
         let (id, queue) = (PktId(arrival.id), QueueId(arrival.queue));

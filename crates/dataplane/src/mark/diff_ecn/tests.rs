@@ -524,7 +524,7 @@ fn order_of_a_flow(scheduler: &str, settings: &[(&str, &str)]) -> Result<Vec<u32
             len: 1500,
             flow: FlowId(flow),
             // Less and less is left of each flow.
-            urgency: u64::from(100 - id),
+            rank: u64::from(100 - id),
             ..Pkt::default()
         };
         let asked = QueueId(0);

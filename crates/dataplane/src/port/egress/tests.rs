@@ -15,7 +15,7 @@ const PKT: Pkt = Pkt {
     flow: tidegate_units::FlowId(0),
     ecn: Ecn::Ect0,
     ingress: 0,
-    urgency: 0,
+    rank: 0,
 };
 
 fn scheme(name: &str) -> mark::Config {

@@ -147,7 +147,7 @@ fn ranked_packets_wait_below_strict_queues() {
             groups: vec![1, 2],
         },
         inner: pifo::Config {
-            rank: pifo::Rank::Srpt,
+            rank: pifo::RankFunction::Srpt,
             weights: vec![1; 3],
         },
     };
@@ -166,7 +166,7 @@ fn ranked_packets_wait_below_strict_queues() {
         (5, 1, 8),
         (6, 0, 99),
     ] {
-        bench.enqueue_urgent(id, queue, 100, left);
+        bench.enqueue_ranked(id, queue, 100, left);
     }
     assert_eq!(bench.drain(), [6, 5, 4, 3, 2, 1]);
     bench.enqueue(7, 2, 100);

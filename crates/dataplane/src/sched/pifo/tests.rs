@@ -6,14 +6,14 @@ use tidegate_units::Rng;
 use super::*;
 use crate::sched::testing::Bench;
 
-fn pifo(rank: Rank, weights: &[u32]) -> Pifo {
+fn pifo(rank: RankFunction, weights: &[u32]) -> Pifo {
     let weights = weights.to_vec();
     Config { rank, weights }.build().unwrap()
 }
 
 /// STFQ at virtual time `start`.
 fn stfq_at(start: u64, weights: &[u32]) -> Pifo {
-    let mut pifo = pifo(Rank::Stfq, weights);
+    let mut pifo = pifo(RankFunction::Stfq, weights);
     for class in &mut pifo.classes {
         class.set_finish(start);
     }
@@ -23,7 +23,7 @@ fn stfq_at(start: u64, weights: &[u32]) -> Pifo {
 #[test]
 fn weights_are_checked() {
     let error = |weights| {
-        let rank = Rank::Lstf;
+        let rank = RankFunction::Lstf;
         Pifo::new(&Config { rank, weights })
             .unwrap_err()
             .to_string()
@@ -33,12 +33,12 @@ fn weights_are_checked() {
         "weights = 0 is out of range; allowed: 1 to 65535 per queue"
     );
     assert!(error(vec![1; 129]).contains("129 queues"));
-    assert_eq!(pifo(Rank::Stfq, &[65_535; 128]).queues(), 128);
+    assert_eq!(pifo(RankFunction::Stfq, &[65_535; 128]).queues(), 128);
 }
 
 #[test]
 fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
-    let mut bench = Bench::new(pifo(Rank::Srpt, &[1; 3]));
+    let mut bench = Bench::new(pifo(RankFunction::Srpt, &[1; 3]));
     for (id, queue, left) in [
         (1, 2, 500),
         (2, 2, 499),
@@ -46,27 +46,27 @@ fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
         (4, 1, 500),
         (5, 0, 500),
     ] {
-        bench.enqueue_urgent(id, queue, 100, left);
+        bench.enqueue_ranked(id, queue, 100, left);
     }
     assert_eq!(
         bench.drain(),
         [2, 1, 4, 5, 3],
         "2 overtakes 1 in its own queue"
     );
-    bench.enqueue_urgent(6, 0, 100, u64::MAX);
-    bench.enqueue_urgent(7, 0, 100, 1);
-    bench.enqueue_urgent(8, 0, 100, 0);
+    bench.enqueue_ranked(6, 0, 100, u64::MAX);
+    bench.enqueue_ranked(7, 0, 100, 1);
+    bench.enqueue_ranked(8, 0, 100, 0);
     assert_eq!(bench.drain(), [8, 7, 6]);
     assert!(bench.turns().is_empty());
 }
 
 #[test]
 fn the_least_slack_goes_first_as_time_passes() {
-    let mut bench = Bench::new(pifo(Rank::Lstf, &[1; 2]));
-    bench.enqueue_urgent(1, 0, 100, 5_000);
+    let mut bench = Bench::new(pifo(RankFunction::Lstf, &[1; 2]));
+    bench.enqueue_ranked(1, 0, 100, 5_000);
     bench.now = Time::from_ps(4_000);
     for (id, slack) in [(2, 1_001), (3, 1_000), (4, 999), (5, u64::MAX)] {
-        bench.enqueue_urgent(id, 1, 100, slack);
+        bench.enqueue_ranked(id, 1, 100, slack);
     }
     assert_eq!(bench.drain(), [4, 1, 3, 2, 5]);
 }
@@ -74,7 +74,7 @@ fn the_least_slack_goes_first_as_time_passes() {
 #[test]
 fn start_times_share_the_link() {
     // Starts in bytes per weight: queue 0 at 0, 1500, 3000; queue 1 at 0, 500, 1000, 1500, 2000.
-    let mut bench = Bench::new(pifo(Rank::Stfq, &[1, 3]));
+    let mut bench = Bench::new(pifo(RankFunction::Stfq, &[1, 3]));
     for id in 1..4 {
         bench.enqueue(id, 0, 1500);
     }
@@ -86,7 +86,7 @@ fn start_times_share_the_link() {
 
 #[test]
 fn a_start_is_the_later_of_the_last_finish_and_the_packet_that_left_last() {
-    let mut bench = Bench::new(pifo(Rank::Stfq, &[1; 2]));
+    let mut bench = Bench::new(pifo(RankFunction::Stfq, &[1; 2]));
     bench.enqueue(1, 0, 1000); // starts at 0, ends at 1000
     bench.enqueue(2, 0, 1000); // starts at 1000
     bench.enqueue(3, 0, 1000); // starts at 2000
@@ -104,7 +104,7 @@ fn a_start_is_the_later_of_the_last_finish_and_the_packet_that_left_last() {
 
 #[test]
 fn an_emptied_queue_does_not_start_before_its_last_finish() {
-    let mut bench = Bench::new(pifo(Rank::Stfq, &[1; 2]));
+    let mut bench = Bench::new(pifo(RankFunction::Stfq, &[1; 2]));
     bench.enqueue(1, 0, 1000);
     assert_eq!(bench.dequeue(), 1);
     bench.enqueue(2, 0, 1000); // starts at 1000, where the one before ended
@@ -168,7 +168,7 @@ fn a_finish_has_all_its_bits() {
 fn the_heap_sorts_whatever_comes() {
     for seed in 0..20 {
         let mut rng = Rng::new(seed, 1);
-        let mut pifo = pifo(Rank::Srpt, &[1]);
+        let mut pifo = pifo(RankFunction::Srpt, &[1]);
         let mut model: Vec<(u64, u64)> = Vec::new();
         let pop = |pifo: &mut Pifo, model: &mut Vec<(u64, u64)>| {
             model.sort_unstable();
@@ -176,13 +176,13 @@ fn the_heap_sorts_whatever_comes() {
             assert_eq!((entry.rank, entry.arrival), model.remove(0), "seed {seed}");
         };
         for arrival in 0..300_u32 {
-            let urgency = u64::from(rng.next_u32() % 40);
+            let rank = u64::from(rng.next_u32() % 40);
             let pkt = Pkt {
-                urgency,
+                rank,
                 ..Pkt::default()
             };
             pifo.on_ranked(QueueId(0), Slot(arrival), &pkt, Time::ZERO);
-            model.push((urgency, u64::from(arrival)));
+            model.push((rank, u64::from(arrival)));
             while !model.is_empty() && rng.next_u32() % 5 < 2 {
                 pop(&mut pifo, &mut model);
             }
