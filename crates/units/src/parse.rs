@@ -40,7 +40,7 @@ impl ParseError {
         Self::new(text, Problem::TooLarge, accepted)
     }
 
-    /// `text` does not have the form that `accepted` tells.
+    /// `text` does not have the form that `accepted` describes.
     pub fn unreadable(text: &str, accepted: &'static str) -> Self {
         Self::new(text, Problem::Unreadable, accepted)
     }

@@ -51,7 +51,7 @@ pub enum Form {
     Text(&'static str),
 }
 
-/// A word that a setting may be, and what it stands for.
+/// A word that a setting may be, and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The word.
@@ -224,7 +224,7 @@ impl<T: Setting> Setting for Vec<T> {
     }
 }
 
-/// A value that may be left out: the word `none` stands for its absence.
+/// A value that may be left out: the word `none` means that it is absent.
 impl<T: Setting> Setting for Option<T> {
     const FORM: Form = Form::Optional(&T::FORM);
 

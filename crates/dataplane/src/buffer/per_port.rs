@@ -34,7 +34,7 @@ impl Config {
 /// Per-port limits of equal size.
 #[derive(Clone, Debug)]
 pub struct PerPort {
-    /// Bytes that each port may still take, never more than `limit`. One subtraction then tells
+    /// Bytes that each port may still take, never more than `limit`. One subtraction then shows
     /// whether a packet fits, and takes its bytes.
     free: Box<[u32]>,
     limit: u32,

@@ -175,7 +175,7 @@ struct Account {
     is_listed: bool,
     state: PauseAction,
     /// The state that the host last polled.
-    told: PauseAction,
+    signalled: PauseAction,
 }
 
 /// A rule with its parameters.
@@ -233,7 +233,7 @@ impl<E: Buffer> Pfc<E> {
                 is_lossless,
                 is_listed: false,
                 state: PauseAction::Resume,
-                told: PauseAction::Resume,
+                signalled: PauseAction::Resume,
             }));
         }
         let Ok(pool @ 1..) = u32::try_from(u64::from(buffer).saturating_sub(set_aside)) else {
@@ -468,8 +468,8 @@ impl<E: Buffer> Buffer for Pfc<E> {
         while let Some(ingress) = self.changed.pop_front() {
             let account = &mut self.accounts[usize::from(ingress)];
             account.is_listed = false;
-            if account.told != account.state {
-                account.told = account.state;
+            if account.signalled != account.state {
+                account.signalled = account.state;
                 return Some(Pause {
                     ingress,
                     action: account.state,

@@ -113,7 +113,7 @@ enum Phase {
 impl Codel {
     /// CoDel with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
-        // A sixteenfold interval must lie within the 2^31 ticks that can be told apart.
+        // A sixteenfold interval must lie within the 2^31 ticks that can be distinguished.
         let interval = ticks(config.interval.as_ps());
         if !(1..1 << 27).contains(&interval) {
             let allowed = "1.024us to 137.4s";

@@ -134,7 +134,7 @@ impl RateRed {
         let Some(state) = self.queues.get_mut(queue.index()) else {
             return;
         };
-        // A cycle that takes no time or ages tells nothing.
+        // A cycle that takes no time or ages shows nothing.
         if let Some(rate) = Rate::from_bytes_over(u64::from(state.count), end - state.start) {
             let cycles = &mut *self.cycles;
             cycles.sample = rate.as_bps();

@@ -344,7 +344,7 @@ impl<S: Scope> Red<S> {
             reading: law.reading,
             short_queue: law.short_queue,
         };
-        // An average hears of arrivals and departures, whichever it decides on.
+        // An average sees arrivals and departures, whichever it decides on.
         let at = |point| {
             if law.decide == point || special.averaging.is_some() {
                 from

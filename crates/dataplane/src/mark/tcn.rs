@@ -89,7 +89,7 @@ impl Tcn {
         let high = ticks(clock, threshold.as_ps());
         let wraps = matches!(clock, Clock::Stamp4ns | Clock::Stamp8ns);
         if wraps && high > u64::from(u16::MAX) {
-            let allowed = "what a 2-byte timestamp can tell: at most 65535 ticks";
+            let allowed = "what a 2-byte timestamp can hold: at most 65535 ticks";
             return Err(ConfigError::out_of_range("threshold", threshold, allowed));
         }
         let low = config.min_threshold.unwrap_or(threshold);

@@ -39,7 +39,7 @@ choices! {
     }
 }
 
-/// What a port is told when it is made.
+/// The parameters of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortConfig {
     /// Its number in the switch, by which the buffer knows it.
@@ -116,7 +116,7 @@ pub struct Port<M, S> {
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
     /// When the next packet may leave: not before `busy_until`, the moment at which the port last
-    /// went from empty to holding a packet, or what [`Port::hold`] was told since.
+    /// went from empty to holding a packet, or what [`Port::hold`] has set since.
     ready: Time,
     wire: ByteTime,
     /// The list of all packets, if the scheduler serves the queues as one.
@@ -638,7 +638,7 @@ fn decide_departure(
     (ecn, action)
 }
 
-/// What a scheme is told of the pool: nothing, if it does not read it, for a buffer may have to look.
+/// What a scheme sees of the pool: nothing, if it does not read it, for a buffer may have to look.
 #[inline]
 fn pool_bytes(marker: &impl Marker, buffer: &impl Buffer, port: PortId, queue: QueueId) -> u32 {
     if marker.reads_pool() {

@@ -1,4 +1,4 @@
-//! The pipeline, seen by a scheme, a scheduler and a buffer that write down what they are told.
+//! The pipeline, seen by a scheme, a scheduler and a buffer that record what they are given.
 
 use alloc::vec::Vec;
 

@@ -8,7 +8,7 @@ use tidegate_units::Rng;
 use super::testing::Bench;
 use super::*;
 
-/// One set-up per scheduler and variant, with at least five queues and quanta of a full packet.
+/// One setup per scheduler and variant, with at least five queues and quanta of a full packet.
 const SETUPS: &[(&str, &[(&str, &str)])] = &[
     ("dwrr", &[("quanta", "1500, 3000, 1500, 6000, 1500")]),
     ("fifo", &[("queues", "5")]),
@@ -183,7 +183,7 @@ fn every_scheduler_is_known_by_name() {
         assert!(scheduler.queues() >= 1, "{name}");
         assert!(
             SETUPS.iter().any(|setup| setup.0 == name),
-            "{name} has no set-up"
+            "{name} has no setup"
         );
         for field in config.fields() {
             let text = config.value(field.name).expect(field.name);

@@ -109,7 +109,7 @@ pub struct State {
 /// How packets are stamped.
 ///
 /// Inside groups the virtual time of each stands in the place of the lowest empty queue's stamp. If
-/// no queue is empty, the stamps tell it: with the authors' clock it is the largest of them, because
+/// no queue is empty, the stamps show it: with the authors' clock it is the largest of them, because
 /// those of a queue only rise, and with the other it is that of the packet in service, the smallest.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {

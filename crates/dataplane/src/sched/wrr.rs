@@ -6,7 +6,7 @@
 //! turn ends when the head packet does not fit into what is left of the quantum, or when the queue
 //! empties. TCN's kernel module keeps a list of active queues instead, as DWRR does: an option.
 //!
-//! Turns under the cyclic order are told as that simulator measures them: a queue that gets its first
+//! Turns under the cyclic order are reported as that simulator measures them: a queue that gets its first
 //! packet joins, and an empty one that the scheduler passes over starts its measurement anew.
 //!
 //! Differs from the authors' code: a turn sends one packet at least, even one that is larger than

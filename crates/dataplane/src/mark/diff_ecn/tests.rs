@@ -135,7 +135,7 @@ fn a_flow_that_left_the_high_priority_queue_is_new() {
 #[test]
 fn probing_moves_a_flow_whose_packets_still_wait_in_the_high_priority_queue() {
     // With a strict scheduler an ordinary queue cannot empty while the high-priority queue holds
-    // packets, so this is told to the scheme directly.
+    // packets, so the scheme is called directly.
     for config in both_tables() {
         let mut scheme = DiffEcn::new(&config, &port_info(3)).unwrap();
         let mut port = Held([0; 3]);

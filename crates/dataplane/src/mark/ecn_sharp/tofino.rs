@@ -96,7 +96,7 @@ impl Pipeline {
             .ok()
             .and_then(Divider::new);
         let Some(divider) = divider else {
-            let allowed = "1.024us to 4398s, what the chip's clock can tell";
+            let allowed = "1.024us to 4398s, what the chip's clock can resolve";
             return Err(ConfigError::out_of_range("pst_interval", interval, allowed));
         };
         Ok(Self {
