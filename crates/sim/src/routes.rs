@@ -46,10 +46,10 @@ pub struct Routes {
     rows: Vec<u32>,
     /// For each switch with hosts, how many links every switch is away from it.
     distances: Vec<u16>,
-    /// By switch: where its ways to other switches begin in `ways`; then where the last ones end.
+    /// By switch: where its next hops begin in `next_hops`; then where the last ones end.
     first: Vec<u32>,
     /// Links between switches, by the switch that they leave and then by number.
-    ways: Vec<Way>,
+    next_hops: Vec<NextHop>,
     longest: u32,
 }
 
@@ -63,19 +63,19 @@ struct Uplink {
 
 /// A link from a switch to another.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct NextHop {
     link: LinkId,
     /// The other switch's number.
     to: u32,
 }
 
-/// A switch with more than one way ahead.
+/// A switch with more than one next hop.
 struct Fork {
     node: NodeId,
     /// How many links are behind.
     links: u32,
-    /// How many ways there are.
-    ways: u32,
+    /// How many there are.
+    next_hops: u32,
 }
 
 impl Routes {
@@ -83,7 +83,7 @@ impl Routes {
     pub fn new(network: &Network) -> Result<Self, ConfigError> {
         network.check()?;
         let uplinks = uplinks(network);
-        let (first, ways) = ways(network);
+        let (first, next_hops) = next_hops(network);
         let (rows, edges) = rows(&uplinks, network.switches());
         let pairs = edges.len() as u64 * u64::from(network.switches());
         if pairs > MAX_PAIRS {
@@ -97,7 +97,7 @@ impl Routes {
             rows,
             distances: vec![UNREACHABLE; pairs as usize],
             first,
-            ways,
+            next_hops,
             longest: 0,
         };
         routes.measure(&edges)?;
@@ -119,8 +119,8 @@ impl Routes {
         self.walk(src, dst, out, |fork| self.ecmp.choose(hash, fork));
     }
 
-    /// As [`path`](Self::path), with way number `choice` at the first switch that has a choice. If
-    /// there is no such way, the error says how many there are.
+    /// As [`path`](Self::path), with next hop number `choice` at the first switch that has a choice. If
+    /// there is no such next hop, the error says how many there are.
     pub fn path_by_choice(
         &self,
         src: HostId,
@@ -143,18 +143,18 @@ impl Routes {
         Ok(())
     }
 
-    /// How many ways there are at the first switch from `src` to `dst` that has a choice; one if
+    /// How many next hops there are at the first switch from `src` to `dst` that has a choice; one if
     /// none has.
     pub fn choices(&self, src: HostId, dst: HostId) -> u32 {
         let mut at = self.edge(src);
         while let (Some(switch), Some(row)) = (at, self.row(dst)) {
-            let mut ways = self.shortest(row, switch);
-            let one = ways.next();
-            let others = ways.count() as u32; // a switch has fewer than 2^32 links
+            let mut next_hops = self.shortest(row, switch);
+            let one = next_hops.next();
+            let others = next_hops.count() as u32; // a switch has fewer than 2^32 links
             if others > 0 {
                 return others + 1;
             }
-            at = one.map(|way| way.to);
+            at = one.map(|hop| hop.to);
         }
         1
     }
@@ -172,12 +172,12 @@ impl Routes {
         for _ in 0..row[start as usize] {
             let mut next = Vec::new();
             for switch in front {
-                for way in self.shortest(row, switch) {
-                    let known = paths[way.to as usize];
+                for hop in self.shortest(row, switch) {
+                    let known = paths[hop.to as usize];
                     if known == 0 {
-                        next.push(way.to);
+                        next.push(hop.to);
                     }
-                    paths[way.to as usize] = known.saturating_add(paths[switch as usize]);
+                    paths[hop.to as usize] = known.saturating_add(paths[switch as usize]);
                 }
             }
             front = next;
@@ -194,16 +194,16 @@ impl Routes {
     /// link before it. `None` if there are more than a few, or none because paths of different hosts
     /// lead round in a circle.
     pub(crate) fn levels(&self) -> Option<Vec<u8>> {
-        let mut levels = vec![0_u8; self.ways.len() + 2 * self.uplinks.len()];
+        let mut levels = vec![0_u8; self.next_hops.len() + 2 * self.uplinks.len()];
         let rows = || self.distances.chunks_exact(self.rows.len().max(1));
         let mut is_done = false;
         while !is_done {
             is_done = true;
             for (row, switch) in rows().flat_map(|row| (0..).zip(row).map(move |(at, _)| (row, at)))
             {
-                for way in self.shortest(row, switch) {
-                    let higher = levels[way.link.index()] + 1;
-                    for next in self.shortest(row, way.to) {
+                for hop in self.shortest(row, switch) {
+                    let higher = levels[hop.link.index()] + 1;
+                    for next in self.shortest(row, hop.to) {
                         let level = &mut levels[next.link.index()];
                         is_done &= *level >= higher;
                         *level = higher.max(*level);
@@ -215,7 +215,10 @@ impl Routes {
             }
         }
         // The links to hosts come last of all.
-        let highest = self.ways.iter().map(|way| levels[way.link.index()] + 1);
+        let highest = self
+            .next_hops
+            .iter()
+            .map(|hop| levels[hop.link.index()] + 1);
         let highest = highest.max().unwrap_or(0);
         for uplink in &self.uplinks {
             levels[Network::reverse(uplink.link).index()] = highest;
@@ -273,11 +276,11 @@ impl Routes {
             if amount <= 0.0 {
                 continue;
             }
-            let ways = self.shortest(row, switch).count() as u32; // fewer than 2^32 links
-            for way in self.shortest(row, switch) {
-                let part = amount / f64::from(ways);
-                links[way.link.index()] += part;
-                amounts[way.to as usize] += part;
+            let next_hops = self.shortest(row, switch).count() as u32; // fewer than 2^32 links
+            for hop in self.shortest(row, switch) {
+                let part = amount / f64::from(next_hops);
+                links[hop.link.index()] += part;
+                amounts[hop.to as usize] += part;
             }
         }
     }
@@ -298,18 +301,22 @@ impl Routes {
             return;
         };
         for links in 1..=u32::from(row[at as usize]) {
-            let ways = self.shortest(row, at).count() as u32; // fewer than 2^32 links
-            let choice = if ways > 1 {
+            let next_hops = self.shortest(row, at).count() as u32; // fewer than 2^32 links
+            let choice = if next_hops > 1 {
                 let node = NodeId(self.uplinks.len() as u32 + at);
-                choose(&Fork { node, links, ways })
+                choose(&Fork {
+                    node,
+                    links,
+                    next_hops,
+                })
             } else {
                 0
             };
             let mut ahead = self.shortest(row, at);
-            let way = ahead.nth(choice as usize);
-            let way = way.expect("a switch that is not the last has a way ahead");
-            out.push(way.link);
-            at = way.to;
+            let hop = ahead.nth(choice as usize);
+            let hop = hop.expect("a switch that is not the last has a next hop");
+            out.push(hop.link);
+            at = hop.to;
         }
         out.push(Network::reverse(self.uplinks[dst.index()].link));
     }
@@ -326,16 +333,16 @@ impl Routes {
         Some(&self.distances[row * switches..][..switches])
     }
 
-    /// The ways from `switch` that lie on a shortest path, in order of number.
-    fn shortest<'a>(&'a self, row: &'a [u16], switch: u32) -> impl Iterator<Item = Way> + 'a {
+    /// The next hops from `switch` that lie on a shortest path, in order of number.
+    fn shortest<'a>(&'a self, row: &'a [u16], switch: u32) -> impl Iterator<Item = NextHop> + 'a {
         let nearer = row[switch as usize].checked_sub(1);
-        let ways = self.ways_from(switch).iter().copied();
-        ways.filter(move |way| Some(row[way.to as usize]) == nearer)
+        let next_hops = self.next_hops_from(switch).iter().copied();
+        next_hops.filter(move |hop| Some(row[hop.to as usize]) == nearer)
     }
 
-    fn ways_from(&self, switch: u32) -> &[Way] {
+    fn next_hops_from(&self, switch: u32) -> &[NextHop] {
         let [begin, end] = [switch, switch + 1].map(|at| self.first[at as usize] as usize);
-        &self.ways[begin..end]
+        &self.next_hops[begin..end]
     }
 
     /// Fills in the distances from each switch with hosts, breadth first.
@@ -351,15 +358,15 @@ impl Routes {
             while let Some(&switch) = queue.get(next) {
                 next += 1;
                 let beyond = row[switch as usize] + 1;
-                for way in self.ways_from(switch) {
-                    let distance = &mut row[way.to as usize];
+                for hop in self.next_hops_from(switch) {
+                    let distance = &mut row[hop.to as usize];
                     if *distance == UNREACHABLE {
                         if beyond == UNREACHABLE {
                             let allowed = format!("paths of less than {UNREACHABLE} links");
                             return Err(ConfigError::out_of_range("switches", switches, allowed));
                         }
                         *distance = beyond;
-                        queue.push(way.to);
+                        queue.push(hop.to);
                     }
                 }
             }
@@ -401,13 +408,13 @@ impl Routes {
 impl Ecmp {
     #[inline]
     fn choose(self, hash: u64, fork: &Fork) -> u32 {
-        let ways = u64::from(fork.ways);
-        let way = match self {
-            Self::FlowOnly => hash % ways,
-            Self::PerNode => fraction_of(ways, mix(hash, fork.node)),
-            Self::ShiftByTtl => hash.checked_shr(fork.links).unwrap_or(0) % ways,
+        let next_hops = u64::from(fork.next_hops);
+        let hop = match self {
+            Self::FlowOnly => hash % next_hops,
+            Self::PerNode => fraction_of(next_hops, mix(hash, fork.node)),
+            Self::ShiftByTtl => hash.checked_shr(fork.links).unwrap_or(0) % next_hops,
         };
-        way as u32 // below `ways`
+        hop as u32 // below `next_hops`
     }
 }
 
@@ -447,25 +454,26 @@ fn uplinks(network: &Network) -> Vec<Uplink> {
 }
 
 /// The links between switches, by the switch that they leave, and where each switch's begin.
-fn ways(network: &Network) -> (Vec<u32>, Vec<Way>) {
+fn next_hops(network: &Network) -> (Vec<u32>, Vec<NextHop>) {
     let switch = |node: NodeId| node.0.checked_sub(network.hosts());
     let between = |(number, link): (u32, &Link)| {
-        let way = Way {
+        let hop = NextHop {
             link: LinkId(number),
             to: switch(link.to)?,
         };
-        Some((switch(link.from)?, way))
+        Some((switch(link.from)?, hop))
     };
-    let mut ways: Vec<(u32, Way)> = (0..).zip(network.links()).filter_map(between).collect();
-    ways.sort_by_key(|&(from, _)| from); // stable: links of a switch stay in order
+    let mut next_hops: Vec<(u32, NextHop)> =
+        (0..).zip(network.links()).filter_map(between).collect();
+    next_hops.sort_by_key(|&(from, _)| from); // stable: links of a switch stay in order
     let mut first = vec![0_u32; network.switches() as usize + 1];
-    for &(from, _) in &ways {
+    for &(from, _) in &next_hops {
         first[from as usize + 1] += 1;
     }
     for switch in 1..first.len() {
         first[switch] += first[switch - 1];
     }
-    (first, ways.into_iter().map(|(_, way)| way).collect())
+    (first, next_hops.into_iter().map(|(_, hop)| hop).collect())
 }
 
 /// A row for each switch with hosts, by switch, and these switches by row.

@@ -20,7 +20,7 @@ pub struct Setup {
     pub network: Network,
     /// What the hosts send, by start time.
     pub flows: Vec<Flow>,
-    /// Which way each flow takes where there is a choice first: one number a flow, which its ACKs take
+    /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs take
     /// too. Empty: by hash.
     pub paths: Vec<u32>,
     /// Pings, which are no flows.
@@ -37,9 +37,9 @@ pub struct Setup {
     pub opening: Opening,
     /// PIAS tags, which choose the first queues.
     pub tagging: Option<pias::Config>,
-    /// What hosts add to the way of a packet.
+    /// What hosts add to the delay of a packet.
     pub host_delay: HostDelay,
-    /// How switches choose between ways of equal length.
+    /// How switches choose between paths of equal length.
     pub ecmp: Ecmp,
     /// What is observed besides the results.
     pub observe: Observe,
@@ -150,7 +150,7 @@ choices! {
 }
 
 settings! {
-    /// What the receiving host adds to the way of each packet of a flow: processing in the stack, a
+    /// What the receiving host adds to the delay of each packet of a flow: processing in the stack, a
     /// hypervisor or a load balancer. It spreads the round-trip times of flows.
     pub struct HostDelay {
         /// The values that a flow's delay is drawn from, all equally likely. Empty: no delay. A fitted

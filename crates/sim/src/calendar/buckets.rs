@@ -43,7 +43,7 @@ type Far = ByKey<(u64, u64), (Arrival, Goal)>;
 /// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one packet
 /// after the other.
 const MIN_RING: u64 = 1 << 10;
-/// The most buckets in the ring; longer ways wait in the heap beside it.
+/// The most buckets in the ring; longer delays wait in the heap beside it.
 const MAX_RING: u64 = 1 << 14;
 
 impl Buckets {
@@ -150,7 +150,7 @@ impl Buckets {
         self.held += 1;
     }
 
-    /// Takes the arrival in parts: they stay in registers on the way of those that are not far.
+    /// Takes the arrival in parts: they stay in registers for those that are not far.
     #[cold]
     #[inline(never)]
     fn put_far(&mut self, bucket: u64, at: Time, place: u32, packet: u32, goal: Goal) {

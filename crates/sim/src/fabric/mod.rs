@@ -32,9 +32,9 @@ pub(crate) struct Fabric<C> {
     pub(crate) calendar: C,
     /// All packets, from their first host to their last.
     pub(crate) packets: Slab<Packet>,
-    /// The ways of all connections: for each end the links to it, then how long its packets
+    /// The routes of all connections: for each end the links to it, then how long its packets
     /// take from the last of them on, in its host too.
-    pub(crate) ways: Vec<u32>,
+    pub(crate) routes: Vec<u32>,
     wires: Vec<Wire>,
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
@@ -223,7 +223,7 @@ impl<C: Calendar> Fabric<C> {
         Ok(Self {
             calendar,
             packets: Slab::new(),
-            ways: Vec::new(),
+            routes: Vec::new(),
             wires: wires.collect(),
             pauses: vec![PauseClock::default(); ports.len()],
             pauses_heard: vec![0; ports.len()],
@@ -260,7 +260,7 @@ impl<C: Calendar> Fabric<C> {
     /// Sends a packet from its host.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, now: Time) {
-        let [link, next] = two_words(&self.ways, packet.route);
+        let [link, next] = two_words(&self.routes, packet.route);
         let link = LinkId(link);
         let id = self.packets.insert(Packet {
             route: packet.route + 2,
@@ -270,7 +270,7 @@ impl<C: Calendar> Fabric<C> {
         self.start(id, packet.pkt.len, [link, LinkId(next)], now);
     }
 
-    /// Puts a packet of its host on the first link of its way. The packet knows that it is there.
+    /// Puts a packet of its host on the first link of its route. The packet knows that it is there.
     #[expect(
         clippy::inline_always,
         reason = "what it is told is in registers where it is used"
@@ -282,7 +282,7 @@ impl<C: Calendar> Fabric<C> {
             self.send_rarely(id, link, now);
             return;
         }
-        // The way of nearly all packets: what `launch` does, with everything at hand.
+        // The path of nearly all packets: what `launch` does, with everything at hand.
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
@@ -469,7 +469,7 @@ impl<C: Calendar> Fabric<C> {
             let packet = &mut packets[id.0];
             packet.set_ecn(ecn);
             bytes += u64::from(packet.pkt.len);
-            launch(calendar, packet, id.0, road, &self.ways, end);
+            launch(calendar, packet, id.0, road, &self.routes, end);
         }
         let wire = &mut wires[link.index()];
         wire.bytes += bytes;
@@ -498,7 +498,7 @@ impl<C: Calendar> Fabric<C> {
     fn launch(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
         let road = Road::of(&self.wires[link.index()], link);
-        launch(&mut self.calendar, packet, id, road, &self.ways, end);
+        launch(&mut self.calendar, packet, id, road, &self.routes, end);
     }
 
     /// A link to look at.
@@ -563,12 +563,12 @@ fn launch<C: Calendar>(
     packet: &mut Packet,
     id: u32,
     road: Road,
-    ways: &[u32],
+    routes: &[u32],
     end: Time,
 ) {
     packet.link = road.link;
     let rank = Rank::of(packet);
-    let [low, high] = two_words(ways, packet.route);
+    let [low, high] = two_words(routes, packet.route);
     if road.leads_to_host {
         let last = Span::from_ps(u64::from(high) << 32 | u64::from(low));
         let arrival = Arrival {
@@ -588,12 +588,12 @@ fn launch<C: Calendar>(
     }
 }
 
-/// Two words of the table of ways. One comparison with its length does for both.
+/// Two words of the table of routes. One comparison with its length does for both.
 #[inline]
-pub(crate) fn two_words(ways: &[u32], begin: u32) -> [u32; 2] {
+pub(crate) fn two_words(routes: &[u32], begin: u32) -> [u32; 2] {
     let begin = begin as usize;
-    let second = ways[begin + 1];
-    [ways[begin], second]
+    let second = routes[begin + 1];
+    [routes[begin], second]
 }
 
 /// The account of a packet at the switch that it has come to.

@@ -26,8 +26,8 @@ impl<C: Calendar> Fabric<C> {
     /// Offers a packet to the port of its next link.
     pub(super) fn offer(&mut self, id: u32, now: Time) {
         let packet = &self.packets[id];
-        // What the packet knows of its way begins behind its next link.
-        let next = self.ways[packet.route as usize - 1];
+        // What the packet knows of its route begins behind its next link.
+        let next = self.routes[packet.route as usize - 1];
         let link = LinkId(next);
         let node_id = self.wires[link.index()].node;
         let is_coupled = self.nodes[node_id as usize].is_coupled;

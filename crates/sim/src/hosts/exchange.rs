@@ -67,7 +67,7 @@ impl Hosts {
             while !rules.needs_offset
                 && let Some(header) = endpoint.poll_header(now)
             {
-                let [link, next] = two_words(&fabric.ways, route);
+                let [link, next] = two_words(&fabric.routes, route);
                 let len = rules.accounting.size(header.len);
                 // Written in one go, each field from where it is: what is put together first and copied
                 // then makes the processor wait.

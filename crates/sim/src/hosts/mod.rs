@@ -44,7 +44,7 @@ pub(crate) struct Hosts {
     /// Segments that do not fit into their packets.
     wholes: Slab<Segment>,
     routes: Routes,
-    /// The way that each flow takes where it has a choice, if they are named.
+    /// The path that each flow takes where it has a choice, if they are named.
     paths: Vec<u32>,
     path: Vec<LinkId>,
     /// The speed of each host's link.
@@ -94,7 +94,7 @@ struct Rules {
     tagging: Option<pias::Config>,
     host_delay: HostDelay,
     seed: u64,
-    /// Words of the table of ways that each end has.
+    /// Words of the table of routes that each end has.
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
     needs_offset: bool,
@@ -169,7 +169,7 @@ impl Hosts {
                 tagging: setup.tagging.clone(),
                 host_delay: setup.host_delay.clone(),
                 seed: setup.seed,
-                // The links of a way, and two words for the host's delay.
+                // The links of a route, and two words for the host's delay.
                 stride: routes.longest() + 2,
                 needs_offset: setup.ranks() || setup.tagging.is_some(),
                 width,

@@ -1,4 +1,4 @@
-//! Flows start: on a connection that is idle, or on a new one whose way is laid through the network.
+//! Flows start: on a connection that is idle, or on a new one, whose route is laid through the network.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use crate::network::HostId;
 use crate::packet::{EndId, Side};
 use crate::setup::{Delayed, HostDelay};
 
-/// How a flow's way is chosen.
+/// How a flow's path is chosen.
 #[derive(Clone, Copy)]
 enum Choice {
     Hash(u64),
@@ -164,7 +164,7 @@ impl Hosts {
         }
     }
 
-    /// Writes the ways of a connection into the table, there and back.
+    /// Writes the routes of a connection into the table, there and back.
     fn lay<C: Calendar>(
         &mut self,
         fabric: &mut Fabric<C>,
@@ -175,7 +175,7 @@ impl Hosts {
     ) {
         let stride = self.rules.stride as usize;
         let words = self.connections.len() * 2 * stride;
-        fabric.ways.resize(words.max(fabric.ways.len()), 0);
+        fabric.routes.resize(words.max(fabric.routes.len()), 0);
         for (side, from, to, delay) in [
             (Side::Sink, src, dst, delays[0]),
             (Side::Source, dst, src, delays[1]),
@@ -190,11 +190,11 @@ impl Hosts {
                 }
             }
             let begin = EndId::new(slot, side).0 as usize * stride;
-            let last = self.path.last().expect("a way has a link");
+            let last = self.path.last().expect("a route has a link");
             let delay = (fabric.delay(*last) + delay).as_ps();
             let delay = [delay as u32, (delay >> 32) as u32];
             let words = self.path.iter().map(|link| link.0).chain(delay);
-            for (place, word) in fabric.ways[begin..].iter_mut().zip(words) {
+            for (place, word) in fabric.routes[begin..].iter_mut().zip(words) {
                 *place = word;
             }
         }
@@ -206,7 +206,7 @@ pub(crate) fn path_hash(seed: u64, flow: usize) -> u64 {
     Rng::new(seed, PATH_STREAM + flow as u64).next_u64()
 }
 
-/// What hosts add to the way of a flow's packets.
+/// What hosts add to the delay of a flow's packets.
 pub(crate) fn host_delay(delays: &HostDelay, seed: u64, flow: usize) -> Span {
     let values = &delays.values;
     if values.is_empty() {

@@ -243,7 +243,7 @@ fn a_shift_by_all_bits_leaves_the_first_way() {
     let fork = Fork {
         node: NodeId(0),
         links: 64,
-        ways: 3,
+        next_hops: 3,
     };
     assert_eq!(Ecmp::ShiftByTtl.choose(u64::MAX, &fork), 0);
 }
@@ -280,7 +280,7 @@ fn a_flow_may_name_its_way() {
         error.to_string(),
         "choice = 2 is out of range; allowed: 0 to 1"
     );
-    // Without a choice there is one way, number 0.
+    // Without a choice there is one next hop, number 0.
     assert!(
         routes
             .path_by_choice(HostId(0), HostId(1), 0, 0, &mut out)
