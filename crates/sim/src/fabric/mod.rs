@@ -282,7 +282,7 @@ impl<C: Calendar> Fabric<C> {
             self.send_rarely(id, link, now);
             return;
         }
-        // The path of nearly all packets: what `launch` does, with everything at hand.
+        // The path of nearly all packets: what `transmit` does, with everything at hand.
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
@@ -319,7 +319,7 @@ impl<C: Calendar> Fabric<C> {
         wire.free_at = end;
         self.count(link, id);
         self.capture(id, link, start);
-        self.launch(id, link, end);
+        self.transmit(id, link, end);
     }
 
     /// Notes links to be captured.
@@ -463,13 +463,13 @@ impl<C: Calendar> Fabric<C> {
         let buffer = &mut self.nodes[wire.node as usize].buffer;
         let next_start = port.serve(offers.as_slice(), until, buffer, served);
         wire.packets += served.sent.len() as u64;
-        let road = Road::of(wire, link);
+        let params = LinkParams::of(wire, link);
         let mut bytes = 0;
         for &Sent { end, id, ecn } in &served.sent {
             let packet = &mut packets[id.0];
             packet.set_ecn(ecn);
             bytes += u64::from(packet.pkt.len);
-            launch(calendar, packet, id.0, road, &self.routes, end);
+            transmit(calendar, packet, id.0, params, &self.routes, end);
         }
         let wire = &mut wires[link.index()];
         wire.bytes += bytes;
@@ -495,10 +495,10 @@ impl<C: Calendar> Fabric<C> {
     }
 
     /// Puts a packet on a link, whose last bit leaves at `end`.
-    fn launch(&mut self, id: u32, link: LinkId, end: Time) {
+    fn transmit(&mut self, id: u32, link: LinkId, end: Time) {
         let packet = &mut self.packets[id];
-        let road = Road::of(&self.wires[link.index()], link);
-        launch(&mut self.calendar, packet, id, road, &self.routes, end);
+        let params = LinkParams::of(&self.wires[link.index()], link);
+        transmit(&mut self.calendar, packet, id, params, &self.routes, end);
     }
 
     /// A link to look at.
@@ -533,15 +533,15 @@ impl<C: Calendar> Fabric<C> {
     }
 }
 
-/// What a packet meets on a link.
+/// What a link does to a packet.
 #[derive(Clone, Copy)]
-struct Road {
+struct LinkParams {
     link: LinkId,
     delay: Span,
     leads_to_host: bool,
 }
 
-impl Road {
+impl LinkParams {
     #[inline]
     const fn of(wire: &Wire, link: LinkId) -> Self {
         Self {
@@ -558,29 +558,29 @@ impl Road {
     reason = "its arguments are in registers where it is used"
 )]
 #[inline(always)]
-fn launch<C: Calendar>(
+fn transmit<C: Calendar>(
     calendar: &mut C,
     packet: &mut Packet,
     id: u32,
-    road: Road,
+    params: LinkParams,
     routes: &[u32],
     end: Time,
 ) {
-    packet.link = road.link;
+    packet.link = params.link;
     let rank = Rank::of(packet);
     let [low, high] = two_words(routes, packet.route);
-    if road.leads_to_host {
+    if params.leads_to_host {
         let last = Span::from_ps(u64::from(high) << 32 | u64::from(low));
         let arrival = Arrival {
             at: end + last,
-            place: road.link.0,
+            place: params.link.0,
             packet: id,
         };
         calendar.push(arrival, Goal::Host, rank);
     } else {
         packet.route += 1;
         let arrival = Arrival {
-            at: end + road.delay,
+            at: end + params.delay,
             place: low,
             packet: id,
         };

@@ -62,7 +62,7 @@ impl<C: Calendar> Fabric<C> {
                 self.busy_alone.push(Start { at, link });
             }
         }
-        self.launch_departures(link);
+        self.transmit_departures(link);
         if is_coupled {
             self.send_pauses(node_id, now);
         }
@@ -101,7 +101,7 @@ impl<C: Calendar> Fabric<C> {
                     self.busy_alone.swap_remove(index);
                 }
             }
-            self.launch_departures(link);
+            self.transmit_departures(link);
         }
     }
 
@@ -140,11 +140,11 @@ impl<C: Calendar> Fabric<C> {
         let next = port.next_start();
         self.wires[link.index()].is_busy = next.is_some();
         node.busy.replace_first(next);
-        self.launch_departures(link);
+        self.transmit_departures(link);
         self.send_pauses(node_id, at);
     }
 
-    fn launch_departures(&mut self, link: LinkId) {
+    fn transmit_departures(&mut self, link: LinkId) {
         for index in 0..self.departures.len() {
             let Departure { at, id, ecn, .. } = self.departures[index];
             if self.departures[index].action == Action::Send {
@@ -153,7 +153,7 @@ impl<C: Calendar> Fabric<C> {
                 let span = self.wires[link.index()].byte_time.span(packet.pkt.len);
                 self.count(link, id.0);
                 self.capture(id.0, link, at);
-                self.launch(id.0, link, at + span);
+                self.transmit(id.0, link, at + span);
             } else {
                 self.dropped.push((id, at));
             }
@@ -232,7 +232,7 @@ impl<C: Calendar> Fabric<C> {
                     start.at = at;
                 }
             }
-            self.launch_departures(link);
+            self.transmit_departures(link);
         }
     }
 
