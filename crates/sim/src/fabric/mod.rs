@@ -100,7 +100,7 @@ struct Wire {
     /// Whether what leaves on it is noted for a capture.
     is_captured: bool,
     /// Whether it leaves a host without a port, leads to a switch and is not captured.
-    is_plain: bool,
+    is_fast_path: bool,
     last_queue: u8,
     /// Whether it is listed as busy, here or by its node.
     is_busy: bool,
@@ -213,7 +213,7 @@ impl<C: Calendar> Fabric<C> {
             leads_to_host: network.is_host(link.to),
             is_ideal: port.is_none(),
             is_captured: false,
-            is_plain: port.is_none() && !network.is_host(link.to),
+            is_fast_path: port.is_none() && !network.is_host(link.to),
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
@@ -278,11 +278,11 @@ impl<C: Calendar> Fabric<C> {
     #[inline(always)]
     pub(crate) fn start(&mut self, id: u32, size: u32, [link, next]: [LinkId; 2], now: Time) {
         let wire = &mut self.wires[link.index()];
-        if !wire.is_plain {
-            self.send_rarely(id, link, now);
+        if !wire.is_fast_path {
+            self.send_slow_path(id, link, now);
             return;
         }
-        // The path of nearly all packets: what `transmit` does, with everything at hand.
+        // The fast path of nearly all packets: what `transmit` does, with everything at hand.
         wire.packets += 1;
         wire.bytes += u64::from(size);
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
@@ -297,7 +297,7 @@ impl<C: Calendar> Fabric<C> {
 
     /// Sends a packet from a host that has a port, or straight to another host.
     #[inline(never)]
-    fn send_rarely(&mut self, id: u32, link: LinkId, now: Time) {
+    fn send_slow_path(&mut self, id: u32, link: LinkId, now: Time) {
         let packet = &mut self.packets[id];
         packet.route -= 1;
         let size = packet.pkt.len;
@@ -327,7 +327,7 @@ impl<C: Calendar> Fabric<C> {
         for link in links {
             let wire = &mut self.wires[link.index()];
             wire.is_captured = true;
-            wire.is_plain = false;
+            wire.is_fast_path = false;
         }
     }
 

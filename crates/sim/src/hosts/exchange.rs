@@ -42,7 +42,7 @@ impl Hosts {
         let mut packet = &mut fabric.packets[arrival.packet];
         let (end, now) = (packet.end(), arrival.at);
         if packet.whole != 0 {
-            self.deliver_rarely(fabric, arrival);
+            self.deliver_slow_path(fabric, arrival);
             return;
         }
         self.tally.delivered += 1;
@@ -118,7 +118,7 @@ impl Hosts {
 
     /// A pause frame arrives, or a segment that needs more room than a packet has.
     #[inline(never)]
-    fn deliver_rarely<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+    fn deliver_slow_path<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let packet = fabric.packets[arrival.packet];
         if packet.is_pause() {
             fabric.on_pause(arrival);
