@@ -67,9 +67,9 @@ pub(crate) struct Packet {
     pub(crate) link: LinkId,
     /// What every segment has. Other transports put their own headers there.
     pub(crate) header: Header,
-    /// Zero if all of it is here, as it is of most. Otherwise where the whole segment is, its number
+    /// Zero if all of it is here, as it is of most. Otherwise where the segment is, its number
     /// plus one; or [`PAUSE`](Self::PAUSE).
-    pub(crate) whole: u32,
+    pub(crate) spilled: u32,
     /// The lower bits of how many packets all hosts had sent before it.
     pub(crate) serial: u16,
     /// The queue it asks for; of a pause frame, what it asks for.
@@ -80,13 +80,13 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// In place of a whole segment: it is a pause frame, for the node at the end of its link, and of
+    /// Instead of a segment: it is a pause frame, for the node at the end of its link, and of
     /// no connection.
     pub(crate) const PAUSE: u32 = u32::MAX;
 
     #[inline]
     pub(crate) const fn is_pause(&self) -> bool {
-        self.whole == Self::PAUSE
+        self.spilled == Self::PAUSE
     }
 
     /// Where it goes.

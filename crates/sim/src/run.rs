@@ -306,7 +306,7 @@ mod tests {
 
         fn note(&mut self, at: Time, link: LinkId, mut shown: Shown) {
             // Numbers that engines give in the order in which they come to the packets.
-            (shown.packet.serial, shown.packet.whole) = (0, 0);
+            (shown.packet.serial, shown.packet.spilled) = (0, 0);
             self.all.push((at, link, format!("{shown:?}")));
         }
 

@@ -176,7 +176,7 @@ impl<C: Calendar> Fabric<C> {
             let wire = &self.wires[link.index()];
             let packet = self.packets.insert(Packet {
                 link,
-                whole: Packet::PAUSE,
+                spilled: Packet::PAUSE,
                 class: pause.action as u8,
                 ..Packet::default()
             });

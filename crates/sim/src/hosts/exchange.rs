@@ -41,7 +41,7 @@ impl Hosts {
     pub(crate) fn deliver<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
         let mut packet = &mut fabric.packets[arrival.packet];
         let (end, now) = (packet.end(), arrival.at);
-        if packet.whole != 0 {
+        if packet.spilled != 0 {
             self.deliver_slow_path(fabric, arrival);
             return;
         }
@@ -89,7 +89,7 @@ impl Hosts {
                         flags: header.flags,
                         ecn: header.ecn,
                     },
-                    whole: 0,
+                    spilled: 0,
                     serial: tally.sent as u16,
                     class: connection.service,
                     is_retransmission: false,
@@ -129,10 +129,10 @@ impl Hosts {
         self.tally.delivered += 1;
         let connection = &mut self.connections[end.slot()];
         connection.in_flight -= 1;
-        let whole = self.wholes.take(packet.whole - 1);
+        let segment = self.spilled.take(packet.spilled - 1);
         if let Ends::Tcp(ends) = &mut connection.ends {
             let ecn = packet.header.ecn;
-            ends[end.side() as usize].on_segment(&Segment { ecn, ..whole }, now);
+            ends[end.side() as usize].on_segment(&Segment { ecn, ..segment }, now);
         }
         self.go_on(fabric, end, now);
     }
@@ -176,8 +176,8 @@ impl Hosts {
     #[cold]
     fn on_dropped(&mut self, packet: &Packet, at: Time) {
         self.tally.dropped += 1;
-        if packet.whole != 0 {
-            self.wholes.take(packet.whole - 1);
+        if packet.spilled != 0 {
+            self.spilled.take(packet.spilled - 1);
         }
         self.connections[packet.end().slot()].in_flight -= 1;
         self.release_if_over(packet.end(), at);
@@ -289,7 +289,7 @@ impl Hosts {
         }
     }
 
-    /// Sends what a TCP end has to send, one whole segment after the other, and sets its timer.
+    /// Sends what a TCP end has to send, one segment after the other, and sets its timer.
     #[inline(never)]
     fn pump_tcp<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
@@ -301,7 +301,8 @@ impl Hosts {
         loop {
             let polled = endpoint.poll_segment(now);
             let Some(segment) = &polled else { break };
-            let (mut class, mut ecn, mut rank, mut whole) = (connection.service, segment.ecn, 0, 0);
+            let (mut class, mut ecn, mut rank, mut spilled) =
+                (connection.service, segment.ecn, 0, 0);
             if rules.needs_offset {
                 let offset = endpoint.stream_offset(segment);
                 if let Some(tagging) = &mut connection.tagging {
@@ -311,7 +312,7 @@ impl Hosts {
                 rank = left.min(u64::from(u32::MAX));
             }
             if Packet::is_too_small_for(segment) {
-                whole = self.wholes.insert(*segment) + 1;
+                spilled = self.spilled.insert(*segment) + 1;
             }
             let packet = Packet {
                 pkt: Pkt {
@@ -327,7 +328,7 @@ impl Hosts {
                     ecn,
                     ..segment.header()
                 },
-                whole,
+                spilled,
                 serial: self.tally.sent as u16,
                 class,
                 is_retransmission: segment.is_retransmission,

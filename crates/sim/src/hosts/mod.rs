@@ -41,8 +41,8 @@ pub(crate) struct Hosts {
     /// Flows that have started.
     pub(crate) started: usize,
     pub(crate) results: Vec<FlowResult>,
-    /// Segments that do not fit into their packets.
-    wholes: Slab<Segment>,
+    /// Segments that do not fit into their packets: SYNs, and those with SACK blocks.
+    spilled: Slab<Segment>,
     routes: Routes,
     /// The path that each flow takes where it has a choice, if they are named.
     paths: Vec<u32>,
@@ -158,7 +158,7 @@ impl Hosts {
             results: vec![FlowResult::PENDING; setup.flows.len()],
             flows: setup.flows.clone(),
             started: 0,
-            wholes: Slab::new(),
+            spilled: Slab::new(),
             paths: setup.paths.clone(),
             path,
             lines,

@@ -44,10 +44,10 @@ impl Hosts {
         let body = match &connection.ends {
             Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
             Ends::Prober(_) => Content::Echo(packet.end().side()),
-            Ends::Tcp(_) if packet.whole == 0 => Content::Tcp(packet.segment()),
+            Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => Content::Tcp(Segment {
                 ecn: packet.header.ecn,
-                ..self.wholes[packet.whole - 1]
+                ..self.spilled[packet.spilled - 1]
             }),
         };
         Shown {
