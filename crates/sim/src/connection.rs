@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     /// When the timer of each end runs out next, as far as the table of timers knows.
     pub(crate) armed: [Time; 2],
     /// Where the flow ends in the stream.
-    pub(crate) goal: u64,
+    pub(crate) flow_end: u64,
     pub(crate) ends: Ends,
     /// The flow's number.
     pub(crate) flow: u32,
@@ -39,7 +39,7 @@ impl Connection {
     pub(crate) fn new(ends: Ends, service: u8) -> Self {
         Self {
             ends,
-            goal: 0,
+            flow_end: 0,
             armed: [Time::MAX; 2],
             in_flight: 0,
             flow: 0,
@@ -61,8 +61,8 @@ impl Connection {
     pub(crate) const fn enter(&mut self, phase: Phase) {
         self.phase = phase;
         self.marks = match phase {
-            Phase::Sending => [self.goal; 2],
-            Phase::Received => [self.goal, u64::MAX],
+            Phase::Sending => [self.flow_end; 2],
+            Phase::Received => [self.flow_end, u64::MAX],
             Phase::Idle => [u64::MAX; 2],
             Phase::Over => [0; 2],
         };

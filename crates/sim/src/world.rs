@@ -3,7 +3,7 @@
 use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
-use crate::calendar::{Arrival, Buckets, Calendar, Goal, Heap, Plan};
+use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, Plan};
 use crate::capture::{Recorder, Shown};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::Hosts;
@@ -331,13 +331,13 @@ impl Engine for HeapEngine {
             self.world.fabric.drain(next + Span::from_ps(1));
         } else if own <= next {
             self.world.hosts.wake(&mut self.world.fabric);
-        } else if let Some((arrival, goal)) = self.world.fabric.calendar.pop() {
-            match goal {
-                Goal::Host => {
+        } else if let Some((arrival, destination)) = self.world.fabric.calendar.pop() {
+            match destination {
+                Destination::Host => {
                     self.world.hosts.deliver(&mut self.world.fabric, &arrival);
                     self.world.hosts.progress_at = end;
                 }
-                Goal::Switch => self.world.fabric.arrive(&arrival),
+                Destination::Switch => self.world.fabric.arrive(&arrival),
             }
         }
         Progress::Going

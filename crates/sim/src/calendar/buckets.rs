@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::{Span, Time};
 
-use super::{Arrival, Calendar, Goal, Plan, Rank};
+use super::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::by_key::ByKey;
 
 /// The calendar of the fast engine.
@@ -38,7 +38,7 @@ pub(crate) struct Buckets {
 }
 
 /// An arrival by its bucket, and then by when it was pushed.
-type Far = ByKey<(u64, u64), (Arrival, Goal)>;
+type Far = ByKey<(u64, u64), (Arrival, Destination)>;
 
 /// The fewest buckets in the ring: room for what an ideal host sends at once, which leaves one packet
 /// after the other.
@@ -126,17 +126,17 @@ impl Buckets {
             let Some(Reverse(far)) = self.far.pop() else {
                 return;
             };
-            let (arrival, goal) = far.value;
-            self.put(far.key.0, arrival, goal);
+            let (arrival, destination) = far.value;
+            self.put(far.key.0, arrival, destination);
         }
     }
 
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    fn put(&mut self, bucket: u64, arrival: Arrival, goal: Goal) {
-        let begin = match goal {
-            Goal::Host => self.hosts,
-            Goal::Switch => self.ports[arrival.place as usize],
+    fn put(&mut self, bucket: u64, arrival: Arrival, destination: Destination) {
+        let begin = match destination {
+            Destination::Host => self.hosts,
+            Destination::Switch => self.ports[arrival.place as usize],
         };
         debug_assert!(
             bucket > self.current || u64::from(begin) >= self.untaken as u64 * (self.mask + 1),
@@ -153,10 +153,17 @@ impl Buckets {
     /// Takes the arrival in parts: they stay in registers for those that are not far.
     #[cold]
     #[inline(never)]
-    fn put_far(&mut self, bucket: u64, at: Time, place: u32, packet: u32, goal: Goal) {
+    fn put_far(
+        &mut self,
+        bucket: u64,
+        at: Time,
+        place: u32,
+        packet: u32,
+        destination: Destination,
+    ) {
         self.far.push(Reverse(ByKey {
             key: (bucket, self.far_pushed),
-            value: (Arrival { at, place, packet }, goal),
+            value: (Arrival { at, place, packet }, destination),
         }));
         self.far_pushed += 1;
     }
@@ -207,13 +214,13 @@ impl Calendar for Buckets {
 
     #[expect(clippy::inline_always, reason = "on the path of every packet")]
     #[inline(always)]
-    fn push(&mut self, arrival: Arrival, goal: Goal, _rank: Rank) {
+    fn push(&mut self, arrival: Arrival, destination: Destination, _rank: Rank) {
         let bucket = arrival.at.as_ps() >> self.width;
         if bucket - self.current <= self.mask {
-            self.put(bucket, arrival, goal);
+            self.put(bucket, arrival, destination);
         } else {
             let Arrival { at, place, packet } = arrival;
-            self.put_far(bucket, at, place, packet, goal);
+            self.put_far(bucket, at, place, packet, destination);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::Time;
 
-use super::{Arrival, Calendar, Goal, Rank};
+use super::{Arrival, Calendar, Destination, Rank};
 use crate::by_key::ByKey;
 
 /// The calendar of the reference engine.
@@ -16,7 +16,7 @@ pub(crate) struct Heap {
 }
 
 /// An arrival in the order of the calendar's rule; last by when it was pushed.
-type Noted = ByKey<(Time, Rank, u64), (Arrival, Goal)>;
+type Noted = ByKey<(Time, Rank, u64), (Arrival, Destination)>;
 
 impl Heap {
     /// When the next packet arrives.
@@ -26,7 +26,7 @@ impl Heap {
     }
 
     /// Takes the next packet.
-    pub(crate) fn pop(&mut self) -> Option<(Arrival, Goal)> {
+    pub(crate) fn pop(&mut self) -> Option<(Arrival, Destination)> {
         let Reverse(noted) = self.noted.pop()?;
         Some(noted.value)
     }
@@ -35,10 +35,10 @@ impl Heap {
 impl Calendar for Heap {
     const IN_BUCKETS: bool = false;
 
-    fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank) {
+    fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank) {
         self.noted.push(Reverse(ByKey {
             key: (arrival.at, rank, self.pushed),
-            value: (arrival, goal),
+            value: (arrival, destination),
         }));
         self.pushed += 1;
     }

@@ -45,7 +45,7 @@ impl Arrival {
 
 /// Which kind of node a packet arrives at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Goal {
+pub(crate) enum Destination {
     Host,
     Switch,
 }
@@ -56,7 +56,7 @@ pub(crate) trait Calendar {
     const IN_BUCKETS: bool;
 
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.
-    fn push(&mut self, arrival: Arrival, goal: Goal, rank: Rank);
+    fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank);
 }
 
 /// The order of arrivals of one moment, before the order in which they left: by link, and pause

@@ -19,7 +19,7 @@ use self::agenda::{Agenda, Start};
 use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
 use crate::calendar::sort::{self, Batch, ByPlace};
-use crate::calendar::{Arrival, Calendar, Goal, Plan, Rank};
+use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PauseClock;
 use crate::observe::port::Watched;
@@ -292,7 +292,7 @@ impl<C: Calendar> Fabric<C> {
             packet: id,
         };
         self.calendar
-            .push(arrival, Goal::Switch, Rank::of_data(link));
+            .push(arrival, Destination::Switch, Rank::of_data(link));
     }
 
     /// Sends a packet from a host that has a port, or straight to another host.
@@ -576,7 +576,7 @@ fn transmit<C: Calendar>(
             place: params.link.0,
             packet: id,
         };
-        calendar.push(arrival, Goal::Host, rank);
+        calendar.push(arrival, Destination::Host, rank);
     } else {
         packet.route += 1;
         let arrival = Arrival {
@@ -584,7 +584,7 @@ fn transmit<C: Calendar>(
             place: low,
             packet: id,
         };
-        calendar.push(arrival, Goal::Switch, rank);
+        calendar.push(arrival, Destination::Switch, rank);
     }
 }
 

@@ -8,7 +8,7 @@ use tidegate_units::{PktId, QueueId, Span, Time};
 
 use super::agenda::Start;
 use super::{Fabric, ingress};
-use crate::calendar::{Arrival, Calendar, Goal, Rank};
+use crate::calendar::{Arrival, Calendar, Destination, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
 use crate::packet::Packet;
@@ -182,14 +182,14 @@ impl<C: Calendar> Fabric<C> {
             });
             // A pause frame does not wait for data: it goes out at once.
             let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
-            let (goal, place) = if wire.leads_to_host {
-                (Goal::Host, link.0)
+            let (destination, place) = if wire.leads_to_host {
+                (Destination::Host, link.0)
             } else {
-                (Goal::Switch, Network::reverse(link).0)
+                (Destination::Switch, Network::reverse(link).0)
             };
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, place, packet };
-            self.calendar.push(arrival, goal, rank);
+            self.calendar.push(arrival, destination, rank);
             self.pauses_on_wires += 1;
         }
     }

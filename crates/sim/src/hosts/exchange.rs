@@ -308,7 +308,7 @@ impl Hosts {
                 if let Some(tagging) = &mut connection.tagging {
                     (class, ecn) = tag(tagging, segment, offset, class, now);
                 }
-                let left = connection.goal - offset.unwrap_or(connection.goal);
+                let left = connection.flow_end - offset.unwrap_or(connection.flow_end);
                 rank = left.min(u64::from(u32::MAX));
             }
             if Packet::is_too_small_for(segment) {

@@ -38,8 +38,8 @@ impl Hosts {
         let end = EndId::new(slot, Side::Source);
         let connection = &mut self.connections[slot as usize];
         let bytes = flow.bytes.min(ENDLESS);
-        let before = connection.goal;
-        connection.goal = before.saturating_add(bytes);
+        let before = connection.flow_end;
+        connection.flow_end = before.saturating_add(bytes);
         connection.flow = number as u32;
         connection.service = flow.service;
         connection.enter(Phase::Sending);

@@ -102,7 +102,7 @@ impl Hosts {
         for connection in waiting.take(5) {
             let flow = &self.flows[connection.flow as usize];
             let bytes = flow.bytes.min(ENDLESS);
-            let left = connection.goal - connection.ends.arrived(Side::Sink);
+            let left = connection.flow_end - connection.ends.arrived(Side::Sink);
             let received = bytes - left.min(bytes);
             let all = if ends(flow) {
                 format!("of {bytes} bytes received")

@@ -132,7 +132,7 @@ const fn carries_flows(connection: &Connection) -> bool {
 fn received(connection: &Connection, hosts: &Hosts) -> u64 {
     let bytes = hosts.flows[connection.flow as usize].bytes.min(ENDLESS);
     let missing = connection
-        .goal
+        .flow_end
         .saturating_sub(connection.ends.arrived(Side::Sink));
     bytes.saturating_sub(missing)
 }
