@@ -19,7 +19,7 @@ pub(crate) struct Connection {
     phase: Phase,
     /// How far each end is in the stream when the flow's phase changes: at its end while that is
     /// waited for, never after that, and always once the flow is over.
-    pub(crate) marks: [u64; 2],
+    pub(crate) phase_ends: [u64; 2],
     /// When the timer of each end runs out next, as far as the table of timers knows.
     pub(crate) armed: [Time; 2],
     /// Where the flow ends in the stream.
@@ -44,7 +44,7 @@ impl Connection {
             in_flight: 0,
             flow: 0,
             before: Counts::default(),
-            marks: [u64::MAX; 2],
+            phase_ends: [u64::MAX; 2],
             service,
             phase: Phase::Idle,
             writer: None,
@@ -60,7 +60,7 @@ impl Connection {
     /// The flow goes into another phase.
     pub(crate) const fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        self.marks = match phase {
+        self.phase_ends = match phase {
             Phase::Sending => [self.flow_end; 2],
             Phase::Received => [self.flow_end, u64::MAX],
             Phase::Idle => [u64::MAX; 2],

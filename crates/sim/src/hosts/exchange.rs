@@ -55,9 +55,9 @@ impl Hosts {
         let side = end.side();
         let endpoint = &mut ends[side as usize];
         endpoint.on_header(&packet.header, now);
-        if arrived(endpoint, side) >= connection.marks[side as usize] {
+        if arrived(endpoint, side) >= connection.phase_ends[side as usize] {
             fabric.packets.free(arrival.packet);
-            self.turn_page(fabric, end, now);
+            self.end_phase(fabric, end, now);
             return;
         }
         // The first packet of the answer takes the number of the one that it answers.
@@ -140,10 +140,10 @@ impl Hosts {
     /// What an end does after a packet arrived at it.
     fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &self.connections[end.slot()];
-        if connection.ends.arrived(end.side()) < connection.marks[end.side() as usize] {
+        if connection.ends.arrived(end.side()) < connection.phase_ends[end.side() as usize] {
             self.pump(fabric, end, now);
         } else {
-            self.turn_page(fabric, end, now);
+            self.end_phase(fabric, end, now);
         }
     }
 
@@ -164,7 +164,7 @@ impl Hosts {
 
     /// A packet arrives after which the flow is further than before, or over.
     #[inline(never)]
-    fn turn_page<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+    fn end_phase<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         if self.connections[end.slot()].phase() != Phase::Over {
             self.advance(end, now);
         }
