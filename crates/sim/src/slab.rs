@@ -1,4 +1,4 @@
-//! A table of values whose places are reused: last freed, first taken.
+//! A table of values whose slots are reused: last freed, first taken.
 
 use std::ops::{Index, IndexMut};
 
@@ -23,20 +23,20 @@ impl<T: Copy> Slab<T> {
     where
         T: Default,
     {
-        let place = self.claim();
-        self.values[place as usize] = value;
-        place
+        let slot = self.claim();
+        self.values[slot as usize] = value;
+        slot
     }
 
-    /// Takes a place whose value does not matter yet.
+    /// Takes a slot whose value does not matter yet.
     #[inline]
     pub(crate) fn claim(&mut self) -> u32
     where
         T: Default,
     {
         loop {
-            if let Some(place) = self.free.pop() {
-                return place;
+            if let Some(slot) = self.free.pop() {
+                return slot;
             }
             self.grow();
         }
@@ -48,8 +48,7 @@ impl<T: Copy> Slab<T> {
     where
         T: Default,
     {
-        let place =
-            u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
+        let slot = u32::try_from(self.values.len()).expect("fewer than 2^32 packets are in flight");
         if self.values.len() == self.values.capacity() {
             // By a quarter: what is not used yet is memory too.
             let more = (self.values.len() / 4).max(64);
@@ -59,20 +58,20 @@ impl<T: Copy> Slab<T> {
             self.free.reserve_exact(all);
         }
         self.values.push(T::default());
-        self.free.push(place);
+        self.free.push(slot);
     }
 
     /// Takes the value out; its number is free again.
     #[inline]
-    pub(crate) fn take(&mut self, place: u32) -> T {
-        self.free(place);
-        self.values[place as usize]
+    pub(crate) fn take(&mut self, slot: u32) -> T {
+        self.free(slot);
+        self.values[slot as usize]
     }
 
     /// Gives a number back.
     #[inline]
-    pub(crate) fn free(&mut self, place: u32) {
-        self.free.push(place);
+    pub(crate) fn free(&mut self, slot: u32) {
+        self.free.push(slot);
     }
 }
 
@@ -80,15 +79,15 @@ impl<T> Index<u32> for Slab<T> {
     type Output = T;
 
     #[inline]
-    fn index(&self, place: u32) -> &T {
-        &self.values[place as usize]
+    fn index(&self, slot: u32) -> &T {
+        &self.values[slot as usize]
     }
 }
 
 impl<T> IndexMut<u32> for Slab<T> {
     #[inline]
-    fn index_mut(&mut self, place: u32) -> &mut T {
-        &mut self.values[place as usize]
+    fn index_mut(&mut self, slot: u32) -> &mut T {
+        &mut self.values[slot as usize]
     }
 }
 
@@ -97,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_reused() {
+    fn slots_are_reused() {
         let mut slab = Slab::new();
         assert_eq!([slab.insert('a'), slab.insert('b')], [0, 1]);
         assert_eq!(slab.take(0), 'a');

@@ -136,7 +136,7 @@ impl Buckets {
     fn put(&mut self, bucket: u64, arrival: Arrival, destination: Destination) {
         let begin = match destination {
             Destination::Host => self.hosts,
-            Destination::Switch => self.ports[arrival.place as usize],
+            Destination::Switch => self.ports[arrival.target as usize],
         };
         debug_assert!(
             bucket > self.current || u64::from(begin) >= self.untaken as u64 * (self.mask + 1),
@@ -157,13 +157,13 @@ impl Buckets {
         &mut self,
         bucket: u64,
         at: Time,
-        place: u32,
+        target: u32,
         packet: u32,
         destination: Destination,
     ) {
         self.far.push(Reverse(ByKey {
             key: (bucket, self.far_pushed),
-            value: (Arrival { at, place, packet }, destination),
+            value: (Arrival { at, target, packet }, destination),
         }));
         self.far_pushed += 1;
     }
@@ -219,8 +219,8 @@ impl Calendar for Buckets {
         if bucket - self.current <= self.mask {
             self.put(bucket, arrival, destination);
         } else {
-            let Arrival { at, place, packet } = arrival;
-            self.put_far(bucket, at, place, packet, destination);
+            let Arrival { at, target, packet } = arrival;
+            self.put_far(bucket, at, target, packet, destination);
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Arrival {
     /// When its last bit is there.
     pub(crate) at: Time,
     /// The link that it takes next; at a host, the link that it came on.
-    pub(crate) place: u32,
+    pub(crate) target: u32,
     /// Its number in the table of packets.
     pub(crate) packet: u32,
 }
@@ -55,7 +55,7 @@ pub(crate) trait Calendar {
     /// Whether everything that arrives at a port within a bucket of time is known before it is served.
     const IN_BUCKETS: bool;
 
-    /// Notes a packet that has left. `rank` orders arrivals of one moment at one place.
+    /// Notes a packet that has left. `rank` orders arrivals of one moment at one target.
     fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank);
 }
 

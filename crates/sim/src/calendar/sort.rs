@@ -21,14 +21,14 @@ pub(crate) fn insertion<T: Copy>(
             continue;
         }
         let item = sorted[end];
-        let mut place = end;
-        while let Some(before) = place.checked_sub(1)
+        let mut at = end;
+        while let Some(before) = at.checked_sub(1)
             && is_later(&sorted[before], &item)
         {
-            sorted[place] = sorted[before];
-            place = before;
+            sorted[at] = sorted[before];
+            at = before;
         }
-        sorted[place] = item;
+        sorted[at] = item;
     }
 }
 
@@ -92,7 +92,7 @@ fn has_later_rank(a: u32, b: u32, packets: &Slab<Packet>) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct ByTime {
     sorted: Vec<Arrival>,
-    places: Vec<u32>,
+    offsets: Vec<u32>,
 }
 
 impl ByTime {
@@ -114,37 +114,37 @@ impl ByTime {
         let slots = count.next_power_of_two().min(1 << width);
         let shift = width - slots.ilog2();
         let slot = |arrival: &Arrival| ((arrival.at - begin).as_ps() >> shift) as usize;
-        self.places.clear();
-        self.places.resize(slots, 0);
+        self.offsets.clear();
+        self.offsets.resize(slots, 0);
         for arrival in arrivals {
-            self.places[slot(arrival)] += 1;
+            self.offsets[slot(arrival)] += 1;
         }
         let mut before = 0;
-        for place in &mut self.places {
-            before += std::mem::replace(place, before);
+        for offset in &mut self.offsets {
+            before += std::mem::replace(offset, before);
         }
         self.sorted.resize(count, Arrival::default());
         for arrival in arrivals {
-            let place = &mut self.places[slot(arrival)];
-            self.sorted[*place as usize] = *arrival;
-            *place += 1;
+            let offset = &mut self.offsets[slot(arrival)];
+            self.sorted[*offset as usize] = *arrival;
+            *offset += 1;
         }
         insertion(&mut self.sorted, packets, Arrival::key);
         &self.sorted
     }
 }
 
-/// Arrivals by the place that serves them: a chain for each place, in the order of the list.
+/// Arrivals by the target that serves them: a chain for each target, in the order of the list.
 #[derive(Debug, Default)]
-pub(crate) struct ByPlace {
-    places: Vec<Chain>,
+pub(crate) struct ByTarget {
+    targets: Vec<Chain>,
     /// Places with arrivals.
     touched: Vec<u32>,
-    /// For each arrival the next one at its place, unless it is the last.
+    /// For each arrival the next one at its target, unless it is the last.
     next: Vec<u32>,
 }
 
-/// The arrivals of a place: how many, and the indices of the first and the last.
+/// The arrivals of a target: how many, and the indices of the first and the last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chain {
     count: u32,
@@ -152,10 +152,10 @@ struct Chain {
     last: u32,
 }
 
-impl ByPlace {
-    pub(crate) fn new(places: usize) -> Self {
+impl ByTarget {
+    pub(crate) fn new(targets: usize) -> Self {
         Self {
-            places: vec![Chain::default(); places],
+            targets: vec![Chain::default(); targets],
             ..Self::default()
         }
     }
@@ -163,23 +163,23 @@ impl ByPlace {
     /// Makes the chains, and forgets those of before.
     pub(crate) fn chain(&mut self, arrivals: &[Arrival]) {
         let Self {
-            places,
+            targets,
             touched,
             next,
         } = self;
-        for place in touched.drain(..) {
-            places[place as usize].count = 0;
+        for target in touched.drain(..) {
+            targets[target as usize].count = 0;
         }
         // It only grows: what is left behind the last arrival is not looked at.
         if next.len() < arrivals.len() {
             next.resize(arrivals.len(), 0);
         }
-        let (places, next) = (places.as_mut_slice(), next.as_mut_slice());
+        let (targets, next) = (targets.as_mut_slice(), next.as_mut_slice());
         for (index, arrival) in (0..).zip(arrivals) {
-            let chain = &mut places[arrival.place as usize];
+            let chain = &mut targets[arrival.target as usize];
             if chain.count == 0 {
                 chain.first = index;
-                touched.push(arrival.place);
+                touched.push(arrival.target);
             } else {
                 next[chain.last as usize] = index;
             }
@@ -188,36 +188,36 @@ impl ByPlace {
         }
     }
 
-    /// How many places have arrivals.
-    pub(crate) fn places(&self) -> usize {
+    /// How many targets have arrivals.
+    pub(crate) fn targets(&self) -> usize {
         self.touched.len()
     }
 
-    /// A place with arrivals.
+    /// A target with arrivals.
     #[inline]
-    pub(crate) fn place(&self, index: usize) -> u32 {
+    pub(crate) fn target(&self, index: usize) -> u32 {
         self.touched[index]
     }
 
-    /// How many arrivals a place has.
+    /// How many arrivals a target has.
     #[inline]
-    pub(crate) fn count(&self, place: u32) -> usize {
-        self.places[place as usize].count as usize
+    pub(crate) fn count(&self, target: u32) -> usize {
+        self.targets[target as usize].count as usize
     }
 
-    /// Writes the arrivals of a place to `out`, which has room for them, each as `make` has it.
+    /// Writes the arrivals of a target to `out`, which has room for them, each as `make` has it.
     /// `arrivals` are those that the chains were made of. Answers whether each is later than the one
     /// before it.
     #[inline]
     pub(crate) fn write<T>(
         &self,
-        place: u32,
+        target: u32,
         arrivals: &[Arrival],
         out: &mut [T],
         mut make: impl FnMut(&Arrival) -> T,
     ) -> bool {
         let next = &self.next[..arrivals.len()];
-        let mut index = self.places[place as usize].first as usize;
+        let mut index = self.targets[target as usize].first as usize;
         let (mut latest, mut in_order) = (Time::ZERO, true);
         for out in out {
             let arrival = &arrivals[index];
@@ -229,10 +229,10 @@ impl ByPlace {
         in_order
     }
 
-    /// Whether a place had arrivals.
+    /// Whether a target had arrivals.
     #[inline]
-    pub(crate) fn has(&self, place: u32) -> bool {
-        self.count(place) > 0
+    pub(crate) fn has(&self, target: u32) -> bool {
+        self.count(target) > 0
     }
 }
 
@@ -283,7 +283,7 @@ mod tests {
         for case in 0..300 {
             let count = rng.next_u32() % 200;
             let mut at = 0;
-            let list = (0..count).map(|place| {
+            let list = (0..count).map(|target| {
                 at = if rng.next_u32().is_multiple_of(1 + case % 30) {
                     0
                 } else {
@@ -291,7 +291,7 @@ mod tests {
                 };
                 Arrival {
                     at: Time::from_ps(at),
-                    place,
+                    target,
                     packet: rng.next_u32() % 4,
                 }
             });
@@ -301,9 +301,9 @@ mod tests {
             let mut inserted = list.clone();
             insertion(&mut inserted, &packets, Arrival::key);
             merge_runs(&mut list, &mut Vec::new(), &packets, Arrival::key);
-            let places = |list: &[Arrival]| list.iter().map(|it| it.place).collect::<Vec<_>>();
-            assert_eq!(places(&list), places(&expected), "case {case}");
-            assert_eq!(places(&inserted), places(&expected), "case {case}");
+            let targets = |list: &[Arrival]| list.iter().map(|it| it.target).collect::<Vec<_>>();
+            assert_eq!(targets(&list), targets(&expected), "case {case}");
+            assert_eq!(targets(&inserted), targets(&expected), "case {case}");
         }
     }
 }

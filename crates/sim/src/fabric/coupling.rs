@@ -25,17 +25,17 @@ use crate::setup::Setup;
 #[derive(Debug)]
 pub(super) struct Coupling {
     switches: Vec<Switch>,
-    /// By node: its place in that list.
-    places: Vec<u32>,
+    /// By node: its index in that list.
+    indices: Vec<u32>,
     /// By link: the level of its port.
     levels: Box<[u8]>,
     /// How full a pool may be without any effect on the scheme.
     pool_below: u32,
     /// The length of the longest packet.
     longest: u32,
-    /// Places of switches with arrivals in the step.
+    /// Indices of switches with arrivals in the step.
     touched: Vec<u32>,
-    /// Arrivals at coupled switches, with the node as their place.
+    /// Arrivals at coupled switches, with the node as their target.
     by_node: Vec<Arrival>,
     /// What arrives at one of them.
     here: Batch<Arrival>,
@@ -69,10 +69,10 @@ impl Coupling {
     pub(super) fn new(setup: &Setup, plan: &Plan, ports: &[Option<Box<dyn Egress>>]) -> Self {
         let network = &setup.network;
         let longest = setup.longest_packet();
-        let mut places = vec![u32::MAX; network.nodes() as usize];
+        let mut indices = vec![u32::MAX; network.nodes() as usize];
         let mut switches: Vec<Switch> = Vec::new();
         for node in network.hosts()..network.nodes() {
-            places[node as usize] = switches.len() as u32;
+            indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
                 influx: Influx {
@@ -84,7 +84,7 @@ impl Coupling {
         }
         let mut pool_below = u32::MAX;
         for (link, port) in network.links().iter().zip(ports) {
-            if let Some(switch) = switches.get_mut(places[link.to.index()] as usize) {
+            if let Some(switch) = switches.get_mut(indices[link.to.index()] as usize) {
                 // A packet counts when its last bit arrives: the first may have come long before.
                 let bytes = link
                     .rate
@@ -103,7 +103,7 @@ impl Coupling {
         }
         Self {
             switches,
-            places,
+            indices,
             levels: plan.levels().map(|level| level as u8).collect(),
             pool_below,
             longest,
@@ -171,11 +171,11 @@ impl<C: Calendar> Fabric<C> {
     /// are out of the lists.
     fn find_coupled(&mut self, coupling: &mut Coupling, arrivals: &mut [Vec<Arrival>]) {
         for arrival in arrivals.iter().flatten() {
-            let node = self.wires[arrival.place as usize].node;
-            let place = coupling.places[node as usize];
-            let switch = &mut coupling.switches[place as usize];
+            let node = self.wires[arrival.target as usize].node;
+            let index = coupling.indices[node as usize];
+            let switch = &mut coupling.switches[index as usize];
             if switch.arrivals == 0 {
-                coupling.touched.push(place);
+                coupling.touched.push(index);
             }
             switch.arrivals += 1;
             if self.pauses_on_wires > 0 && self.packets[arrival.packet].is_pause() {
@@ -184,12 +184,12 @@ impl<C: Calendar> Fabric<C> {
         }
         let mut any = false;
         for index in 0..coupling.touched.len() {
-            let place = coupling.touched[index] as usize;
+            let index = coupling.touched[index] as usize;
             let Switch {
                 node,
                 influx,
                 arrivals,
-            } = &mut coupling.switches[place];
+            } = &mut coupling.switches[index];
             let arrivals = std::mem::take(arrivals);
             let total = arrivals.saturating_mul(coupling.longest);
             let influx = Influx {
@@ -198,7 +198,7 @@ impl<C: Calendar> Fabric<C> {
             };
             let buffer = &self.nodes[*node as usize].buffer;
             let is_coupled = arrivals >= PAUSE || !buffer.has_slack(influx, coupling.pool_below);
-            self.couple(coupling, place, is_coupled);
+            self.couple(coupling, index, is_coupled);
             any |= is_coupled;
             let count = if is_coupled {
                 &mut coupling.counters.coupled_steps
@@ -212,11 +212,11 @@ impl<C: Calendar> Fabric<C> {
         if any {
             for list in arrivals {
                 let coupled = list.extract_if(.., |arrival| {
-                    let node = self.wires[arrival.place as usize].node;
+                    let node = self.wires[arrival.target as usize].node;
                     self.nodes[node as usize].is_coupled
                 });
                 coupling.by_node.extend(coupled.map(|arrival| Arrival {
-                    place: self.wires[arrival.place as usize].node,
+                    target: self.wires[arrival.target as usize].node,
                     ..arrival
                 }));
             }
@@ -226,25 +226,25 @@ impl<C: Calendar> Fabric<C> {
     /// Takes what arrives at coupled switches, one after the other.
     fn serve_coupled(&mut self, coupling: &mut Coupling) {
         let Coupling { by_node, here, .. } = coupling;
-        let mut by_place = std::mem::take(&mut self.by_place);
-        by_place.chain(by_node);
-        for index in 0..by_place.places() {
-            let place = by_place.place(index);
-            let here = here.room(by_place.count(place));
-            if !by_place.write(place, by_node, here, |&arrival| arrival) {
+        let mut by_target = std::mem::take(&mut self.by_target);
+        by_target.chain(by_node);
+        for index in 0..by_target.targets() {
+            let target = by_target.target(index);
+            let here = here.room(by_target.count(target));
+            if !by_target.write(target, by_node, here, |&arrival| arrival) {
                 sort::insertion(here, &self.packets, Arrival::key);
             }
             for arrival in here {
                 self.arrive(arrival);
             }
         }
-        self.by_place = by_place;
+        self.by_target = by_target;
     }
 
     /// Has a switch served port by port, or one arrival at a time, from now on.
     #[inline]
-    fn couple(&mut self, coupling: &Coupling, place: usize, is_coupled: bool) {
-        let node = coupling.switches[place].node;
+    fn couple(&mut self, coupling: &Coupling, index: usize, is_coupled: bool) {
+        let node = coupling.switches[index].node;
         if self.nodes[node as usize].is_coupled != is_coupled {
             self.change_coupling(node, is_coupled, &coupling.levels);
         }

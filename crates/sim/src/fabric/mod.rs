@@ -18,7 +18,7 @@ use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 use self::agenda::{Agenda, Start};
 use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
-use crate::calendar::sort::{self, Batch, ByPlace};
+use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PauseClock;
@@ -61,7 +61,7 @@ pub(crate) struct Fabric<C> {
     busy_alone: Vec<Start>,
     /// Coupled nodes whose ports hold packets.
     busy_nodes: Vec<u32>,
-    by_place: ByPlace,
+    by_target: ByTarget,
     /// What is shared by the ports of a switch, if anything is.
     coupling: Option<Box<Coupling>>,
     offers: Batch<Offer>,
@@ -228,7 +228,7 @@ impl<C: Calendar> Fabric<C> {
             pauses: vec![PauseClock::default(); ports.len()],
             pauses_heard: vec![0; ports.len()],
             pauses_on_wires: 0,
-            by_place: ByPlace::new(ports.len().max(nodes.len())),
+            by_target: ByTarget::new(ports.len().max(nodes.len())),
             coupling,
             ports,
             nodes,
@@ -288,7 +288,7 @@ impl<C: Calendar> Fabric<C> {
         wire.free_at = now.max(wire.free_at) + wire.byte_time.span(size);
         let arrival = Arrival {
             at: wire.free_at + wire.delay,
-            place: next.0,
+            target: next.0,
             packet: id,
         };
         self.calendar
@@ -306,7 +306,7 @@ impl<C: Calendar> Fabric<C> {
             if self.gathers_sends {
                 self.sends.push(Arrival {
                     at: now,
-                    place: link.0,
+                    target: link.0,
                     packet: id,
                 });
             } else {
@@ -364,8 +364,8 @@ impl<C: Calendar> Fabric<C> {
             return;
         }
         let until = stop - Span::from_ps(1);
-        let mut by_place = std::mem::take(&mut self.by_place);
-        by_place.chain(arrivals);
+        let mut by_target = std::mem::take(&mut self.by_target);
+        by_target.chain(arrivals);
         self.offers.room(0);
         let mut index = 0;
         while let Some(start) = busy.get_mut(index) {
@@ -375,7 +375,7 @@ impl<C: Calendar> Fabric<C> {
                 continue;
             }
             let link = start.link;
-            let is_served_below = by_place.has(link.0);
+            let is_served_below = by_target.has(link.0);
             if !is_served_below && let Some(at) = self.serve_port(link, until) {
                 start.at = at;
                 index += 1;
@@ -387,15 +387,15 @@ impl<C: Calendar> Fabric<C> {
         // The offers of a port are made before the port ahead of it is served: its packets, spread
         // over the memory, then come while there is other work to do.
         let mut index = 0;
-        if index < by_place.places() {
-            self.prepare(by_place.place(0), &by_place, arrivals);
+        if index < by_target.targets() {
+            self.prepare(by_target.target(0), &by_target, arrivals);
         }
-        while index < by_place.places() {
-            let link = LinkId(by_place.place(index));
+        while index < by_target.targets() {
+            let link = LinkId(by_target.target(index));
             index += 1;
             std::mem::swap(&mut self.offers, &mut self.next_offers);
-            if index < by_place.places() {
-                self.prepare(by_place.place(index), &by_place, arrivals);
+            if index < by_target.targets() {
+                self.prepare(by_target.target(index), &by_target, arrivals);
             }
             if let Some(at) = self.serve_port(link, until) {
                 let wire = &mut self.wires[link.index()];
@@ -405,12 +405,12 @@ impl<C: Calendar> Fabric<C> {
                 }
             }
         }
-        self.by_place = by_place;
+        self.by_target = by_target;
     }
 
     /// Makes the next offers: what arrives for the port of a link.
     #[inline]
-    fn prepare(&mut self, link: u32, by_place: &ByPlace, arrivals: &[Arrival]) {
+    fn prepare(&mut self, link: u32, by_target: &ByTarget, arrivals: &[Arrival]) {
         let Self {
             packets,
             wires,
@@ -420,9 +420,9 @@ impl<C: Calendar> Fabric<C> {
             ..
         } = self;
         let last_queue = wires[link as usize].last_queue;
-        let offers = next_offers.room(by_place.count(link));
+        let offers = next_offers.room(by_target.count(link));
         let counts_ingress = *counts_ingress;
-        let in_order = by_place.write(link, arrivals, offers, |arrival| {
+        let in_order = by_target.write(link, arrivals, offers, |arrival| {
             let packet = &packets[arrival.packet];
             let mut pkt = packet.pkt;
             if counts_ingress {
@@ -573,7 +573,7 @@ fn transmit<C: Calendar>(
         let last = Span::from_ps(u64::from(high) << 32 | u64::from(low));
         let arrival = Arrival {
             at: end + last,
-            place: params.link.0,
+            target: params.link.0,
             packet: id,
         };
         calendar.push(arrival, Destination::Host, rank);
@@ -581,7 +581,7 @@ fn transmit<C: Calendar>(
         packet.route += 1;
         let arrival = Arrival {
             at: end + params.delay,
-            place: low,
+            target: low,
             packet: id,
         };
         calendar.push(arrival, Destination::Switch, rank);

@@ -182,13 +182,13 @@ impl<C: Calendar> Fabric<C> {
             });
             // A pause frame does not wait for data: it goes out at once.
             let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
-            let (destination, place) = if wire.leads_to_host {
+            let (destination, target) = if wire.leads_to_host {
                 (Destination::Host, link.0)
             } else {
                 (Destination::Switch, Network::reverse(link).0)
             };
             let rank = Rank::of(&self.packets[packet]);
-            let arrival = Arrival { at, place, packet };
+            let arrival = Arrival { at, target, packet };
             self.calendar.push(arrival, destination, rank);
             self.pauses_on_wires += 1;
         }
