@@ -47,9 +47,9 @@ impl<C: Calendar> World<C> {
     /// Looks at what left on links that are captured, before it goes on.
     #[inline]
     fn show(&mut self) {
-        if !self.fabric.seen.is_empty() {
+        if !self.fabric.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
-            let seen = fabric.seen.drain(..);
+            let seen = fabric.captured.drain(..);
             let shown = seen.map(|(at, link, id)| (at, link, hosts.show(&fabric.packets[id])));
             self.shown.extend(shown);
         }

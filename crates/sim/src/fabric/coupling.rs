@@ -138,7 +138,7 @@ impl<C: Calendar> Fabric<C> {
             buffer.has_slack(switch.influx, coupling.pool_below)
         };
         // A pause frame stops a port in the middle of a bucket.
-        let all = self.pauses_on_wires == 0 && coupling.switches.iter().all(has_slack);
+        let all = self.pauses_in_flight == 0 && coupling.switches.iter().all(has_slack);
         if all {
             coupling.counters.wide_buckets += 1;
             for index in 0..coupling.switches.len() {
@@ -178,13 +178,13 @@ impl<C: Calendar> Fabric<C> {
                 coupling.touched.push(index);
             }
             switch.arrivals += 1;
-            if self.pauses_on_wires > 0 && self.packets[arrival.packet].is_pause() {
+            if self.pauses_in_flight > 0 && self.packets[arrival.packet].is_pause() {
                 switch.arrivals |= PAUSE;
             }
         }
         let mut any = false;
-        for index in 0..coupling.touched.len() {
-            let index = coupling.touched[index] as usize;
+        for touched in 0..coupling.touched.len() {
+            let index = coupling.touched[touched] as usize;
             let Switch {
                 node,
                 influx,

@@ -40,10 +40,10 @@ pub(crate) struct Fabric<C> {
     ports: Vec<Option<Box<dyn Egress>>>,
     /// How long each link was paused.
     pauses: Vec<PauseClock>,
-    /// How often each was.
-    pauses_heard: Vec<u32>,
-    /// Pause frames that are on their way.
-    pauses_on_wires: u32,
+    /// How many pause frames each received.
+    pauses_received: Vec<u32>,
+    /// Pause frames that are in flight.
+    pauses_in_flight: u32,
     nodes: Vec<Node>,
     /// By level: links of switches whose ports hold packets and are served bucket by bucket, and when
     /// each sends the next.
@@ -72,7 +72,7 @@ pub(crate) struct Fabric<C> {
     served: Served,
     departures: Vec<Departure>,
     /// What left on links that are captured: when, on which, and the packet.
-    pub(crate) seen: Vec<(Time, LinkId, u32)>,
+    pub(crate) captured: Vec<(Time, LinkId, u32)>,
     /// Packets that were dropped, each with the time, and that the hosts have not yet heard of.
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
@@ -226,8 +226,8 @@ impl<C: Calendar> Fabric<C> {
             routes: Vec::new(),
             wires: wires.collect(),
             pauses: vec![PauseClock::default(); ports.len()],
-            pauses_heard: vec![0; ports.len()],
-            pauses_on_wires: 0,
+            pauses_received: vec![0; ports.len()],
+            pauses_in_flight: 0,
             by_target: ByTarget::new(ports.len().max(nodes.len())),
             coupling,
             ports,
@@ -244,7 +244,7 @@ impl<C: Calendar> Fabric<C> {
             spare_offers: Vec::new(),
             served: Served::default(),
             departures: Vec::new(),
-            seen: Vec::new(),
+            captured: Vec::new(),
             dropped: Vec::new(),
         })
     }
@@ -335,7 +335,7 @@ impl<C: Calendar> Fabric<C> {
     #[inline]
     fn capture(&mut self, id: u32, link: LinkId, start: Time) {
         if self.wires[link.index()].is_captured {
-            self.seen.push((start, link, id));
+            self.captured.push((start, link, id));
         }
     }
 
@@ -477,7 +477,7 @@ impl<C: Calendar> Fabric<C> {
             for sent in &served.sent {
                 let size = packets[sent.id.0].pkt.len;
                 let start = sent.end - wire.byte_time.span(size);
-                self.seen.push((start, link, sent.id.0));
+                self.captured.push((start, link, sent.id.0));
             }
         }
         served.sent.clear();
@@ -508,7 +508,7 @@ impl<C: Calendar> Fabric<C> {
             count: LinkCount {
                 packets: wire.packets,
                 bytes: wire.bytes,
-                pauses: self.pauses_heard[link.index()],
+                pauses: self.pauses_received[link.index()],
             },
             port: self.ports[link.index()].as_deref(),
             pauses: self.pauses[link.index()],

@@ -190,7 +190,7 @@ impl<C: Calendar> Fabric<C> {
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, target, packet };
             self.calendar.push(arrival, destination, rank);
-            self.pauses_on_wires += 1;
+            self.pauses_in_flight += 1;
         }
     }
 
@@ -198,13 +198,13 @@ impl<C: Calendar> Fabric<C> {
     #[cold]
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
-        self.pauses_on_wires -= 1;
+        self.pauses_in_flight -= 1;
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let wire = &mut self.wires[link.index()];
         let was_paused = wire.pauses > 0;
         if frame.class == PauseAction::Pause as u8 {
             wire.pauses += 1;
-            self.pauses_heard[link.index()] += 1;
+            self.pauses_received[link.index()] += 1;
         } else {
             wire.pauses = wire.pauses.saturating_sub(1);
         }
