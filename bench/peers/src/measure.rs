@@ -5,7 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use tidegate_sim::observe::{Observe, QueueSeen, Which, Window};
+use tidegate_sim::observe::{Observe, ObservedQueue, Which, Window};
 use tidegate_sim::run::{self, Outcome};
 use tidegate_sim::{HostId, LinkId, Setup};
 use tidegate_units::Time;
@@ -159,11 +159,11 @@ fn link_to(setup: &Setup, host: HostId) -> LinkId {
 
 impl Queue {
     /// Over the time of all these queues together.
-    fn of(queues: &[QueueSeen]) -> Self {
-        let mean_of = |each: &dyn Fn(&QueueSeen) -> f64| {
+    fn of(queues: &[ObservedQueue]) -> Self {
+        let mean_of = |each: &dyn Fn(&ObservedQueue) -> f64| {
             queues.iter().map(each).sum::<f64>() / float(queues.len() as u64)
         };
-        let mean_of_one = |queue: &QueueSeen| queue.packets.mean().unwrap_or(0.0);
+        let mean_of_one = |queue: &ObservedQueue| queue.packets.mean().unwrap_or(0.0);
         let mean = mean_of(&mean_of_one);
         let square = mean_of(&|queue| {
             let deviation = queue.packets.deviation().unwrap_or(0.0);

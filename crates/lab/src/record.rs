@@ -12,7 +12,7 @@ use tidegate_report::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series,
 };
 use tidegate_sim::observe::completion::SizeClass;
-use tidegate_sim::observe::{Histogram, Ideals, LinkSeen, QueueSeen};
+use tidegate_sim::observe::{Histogram, Ideals, ObservedLink, ObservedQueue};
 use tidegate_sim::{EngineCounters, LinkId, Outcome, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
@@ -173,7 +173,7 @@ fn name(link: LinkId, built: &Built) -> String {
     name.unwrap_or_else(|| format!("link {}", link.0))
 }
 
-fn queue(seen: &QueueSeen, built: &Built) -> Queue {
+fn queue(seen: &ObservedQueue, built: &Built) -> Queue {
     Queue {
         port: name(seen.link, built),
         queue: seen.queue.0,
@@ -187,7 +187,7 @@ fn queue(seen: &QueueSeen, built: &Built) -> Queue {
     }
 }
 
-fn link(seen: &LinkSeen, built: &Built) -> Link {
+fn link(seen: &ObservedLink, built: &Built) -> Link {
     Link {
         name: name(seen.link, built),
         rate_bps: seen.rate.as_bps(),

@@ -11,7 +11,7 @@ use crate::fabric::{EngineCounters, LinkCount};
 use crate::hosts::Tally;
 use crate::network::LinkId;
 use crate::observe::Observations;
-use crate::observe::watch::Watch;
+use crate::observe::observer::Observer;
 use crate::result::FlowResult;
 use crate::setup::{Setup, Transport};
 use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
@@ -114,15 +114,15 @@ fn run_on<E: Engine>(
             });
         payloads.for_each(|payload| recorder.set_payload(payload));
     }
-    let mut watch = Watch::new(setup, &engine)?;
+    let mut observer = Observer::new(setup, &engine)?;
     let mut steps = 0_u32;
     let end = loop {
         // Looks at every moment that the next step would pass.
-        while let Some(now) = watch.next_until(setup.stop.at)
+        while let Some(now) = observer.next_until(setup.stop.at)
             && now < engine.horizon()
         {
             engine.reach(now);
-            watch.look(&engine, now);
+            observer.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
         if let Some(recorder) = &mut recorder {
@@ -152,9 +152,9 @@ fn run_on<E: Engine>(
         }
     };
     while end == End::TimeUp
-        && let Some(now) = watch.next_until(setup.stop.at)
+        && let Some(now) = observer.next_until(setup.stop.at)
     {
-        watch.look(&engine, now);
+        observer.look(&engine, now);
     }
     let (ended_at, closed) = match end {
         End::Finished => {
@@ -174,7 +174,7 @@ fn run_on<E: Engine>(
         End::Stalled(_) => (engine.now(), engine.hosts().progress_at),
     };
     engine.hosts_mut().end_run(ended_at);
-    let observed = watch.finish(&engine, ended_at.min(closed), closed);
+    let observed = observer.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))

@@ -22,7 +22,7 @@ use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PauseClock;
-use crate::observe::port::Watched;
+use crate::observe::port::ObservedPort;
 use crate::packet::Packet;
 use crate::setup::{Ports, Setup};
 use crate::slab::Slab;
@@ -183,7 +183,7 @@ impl<C: Calendar> Fabric<C> {
                     let link_id = LinkId(index as u32);
                     Some(if setup.observe.ports.has(link_id) {
                         let window = setup.observe.window;
-                        Box::new(Watched::new(port, link_id, link.rate, window))
+                        Box::new(ObservedPort::new(port, link_id, link.rate, window))
                     } else {
                         port
                     })

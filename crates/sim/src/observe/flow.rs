@@ -9,9 +9,9 @@ use crate::flow::Flow;
 use crate::hosts::{ENDLESS, Hosts};
 use crate::packet::Side;
 
-/// What was seen of a flow in the window.
+/// What was observed of a flow in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowSeen {
+pub struct ObservedFlow {
     /// The flow's number.
     pub flow: u32,
     /// Bytes that its receiver got in order.
@@ -20,7 +20,7 @@ pub struct FlowSeen {
     pub span: Span,
 }
 
-impl FlowSeen {
+impl ObservedFlow {
     /// The goodput while the flow was on its way; `None` if nothing arrived.
     pub fn goodput(&self) -> Option<Rate> {
         Rate::from_bytes_over(self.received, self.span)
@@ -45,16 +45,16 @@ impl FlowSeen {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Follower {
     flow: u32,
-    place: Place,
+    lookup: Lookup,
     /// Bytes that its receiver had when it was last looked at.
     received: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Lookup {
     /// The flow is over, one way or the other.
     Over,
-    /// Its connection, by its place in the table.
+    /// Its connection, by its slot in the table.
     Slot(usize),
     Unknown,
 }
@@ -63,7 +63,7 @@ impl Follower {
     pub(crate) const fn new(flow: u32) -> Self {
         Self {
             flow,
-            place: Place::Unknown,
+            lookup: Lookup::Unknown,
             received: 0,
         }
     }
@@ -71,14 +71,14 @@ impl Follower {
     /// The flow as it stands at `now`.
     pub(crate) fn look(&mut self, hosts: &Hosts, now: Time) -> FlowSample {
         let has_started = (self.flow as usize) < hosts.started;
-        if has_started && let Place::Unknown = self.place {
-            let mut places = hosts.connections.iter();
+        if has_started && let Lookup::Unknown = self.lookup {
+            let mut all = hosts.connections.iter();
             // A flow that came and went between two looks may have left no connection behind.
-            let slot = places.position(|place| place.flow == self.flow && carries_flows(place));
-            self.place = slot.map_or(Place::Over, Place::Slot);
+            let slot = all.position(|it| it.flow == self.flow && carries_flows(it));
+            self.lookup = slot.map_or(Lookup::Over, Lookup::Slot);
         }
         let mut sender = None;
-        if let Place::Slot(slot) = self.place {
+        if let Lookup::Slot(slot) = self.lookup {
             let connection = &hosts.connections[slot];
             let is_mine = connection.flow == self.flow;
             if is_mine {
@@ -87,10 +87,10 @@ impl Follower {
             if is_mine && connection.phase() < Phase::Idle {
                 sender = sample(&connection.ends, now);
             } else {
-                self.place = Place::Over;
+                self.lookup = Lookup::Over;
             }
         }
-        if let Place::Over = self.place
+        if let Lookup::Over = self.lookup
             && hosts.results[self.flow as usize].received_at != Time::MAX
         {
             self.received = hosts.flows[self.flow as usize].bytes;
@@ -103,7 +103,7 @@ impl Follower {
 }
 
 /// Bytes that the receivers of `flows` have in order. Of a flow whose connection broke and has made
-/// place for another one, nothing is known any more.
+/// room for another one, nothing is known any more.
 pub(crate) fn received_by(hosts: &Hosts, flows: &[u32]) -> Vec<u64> {
     let connections = hosts.connections.iter().enumerate();
     let mut slots = connections
@@ -123,7 +123,7 @@ pub(crate) fn received_by(hosts: &Hosts, flows: &[u32]) -> Vec<u64> {
     flows.iter().map(one).collect()
 }
 
-/// Probes have places in the table too, but no flows.
+/// Probes have slots in the table too, but no flows.
 const fn carries_flows(connection: &Connection) -> bool {
     !matches!(connection.ends, Ends::Prober(_))
 }

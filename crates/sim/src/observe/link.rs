@@ -10,9 +10,9 @@ use crate::setup::Accounting;
 /// Bytes of a pause frame (IEEE 802.1Qbb).
 pub(crate) const PAUSE_FRAME: u32 = 64;
 
-/// What was seen of a link in the window.
+/// What was observed of a link in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkSeen {
+pub struct ObservedLink {
     /// The link.
     pub link: LinkId,
     /// Its speed.
@@ -32,7 +32,7 @@ pub struct LinkSeen {
     pub paused: Span,
 }
 
-impl LinkSeen {
+impl ObservedLink {
     pub(super) fn new(
         link: LinkId,
         rate: Rate,
@@ -90,7 +90,7 @@ impl LinkSeen {
 }
 
 /// The rate of pause frames on all of these links together; `None` if there were none.
-pub fn total_pause_rate(links: &[LinkSeen]) -> Option<Rate> {
+pub fn total_pause_rate(links: &[ObservedLink]) -> Option<Rate> {
     let pauses = links.iter().map(|link| link.pauses).sum();
     pause_rate(pauses, links.first()?.span)
 }
@@ -148,14 +148,14 @@ mod tests {
         }
     }
 
-    fn seen(before: LinkState, after: LinkState) -> LinkSeen {
+    fn seen(before: LinkState, after: LinkState) -> ObservedLink {
         let window = Window {
             from: Time::from_ms(1),
             to: Time::from_ms(2),
         };
         let rate = Rate::from_gbps(10);
         let accounting = Accounting::default();
-        LinkSeen::new(LinkId(3), rate, window, accounting, [before, after])
+        ObservedLink::new(LinkId(3), rate, window, accounting, [before, after])
     }
 
     #[test]

@@ -7,10 +7,10 @@ pub mod completion;
 pub mod flow;
 pub mod histogram;
 pub mod link;
+pub(crate) mod observer;
 pub mod port;
 pub mod series;
 pub mod statistics;
-pub(crate) mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +21,10 @@ use crate::network::LinkId;
 use crate::setup::Setup;
 
 pub use completion::{Completions, Convention, Ideals};
-pub use flow::FlowSeen;
+pub use flow::ObservedFlow;
 pub use histogram::Histogram;
-pub use link::LinkSeen;
-pub use port::QueueSeen;
+pub use link::ObservedLink;
+pub use port::ObservedQueue;
 pub use series::{Sampling, Series};
 
 /// What to observe. The default is nothing.
@@ -81,24 +81,24 @@ pub struct Observations {
     /// finished the last flow.
     pub window: Window,
     /// The queues of the ports, port by port in the order in which they were chosen.
-    pub queues: Vec<QueueSeen>,
+    pub queues: Vec<ObservedQueue>,
     /// The links, in the order in which they were chosen.
-    pub links: Vec<LinkSeen>,
+    pub links: Vec<ObservedLink>,
     /// The flows, in the order in which they were chosen.
-    pub flows: Vec<FlowSeen>,
+    pub flows: Vec<ObservedFlow>,
     /// What was written down again and again.
     pub series: Option<Series>,
 }
 
 impl Observations {
-    /// What was seen of a queue, if its port was chosen.
-    pub fn queue(&self, link: LinkId, queue: QueueId) -> Option<&QueueSeen> {
+    /// What was observed of a queue, if its port was chosen.
+    pub fn queue(&self, link: LinkId, queue: QueueId) -> Option<&ObservedQueue> {
         let mut queues = self.queues.iter();
         queues.find(|seen| (seen.link, seen.queue) == (link, queue))
     }
 
-    /// What was seen of a link, if it was chosen.
-    pub fn link(&self, link: LinkId) -> Option<&LinkSeen> {
+    /// What was observed of a link, if it was chosen.
+    pub fn link(&self, link: LinkId) -> Option<&ObservedLink> {
         self.links.iter().find(|seen| seen.link == link)
     }
 

@@ -17,7 +17,7 @@ use crate::network::LinkId;
 
 /// What was seen of one queue in the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct QueueSeen {
+pub struct ObservedQueue {
     /// The link that its port sends on.
     pub link: LinkId,
     /// Its number at the port.
@@ -37,7 +37,7 @@ pub struct QueueSeen {
     drops: [u64; DropReason::ALL.len()],
 }
 
-impl QueueSeen {
+impl ObservedQueue {
     fn new(link: LinkId, queue: u8) -> Self {
         Self {
             link,
@@ -68,7 +68,7 @@ impl QueueSeen {
 }
 
 /// The port, which does what it would do alone.
-pub(crate) struct Watched {
+pub(crate) struct ObservedPort {
     inner: Box<dyn Egress>,
     wire: ByteTime,
     window: Window,
@@ -79,7 +79,7 @@ pub(crate) struct Watched {
 }
 
 struct Queue {
-    seen: QueueSeen,
+    seen: ObservedQueue,
     bytes: u32,
     packets: u32,
     /// Since when it has this length.
@@ -97,11 +97,11 @@ impl Queue {
     }
 }
 
-impl Watched {
+impl ObservedPort {
     /// Watches the port of `link`, whose wire has this rate.
     pub(crate) fn new(inner: Box<dyn Egress>, link: LinkId, rate: Rate, window: Window) -> Self {
         let queue = |queue| Queue {
-            seen: QueueSeen::new(link, queue),
+            seen: ObservedQueue::new(link, queue),
             bytes: 0,
             packets: 0,
             since: Time::ZERO,
@@ -117,7 +117,7 @@ impl Watched {
     }
 
     /// What was seen by `now`.
-    pub(crate) fn seen(&self, now: Time) -> impl Iterator<Item = QueueSeen> {
+    pub(crate) fn seen(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
         self.queues.iter().map(move |queue| {
             let mut queue = Queue {
                 seen: queue.seen.clone(),
@@ -200,7 +200,7 @@ impl Watched {
     }
 }
 
-impl Egress for Watched {
+impl Egress for ObservedPort {
     fn serve(
         &mut self,
         offers: &[Offer],

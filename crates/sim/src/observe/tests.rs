@@ -149,7 +149,7 @@ fn endings() -> Vec<(&'static str, Setup)> {
     let mut persistent = incast();
     persistent.opening = Opening::Persistent;
     persistent.flows.push(flow(0, 9_000, 50_000));
-    // Probes have places in the table of connections.
+    // Probes have slots in the table of connections.
     persistent.probes.push(Probe {
         src: HostId(0),
         dst: HostId(HOSTS - 1),

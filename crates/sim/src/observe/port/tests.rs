@@ -5,10 +5,10 @@ use super::*;
 
 const Q0: QueueId = QueueId(0);
 
-fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> Watched {
+fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> ObservedPort {
     let config = PortConfig::default();
     let inner = egress::build(&config, marking, scheduling).unwrap();
-    Watched::new(inner, LinkId(5), config.rate, window)
+    ObservedPort::new(inner, LinkId(5), config.rate, window)
 }
 
 fn buffer(name: &str, limit: &str) -> AnyBuffer {
@@ -43,7 +43,7 @@ fn percent(part: u32) -> Ratio {
 ///
 /// The third arrives at a queue of 1,500 bytes and is marked: with it, the queue is longer than the
 /// threshold of 1,500. They wait for 0, 1 and 2 µs.
-fn four_packets(window: Window) -> QueueSeen {
+fn four_packets(window: Window) -> ObservedQueue {
     let mut marking = mark::Config::named("queue-red").unwrap();
     marking.set("threshold", "1500B").unwrap();
     let scheduling = sched::Config::named("fifo").unwrap();

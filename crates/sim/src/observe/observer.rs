@@ -1,4 +1,4 @@
-//! The eye on a run: it knows when to look, and writes down what it sees.
+//! The observer of a run: it knows when to sample, and records.
 
 use std::any::Any;
 
@@ -7,15 +7,15 @@ use tidegate_units::{ConfigError, Time};
 
 use super::flow::{Follower, received_by};
 use super::link::LinkState;
-use super::port::Watched;
+use super::port::ObservedPort;
 use super::series::{QueueSample, Series};
-use super::{FlowSeen, LinkSeen, Observations, Window};
+use super::{Observations, ObservedFlow, ObservedLink, Window};
 use crate::network::LinkId;
 use crate::setup::Setup;
 use crate::world::Engine;
 
 /// What is observed while a run goes on.
-pub(crate) struct Watch<'a> {
+pub(crate) struct Observer<'a> {
     setup: &'a Setup,
     /// When to look next; [`Time::MAX`] if there is nothing more to see.
     next_at: Time,
@@ -39,8 +39,8 @@ struct Sampler {
     followers: Vec<Follower>,
 }
 
-impl<'a> Watch<'a> {
-    /// Watches a run that begins, or says which queue does not exist.
+impl<'a> Observer<'a> {
+    /// Observes a run that begins, or says which queue does not exist.
     pub(crate) fn new(setup: &'a Setup, engine: &impl Engine) -> Result<Self, ConfigError> {
         let observe = &setup.observe;
         let sampler = match &observe.series {
@@ -62,7 +62,7 @@ impl<'a> Watch<'a> {
                 })
             }
         };
-        let mut watch = Self {
+        let mut observer = Self {
             setup,
             next_at: Time::MAX,
             links: observe.links.list(setup.network.links().len(), LinkId),
@@ -70,8 +70,8 @@ impl<'a> Watch<'a> {
             ends: [None, None],
             sampler,
         };
-        watch.look_ahead();
-        Ok(watch)
+        observer.look_ahead();
+        Ok(observer)
     }
 
     /// When to look next, if there is something to see up to `last`.
@@ -121,19 +121,19 @@ impl<'a> Watch<'a> {
         let links = self.links.iter().enumerate().map(|(index, &link)| {
             let states = [before.links[index], after.links[index]];
             let rate = self.setup.network.link(link).rate;
-            LinkSeen::new(link, rate, window, self.setup.accounting, states)
+            ObservedLink::new(link, rate, window, self.setup.accounting, states)
         });
         let results = &engine.hosts().results;
         let flows = self.flows.iter().enumerate().map(|(index, &number)| {
             let received = [before.received[index], after.received[index]];
             let flow = &self.setup.flows[number as usize];
             let received_at = results[number as usize].received_at;
-            FlowSeen::new(number, flow, received_at, window, received)
+            ObservedFlow::new(number, flow, received_at, window, received)
         });
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
             let port: &dyn Any = engine.link(link).port?;
-            Some(port.downcast_ref::<Watched>()?.seen(closed))
+            Some(port.downcast_ref::<ObservedPort>()?.seen(closed))
         });
         Observations {
             window,
