@@ -62,7 +62,7 @@ pub struct Status {
     pub finished: u32,
 }
 
-/// A run tells its status each time it has made this many steps, which are buckets of time: from a
+/// A run reports its status each time it has made this many steps, which are buckets of time: from a
 /// millisecond of work, with buckets of 200 ns, to half a second in a busy network with long ones.
 const STEPS_PER_STATUS: u32 = 1 << 8;
 
@@ -71,13 +71,13 @@ pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError
     run_on::<BucketEngine>(setup, interrupt, None, &mut |_| {})
 }
 
-/// Runs a set-up and tells now and then how far it is. Telling does not change the outcome.
+/// Runs a setup and reports now and then how far it is. Reporting does not change the outcome.
 pub fn run_watched(
     setup: &Setup,
     interrupt: &AtomicBool,
-    tell: &mut dyn FnMut(Status),
+    report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, None, tell)
+    run_on::<BucketEngine>(setup, interrupt, None, report)
 }
 
 /// Runs a set-up and captures some of its links. The capture does not change the outcome.
@@ -98,7 +98,7 @@ fn run_on<E: Engine>(
     setup: &Setup,
     interrupt: &AtomicBool,
     mut recorder: Option<&mut dyn Recorder>,
-    tell: &mut dyn FnMut(Status),
+    report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
@@ -145,7 +145,7 @@ fn run_on<E: Engine>(
         }
         steps = steps.wrapping_add(1);
         if steps.is_multiple_of(STEPS_PER_STATUS) {
-            tell(Status {
+            report(Status {
                 now: engine.now(),
                 finished: engine.hosts().tally.finished,
             });

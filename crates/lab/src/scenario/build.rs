@@ -6,7 +6,7 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{self, HostDelay, Ports, Setup, Stack, Stop};
-use tidegate_sim::workload::{self, Drain, List, LoadOn, Planned, Source, Window, Wrong};
+use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Endpoint, Seq};
@@ -78,7 +78,7 @@ impl Described {
                 .probes
                 .get(error.number as usize)
                 .map(|probe| &probe.spots);
-            wrong(&error.wrong, spots.unwrap_or(&self.root))
+            problem(&error.cause, spots.unwrap_or(&self.root))
         })?;
         if plan.is_empty() && probes.is_empty() {
             return Err(Problem::new("the scenario sends nothing")
@@ -322,7 +322,7 @@ impl Described {
             .traffic
             .get(error.number as usize)
             .map(|traffic| &traffic.source.spots);
-        wrong(&error.wrong, spots.unwrap_or(&self.root))
+        problem(&error.cause, spots.unwrap_or(&self.root))
     }
 
     /// Pauses need hosts that can be paused, and that send none.
@@ -352,13 +352,13 @@ impl Described {
     }
 }
 
-fn wrong(wrong: &Wrong, spots: &Spots) -> Problem {
-    match wrong {
-        Wrong::Line(error) => {
+fn problem(cause: &Cause, spots: &Spots) -> Problem {
+    match cause {
+        Cause::Line(error) => {
             let place = spots.place(if spots.names("file") { "file" } else { "flows" });
             Problem::new(error.to_string()).at(place)
         }
-        Wrong::Setting(error) => spots.problem(error),
+        Cause::Setting(error) => spots.problem(error),
         _ => Problem::new("there are too many flows").at(&spots.whole),
     }
 }

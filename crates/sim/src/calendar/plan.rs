@@ -26,7 +26,7 @@ pub(crate) struct Plan {
 
 /// The most bytes that a link carries in a bucket, if there is more than one level. With more, ports have
 /// to put more arrivals in order, and packets are out of the cache before they come to the next level.
-const MOST_BYTES: u32 = 1 << 15;
+const MAX_BYTES: u32 = 1 << 15;
 
 impl Plan {
     /// The plan for a set-up whose packets go on these routes.
@@ -40,10 +40,7 @@ impl Plan {
             levels: vec![0; links.len()].into(),
             count: 1,
         };
-        let full = links
-            .iter()
-            .map(|link| link.rate.time_for(MOST_BYTES))
-            .min();
+        let full = links.iter().map(|link| link.rate.time_for(MAX_BYTES)).min();
         let from_hosts = setup.shortest(|link| network.is_host(link.from));
         let width = width(full.unwrap_or_default().min(from_hosts));
         if width <= step {

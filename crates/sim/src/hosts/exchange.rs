@@ -109,7 +109,7 @@ impl Hosts {
             self.pump_tcp(fabric, end, now);
         } else if endpoint.has_new_timeout()
             // No timer that was set just now runs out before the one that is known, if that is near.
-            && connection.armed[side as usize] > now + self.least_timer
+            && connection.armed[side as usize] > now + self.min_timer
             && let Some(at) = endpoint.take_timeout()
         {
             self.set_timer(end, at, now);

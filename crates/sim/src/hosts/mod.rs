@@ -54,7 +54,7 @@ pub(crate) struct Hosts {
     /// When a packet was last delivered, or an application last wrote, or somewhat later.
     pub(crate) progress_at: Time,
     /// No timer that is set runs out sooner than this.
-    least_timer: Span,
+    min_timer: Span,
     /// Flows that end by themselves and have not yet.
     to_finish: u32,
     /// Whether there were any.
@@ -177,7 +177,7 @@ impl Hosts {
             routes,
             tally: Tally::default(),
             progress_at: Time::ZERO,
-            least_timer: least_timer(setup),
+            min_timer: min_timer(setup),
             to_finish: setup.flows.iter().filter(|flow| ends(flow)).count() as u32,
             has_ends: setup.flows.iter().any(ends),
             last_over: Time::ZERO,
@@ -198,7 +198,7 @@ impl Hosts {
     /// may then be served alone.
     #[inline]
     pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {
-        self.next_at >= stop && ahead <= self.least_timer
+        self.next_at >= stop && ahead <= self.min_timer
     }
 
     fn look_ahead(&mut self) {
@@ -262,7 +262,7 @@ const fn ends(flow: &Flow) -> bool {
 }
 
 /// The shortest time for which a timer is ever set.
-fn least_timer(setup: &Setup) -> Span {
+fn min_timer(setup: &Setup) -> Span {
     if setup.flows.iter().any(|flow| flow.rate.is_some()) {
         return Span::ZERO;
     }

@@ -4,7 +4,7 @@ use tidegate_units::{Bytes, ConfigError, Rng, Setting, Span, Time, choices, sett
 
 use super::draw::below;
 use super::size::{Rounding, Sizes};
-use super::{Hosts, MOST_FLOWS, Site};
+use super::{Env, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 use crate::network::HostId;
 
@@ -59,12 +59,12 @@ settings! {
 
 impl Config {
     /// The flows, burst by burst.
-    pub(super) fn flows(&self, site: &Site) -> Result<Vec<Flow>, ConfigError> {
-        let from = self.from.resolve("from", site.hosts)?;
-        let to = self.to.resolve("to", site.hosts)?;
+    pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
+        let from = self.from.resolve("from", env.hosts)?;
+        let to = self.to.resolve("to", env.hosts)?;
         let sampler = self.sizes.distribution().sampler(self.rounding, self.mss)?;
         self.check(&from, &to)?;
-        let mut rng = Rng::new(site.seed, site.stream);
+        let mut rng = Rng::new(env.seed, env.stream);
         let mut flows = Vec::new();
         for burst in 0..self.bursts {
             let period = self.every.unwrap_or(Span::ZERO) * u64::from(burst);
@@ -126,8 +126,8 @@ impl Config {
             ));
         }
         let each = self.fan_in.map_or(from.len() as u64, u64::from);
-        if each * u64::from(self.bursts) > MOST_FLOWS {
-            let allowed = format!("at most {MOST_FLOWS} flows in all bursts");
+        if each * u64::from(self.bursts) > MAX_FLOWS {
+            let allowed = format!("at most {MAX_FLOWS} flows in all bursts");
             return Err(ConfigError::out_of_range("bursts", self.bursts, allowed));
         }
         Ok(())
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn flows(config: &Config, seed: u64) -> Result<Vec<Flow>, ConfigError> {
-        config.flows(&Site {
+        config.flows(&Env {
             hosts: 17,
             rack: &|_| 0,
             seed,
@@ -246,13 +246,13 @@ mod tests {
             ..Config::default()
         };
         for hosts in 0..2 {
-            let site = Site {
+            let env = Env {
                 hosts,
                 rack: &|_| 0,
                 seed: 1,
                 stream: 0,
             };
-            assert!(config.flows(&site).is_err());
+            assert!(config.flows(&env).is_err());
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tidegate_units::{ConfigError, Rate, Ratio, Setting, choices};
 
-use super::Site;
+use super::Env;
 use super::draw::MeanGap;
 use super::exact::quotient;
 use super::pattern::Pairs;
@@ -83,12 +83,7 @@ pub(super) struct Demand {
 
 impl Demand {
     /// The mean gap between the flows of all pairs together, for flows of this mean size.
-    pub(super) fn gap(
-        &self,
-        mean: Mean,
-        pairs: &Pairs,
-        site: &Site,
-    ) -> Result<MeanGap, ConfigError> {
+    pub(super) fn gap(&self, mean: Mean, pairs: &Pairs, env: &Env) -> Result<MeanGap, ConfigError> {
         // gap = 8 · mean · headers / (load · speed · links).
         let (above, below) = (&mut vec![8], &mut vec![Mean::PER_BYTE]);
         above.push(self.load.denominator().into());
@@ -108,7 +103,7 @@ impl Demand {
             LoadOn::Receivers => below.push(pairs.receivers()),
             LoadOn::Senders => below.push(pairs.senders()),
             LoadOn::Uplinks | LoadOn::UplinksApproximate => {
-                let (part, whole) = self.across_racks(pairs, site)?;
+                let (part, whole) = self.across_racks(pairs, env)?;
                 above.extend([self.oversubscription.numerator().into(), part]);
                 below.extend([
                     self.oversubscription.denominator().into(),
@@ -145,20 +140,20 @@ impl Demand {
     }
 
     /// The part of the flows that leave their rack, as a fraction.
-    fn across_racks(&self, pairs: &Pairs, site: &Site) -> Result<(u64, u64), ConfigError> {
+    fn across_racks(&self, pairs: &Pairs, env: &Env) -> Result<(u64, u64), ConfigError> {
         if self.oversubscription.numerator() == 0 {
             let allowed = "above 0: the speed of a rack's hosts over that of its links to the core";
             return Err(ConfigError::out_of_range("oversubscription", 0, allowed));
         }
         let part = match self.on {
             LoadOn::UplinksApproximate => {
-                let racks: BTreeSet<u32> = (0..site.hosts)
-                    .map(|host| (site.rack)(HostId(host)))
+                let racks: BTreeSet<u32> = (0..env.hosts)
+                    .map(|host| (env.rack)(HostId(host)))
                     .collect();
                 let racks = racks.len() as u64;
                 (racks.saturating_sub(1), racks)
             }
-            _ => (pairs.share_across_racks(site), 1 << 32),
+            _ => (pairs.share_across_racks(env), 1 << 32),
         };
         if part.0 == 0 {
             let allowed = "senders or receivers, as no flow leaves its rack";
@@ -192,8 +187,8 @@ mod tests {
     }
 
     /// `racks` racks of 16, or one rack of 9 hosts.
-    fn site(racks: u32) -> Site<'static> {
-        Site {
+    fn env(racks: u32) -> Env<'static> {
+        Env {
             hosts: if racks == 1 { 9 } else { racks * 16 },
             rack: if racks == 1 {
                 &|_| 0
@@ -206,13 +201,13 @@ mod tests {
     }
 
     /// The gap in whole picoseconds.
-    fn gap(demand: Demand, pattern: Pattern, site: &Site) -> u64 {
+    fn gap(demand: Demand, pattern: Pattern, env: &Env) -> u64 {
         let to = match pattern {
             Pattern::AllToOne | Pattern::OneFromMany => Hosts::one(0),
             _ => Hosts::All,
         };
-        let pairs = Pairs::new(pattern, &Hosts::All, &to, site).unwrap();
-        let gap = demand.gap(WEB_SEARCH, &pairs, site).unwrap();
+        let pairs = Pairs::new(pattern, &Hosts::All, &to, env).unwrap();
+        let gap = demand.gap(WEB_SEARCH, &pairs, env).unwrap();
         (gap.units() >> 32) as u64
     }
 
@@ -226,7 +221,7 @@ mod tests {
                 period: Period::WholeMicroseconds,
                 ..demand(load, "1Gbps")
             };
-            let found = gap(demand, Pattern::OneFromMany, &site(1));
+            let found = gap(demand, Pattern::OneFromMany, &env(1));
             assert_eq!(found, us * 1_000_000, "{load}");
         }
     }
@@ -240,7 +235,7 @@ mod tests {
             oversubscription: Ratio::whole(2),
             ..demand("0.6", "10Gbps")
         };
-        assert_eq!(gap(demand, Pattern::InterRack, &site(8)), 35_651_041);
+        assert_eq!(gap(demand, Pattern::InterRack, &env(8)), 35_651_041);
         let per_server = 1e12 / (35_651_041.0 * 128.0);
         assert!((per_server - 219.1_f64).abs() < 0.05, "{per_server}");
     }
@@ -250,27 +245,27 @@ mod tests {
         // 8 · 1 711 250 / (0.6 · 10e9) / 144 hosts would be with TCN's; here 128:
         // 2281.666… µs / 128 = 17.825 520 833 µs.
         let demand = demand("0.6", "10Gbps");
-        assert_eq!(gap(demand, Pattern::AllToAll, &site(8)), 17_825_520);
+        assert_eq!(gap(demand, Pattern::AllToAll, &env(8)), 17_825_520);
     }
 
     #[test]
     fn headers_may_count() {
         let plain = demand("0.5", "10Gbps");
-        let site = site(1);
+        let env = env(1);
         // 8 · 1 711 250 / 5e9 = 2738 µs over 8 senders.
-        assert_eq!(gap(plain, Pattern::AllToOne, &site), 342_250_000);
+        assert_eq!(gap(plain, Pattern::AllToOne, &env), 342_250_000);
         let wire = Demand {
             counts: Counts::Wire,
             ..plain
         };
         // 342.25 · 1538/1448 = 363.522 444 751 µs
-        assert_eq!(gap(wire, Pattern::AllToOne, &site), 363_522_444);
+        assert_eq!(gap(wire, Pattern::AllToOne, &env), 363_522_444);
         let wire_mss = Demand {
             counts: Counts::WireMss,
             ..plain
         };
         // 342.25 · 1500/1460 = 351.626 712 328 µs
-        assert_eq!(gap(wire_mss, Pattern::AllToOne, &site), 351_626_712);
+        assert_eq!(gap(wire_mss, Pattern::AllToOne, &env), 351_626_712);
     }
 
     #[test]
@@ -279,8 +274,8 @@ mod tests {
             on: LoadOn::Receivers,
             ..demand("0.5", "10Gbps")
         };
-        assert_eq!(gap(demand, Pattern::AllToOne, &site(1)), 2_738_000_000);
-        assert_eq!(gap(demand, Pattern::AllToOne, &site(8)), 2_738_000_000);
+        assert_eq!(gap(demand, Pattern::AllToOne, &env(1)), 2_738_000_000);
+        assert_eq!(gap(demand, Pattern::AllToOne, &env(8)), 2_738_000_000);
     }
 
     #[test]
@@ -294,7 +289,7 @@ mod tests {
             mss: 8960,
             ..demand("0.7", "100Gbps")
         };
-        assert_eq!(gap(demand, Pattern::AllToAll, &site(8)), 2_685_764);
+        assert_eq!(gap(demand, Pattern::AllToAll, &env(8)), 2_685_764);
     }
 
     #[test]
@@ -305,14 +300,14 @@ mod tests {
             oversubscription: Ratio::whole(2),
             ..demand("0.7", "40Gbps")
         };
-        assert_eq!(gap(demand, Pattern::AllToAll, &site(8)), 6_737_204);
+        assert_eq!(gap(demand, Pattern::AllToAll, &env(8)), 6_737_204);
     }
 
     #[test]
     fn a_load_on_links_that_carry_nothing_is_refused() {
-        let site = site(1);
-        let pairs = Pairs::new(Pattern::AllToAll, &Hosts::All, &Hosts::All, &site).unwrap();
-        let field = |demand: Demand| match demand.gap(WEB_SEARCH, &pairs, &site) {
+        let env = env(1);
+        let pairs = Pairs::new(Pattern::AllToAll, &Hosts::All, &Hosts::All, &env).unwrap();
+        let field = |demand: Demand| match demand.gap(WEB_SEARCH, &pairs, &env) {
             Err(ConfigError::OutOfRange { field, .. }) => field,
             other => panic!("{other:?}"),
         };

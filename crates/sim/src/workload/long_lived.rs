@@ -2,7 +2,7 @@
 
 use tidegate_units::{Bytes, ConfigError, Rate, Setting, Span, Time, settings};
 
-use super::{Hosts, MOST_FLOWS, Site};
+use super::{Env, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 
 settings! {
@@ -35,9 +35,9 @@ settings! {
 
 impl Config {
     /// The flows, sender by sender.
-    pub(super) fn flows(&self, site: &Site) -> Result<Vec<Flow>, ConfigError> {
-        let from = self.from.resolve("from", site.hosts)?;
-        let dst = self.to.only("to", site.hosts)?;
+    pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
+        let from = self.from.resolve("from", env.hosts)?;
+        let dst = self.to.only("to", env.hosts)?;
         if from.contains(&dst) {
             let allowed = format!("hosts other than the receiver, {dst}");
             return Err(ConfigError::out_of_range(
@@ -47,8 +47,8 @@ impl Config {
             ));
         }
         let count = from.len() as u64 * u64::from(self.flows);
-        if count == 0 || count > MOST_FLOWS {
-            let allowed = format!("at least 1, and at most {MOST_FLOWS} from all senders");
+        if count == 0 || count > MAX_FLOWS {
+            let allowed = format!("at least 1, and at most {MAX_FLOWS} from all senders");
             return Err(ConfigError::out_of_range("flows", self.flows, allowed));
         }
         if self.bytes == Some(Bytes(0)) {
@@ -96,7 +96,7 @@ mod tests {
     use crate::network::HostId;
 
     fn flows(config: &Config) -> Result<Vec<Flow>, ConfigError> {
-        config.flows(&Site {
+        config.flows(&Env {
             hosts: 5,
             rack: &|_| 0,
             seed: 1,

@@ -63,10 +63,10 @@ use crate::flow::Flow;
 use crate::network::HostId;
 
 /// The most flows of a source, and of all of them together: 4 GB of memory.
-const MOST_FLOWS: u64 = 100_000_000;
+const MAX_FLOWS: u64 = 100_000_000;
 
-/// Where a source is put: the network it sends through, and its random stream.
-pub(crate) struct Site<'a> {
+/// What a source draws from: the network that it sends through, and its random stream.
+pub(crate) struct Env<'a> {
     hosts: u32,
     rack: &'a dyn Fn(HostId) -> u32,
     seed: u64,
@@ -90,13 +90,13 @@ macro_rules! sources {
         }
 
         impl Source {
-            fn flows(&self, site: &Site) -> Result<Vec<Flow>, Wrong> {
+            fn flows(&self, env: &Env) -> Result<Vec<Flow>, Cause> {
                 Ok(match self {
                     Self::List(list) => {
-                        list.check(site.hosts).map_err(Wrong::Line)?;
+                        list.check(env.hosts).map_err(Cause::Line)?;
                         list.flows()
                     }
-                    $(Self::$variant(config) => config.flows(site).map_err(Wrong::Setting)?,)*
+                    $(Self::$variant(config) => config.flows(env).map_err(Cause::Setting)?,)*
                 })
             }
         }
@@ -116,14 +116,14 @@ impl Source {
         let Self::Poisson(config) = self else {
             return None;
         };
-        let site = Site {
+        let env = Env {
             hosts,
             rack,
             seed: 0,
             stream: 0,
         };
-        let pairs = pattern::Pairs::new(config.pattern, &config.from, &config.to, &site);
-        Some(pairs.ok()?.even_shares(&site))
+        let pairs = pattern::Pairs::new(config.pattern, &config.from, &config.to, &env);
+        Some(pairs.ok()?.even_shares(&env))
     }
 }
 
@@ -170,20 +170,20 @@ impl Traffic {
     ) -> Result<Vec<Planned>, Error> {
         let mut all = Vec::new();
         for (source, number) in self.sources.iter().zip(0..) {
-            let site = Site {
+            let env = Env {
                 hosts,
                 rack,
                 seed,
                 stream: FIRST_STREAM + u64::from(number),
             };
-            let error = |wrong| Error {
+            let error = |cause| Error {
                 source: source.name(),
                 number,
-                wrong,
+                cause,
             };
-            let flows = source.flows(&site).map_err(error)?;
-            if (all.len() + flows.len()) as u64 > MOST_FLOWS {
-                return Err(error(Wrong::TooMany));
+            let flows = source.flows(&env).map_err(error)?;
+            if (all.len() + flows.len()) as u64 > MAX_FLOWS {
+                return Err(error(Cause::TooMany));
             }
             let planned = |(flow, index)| Planned {
                 flow,
@@ -199,7 +199,7 @@ impl Traffic {
 
     /// The probes, in the order of their settings.
     pub fn probes(&self, hosts: u32) -> Result<Vec<Probe>, Error> {
-        let site = Site {
+        let env = Env {
             hosts,
             rack: &|_| 0,
             seed: 0,
@@ -207,10 +207,10 @@ impl Traffic {
         };
         let mut all = Vec::new();
         for (config, number) in self.probes.iter().zip(0..) {
-            let probes = config.probes(&site).map_err(|error| Error {
+            let probes = config.probes(&env).map_err(|error| Error {
                 source: "probe",
                 number,
-                wrong: Wrong::Setting(error),
+                cause: Cause::Setting(error),
             })?;
             all.extend(probes);
         }
@@ -228,14 +228,14 @@ pub struct Error {
     pub source: &'static str,
     /// Its place among the sources, or among the probes, counted from 0.
     pub number: u32,
-    /// What is wrong.
-    pub wrong: Wrong,
+    /// The cause.
+    pub cause: Cause,
 }
 
 /// What is wrong with a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum Cause {
     /// A line of a list.
     Line(LineError),
     /// A setting.
@@ -247,10 +247,10 @@ pub enum Wrong {
 impl Display for Error {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "source {} ({}): ", self.number, self.source)?;
-        match &self.wrong {
-            Wrong::Line(error) => Display::fmt(error, f),
-            Wrong::Setting(error) => Display::fmt(error, f),
-            Wrong::TooMany => write!(f, "more than {MOST_FLOWS} flows in all sources together"),
+        match &self.cause {
+            Cause::Line(error) => Display::fmt(error, f),
+            Cause::Setting(error) => Display::fmt(error, f),
+            Cause::TooMany => write!(f, "more than {MAX_FLOWS} flows in all sources together"),
         }
     }
 }

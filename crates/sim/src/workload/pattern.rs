@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate_units::{ConfigError, Rng, choices};
 
 use super::draw::below;
-use super::{Hosts, Shares, Site};
+use super::{Env, Hosts, Shares};
 use crate::network::HostId;
 
 choices! {
@@ -46,26 +46,26 @@ impl Pairs {
         pattern: Pattern,
         from: &Hosts,
         to: &Hosts,
-        site: &Site,
+        env: &Env,
     ) -> Result<Self, ConfigError> {
-        let hosts = from.resolve("from", site.hosts)?;
+        let hosts = from.resolve("from", env.hosts)?;
         let mut receivers = match pattern {
-            Pattern::AllToOne | Pattern::OneFromMany => vec![to.only("to", site.hosts)?],
-            Pattern::AllToAll | Pattern::InterRack => to.resolve("to", site.hosts)?,
+            Pattern::AllToOne | Pattern::OneFromMany => vec![to.only("to", env.hosts)?],
+            Pattern::AllToAll | Pattern::InterRack => to.resolve("to", env.hosts)?,
         };
-        receivers.sort_by_key(|&host| ((site.rack)(host), host));
+        receivers.sort_by_key(|&host| ((env.rack)(host), host));
         let mut racks = BTreeMap::new();
         for (&host, place) in receivers.iter().zip(0_u32..) {
-            racks.entry((site.rack)(host)).or_insert((place, 0)).1 += 1;
+            racks.entry((env.rack)(host)).or_insert((place, 0)).1 += 1;
         }
         let count = receivers.len() as u32;
         let sender = |host: HostId| {
-            let rack = (site.rack)(host);
+            let rack = (env.rack)(host);
             let (skip_from, skip) = match pattern {
                 Pattern::InterRack => racks.get(&rack).copied().unwrap_or_default(),
                 _ => {
                     let own = receivers.binary_search_by_key(&(rack, host), |&receiver| {
-                        ((site.rack)(receiver), receiver)
+                        ((env.rack)(receiver), receiver)
                     });
                     own.map_or((0, 0), |place| (place as u32, 1))
                 }
@@ -115,10 +115,10 @@ impl Pairs {
     }
 
     /// The part of the flows that leave their rack, in units of 2^−32.
-    pub(super) fn share_across_racks(&self, site: &Site) -> u64 {
+    pub(super) fn share_across_racks(&self, env: &Env) -> u64 {
         let all = self.receivers.len() as u64;
         let each = |sender: &Sender| {
-            let rack = self.racks.get(&(site.rack)(sender.host));
+            let rack = self.racks.get(&(env.rack)(sender.host));
             let own = rack.map_or(0, |&(_, count)| u64::from(count));
             // Those of its own rack that it may send to, besides those that it may not.
             let (allowed, across) = (all - u64::from(sender.skip), all - own);
@@ -129,7 +129,7 @@ impl Pairs {
     }
 
     /// What each host and each pair of switches has of flows of one size, in expectation.
-    pub(super) fn even_shares(&self, site: &Site) -> Shares {
+    pub(super) fn even_shares(&self, env: &Env) -> Shares {
         let all = self.receivers.len() as u32;
         let sender_part = 1.0 / f64::from(self.senders.len() as u32);
         let mut shares = Shares::default();
@@ -138,7 +138,7 @@ impl Pairs {
         let mut of_rack: BTreeMap<u32, f64> = BTreeMap::new();
         for one in &self.senders {
             let each = sender_part / f64::from(all - one.skip);
-            let rack = (site.rack)(one.host);
+            let rack = (env.rack)(one.host);
             *shares.sent.entry(one.host).or_default() += sender_part;
             everywhere += each;
             *of_rack.entry(rack).or_default() += each;
@@ -204,14 +204,14 @@ mod tests {
 
     fn pairs(pattern: Pattern, from: &str, to: &str) -> Result<Pairs, ConfigError> {
         // Three racks of two, in which neighbours are not together.
-        let site = Site {
+        let env = Env {
             hosts: 6,
             rack: &|host| host.0 % 3,
             seed: 1,
             stream: 0,
         };
         let hosts = |text| Hosts::read(text).unwrap();
-        Pairs::new(pattern, &hosts(from), &hosts(to), &site)
+        Pairs::new(pattern, &hosts(from), &hosts(to), &env)
     }
 
     fn drawn(pattern: Pattern, from: &str, to: &str) -> BTreeSet<(u32, u32)> {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_pairs() {
-        let site = Site {
+        let env = Env {
             hosts: 6,
             rack: &|host| host.0 % 3,
             seed: 1,
@@ -293,9 +293,9 @@ mod tests {
         };
         let all = pairs(Pattern::AllToAll, "all", "all").unwrap();
         // Four of the five others are in other racks.
-        assert_eq!(all.share_across_racks(&site), (4 << 32) / 5);
+        assert_eq!(all.share_across_racks(&env), (4 << 32) / 5);
         let across = pairs(Pattern::InterRack, "all", "all").unwrap();
-        assert_eq!(across.share_across_racks(&site), 1 << 32);
+        assert_eq!(across.share_across_racks(&env), 1 << 32);
         for pairs in [all, across] {
             let shares = pairs.shares(2, |src| u64::from(src.0), |dst| u64::from(dst.0) * 3 + 1);
             let mut rng = Rng::new(3, 0);

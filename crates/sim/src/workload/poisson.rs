@@ -12,7 +12,7 @@ use super::load::{Counts, Demand, LoadOn, MeanSize, Period};
 use super::pattern::{Pairs, Pattern};
 use super::service::{Assignment, Services};
 use super::size::{Mean, Rounding, Sampler, Sizes, Table};
-use super::{Hosts, MOST_FLOWS, Site};
+use super::{Env, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 use crate::network::HostId;
 
@@ -81,8 +81,8 @@ struct Streams {
 }
 
 impl Streams {
-    fn new(site: &Site) -> Self {
-        let seed = Rng::new(site.seed, site.stream).next_u64();
+    fn new(env: &Env) -> Self {
+        let seed = Rng::new(env.seed, env.stream).next_u64();
         Self {
             gaps: Rng::new(seed, 0),
             pairs: Rng::new(seed, 1),
@@ -101,24 +101,24 @@ struct Class {
 
 impl Config {
     /// The flows, in order of start.
-    pub(super) fn flows(&self, site: &Site) -> Result<Vec<Flow>, ConfigError> {
+    pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
         self.check_end()?;
-        let pairs = Pairs::new(self.pattern, &self.from, &self.to, site)?;
+        let pairs = Pairs::new(self.pattern, &self.from, &self.to, env)?;
         let range = (self.first_service, self.services);
-        let services = Services::new(self.assignment, range, &self.service_weights, site.hosts)?;
+        let services = Services::new(self.assignment, range, &self.service_weights, env.hosts)?;
         let (samplers, means) = self.samplers()?;
         let (classes, mean) = classes(&services, &means, &services.shares(&pairs));
-        let gap = self.demand(&pairs).gap(mean, &pairs, site)?;
+        let gap = self.demand(&pairs).gap(mean, &pairs, env)?;
 
         let most = self.flows.unwrap_or(u64::MAX);
         if let Some(until) = self.until
-            && u128::from(most).min(gap.expected_in(until - self.start)) > u128::from(MOST_FLOWS)
+            && u128::from(most).min(gap.expected_in(until - self.start)) > u128::from(MAX_FLOWS)
         {
-            let allowed = format!("an end before {MOST_FLOWS} flows are expected");
+            let allowed = format!("an end before {MAX_FLOWS} flows are expected");
             return Err(ConfigError::out_of_range("until", until, allowed));
         }
         let until = Time::ZERO + self.until.unwrap_or(Span::MAX);
-        let mut streams = Streams::new(site);
+        let mut streams = Streams::new(env);
         let mut now = Time::ZERO + self.start;
         let mut flows = Vec::new();
         while (flows.len() as u64) < most {
@@ -176,8 +176,8 @@ impl Config {
                 let allowed = "at least 1; leave the source out if it sends nothing";
                 Err(ConfigError::out_of_range("flows", 0, allowed))
             }
-            Some(flows) if flows > MOST_FLOWS => {
-                let allowed = format!("at most {MOST_FLOWS}");
+            Some(flows) if flows > MAX_FLOWS => {
+                let allowed = format!("at most {MAX_FLOWS}");
                 Err(ConfigError::out_of_range("flows", flows, allowed))
             }
             _ => Ok(()),

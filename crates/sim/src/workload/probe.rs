@@ -2,7 +2,7 @@
 
 use tidegate_units::{ConfigError, Setting, Span, Time, settings};
 
-use super::{Hosts, Site};
+use super::{Env, Hosts};
 use crate::network::HostId;
 
 /// A series of probes from one host to another and back.
@@ -53,9 +53,9 @@ settings! {
 
 impl Config {
     /// The series, one for each sender.
-    pub(super) fn probes(&self, site: &Site) -> Result<Vec<Probe>, ConfigError> {
-        let from = self.from.resolve("from", site.hosts)?;
-        let dst = self.to.only("to", site.hosts)?;
+    pub(super) fn probes(&self, env: &Env) -> Result<Vec<Probe>, ConfigError> {
+        let from = self.from.resolve("from", env.hosts)?;
+        let dst = self.to.only("to", env.hosts)?;
         if from.contains(&dst) {
             let allowed = format!("hosts other than the receiver, {dst}");
             return Err(ConfigError::out_of_range(
@@ -98,7 +98,7 @@ mod tests {
         for (field, text) in settings {
             config.set(field, text)?;
         }
-        config.probes(&Site {
+        config.probes(&Env {
             hosts: 4,
             rack: &|_| 0,
             seed: 1,

@@ -6,8 +6,8 @@ use super::super::Published;
 use super::*;
 
 /// 8 racks of 16 hosts, or as many more as it takes.
-fn site(hosts: u32, seed: u64) -> Site<'static> {
-    Site {
+fn env(hosts: u32, seed: u64) -> Env<'static> {
+    Env {
         hosts,
         rack: &|host| host.0 / 16,
         seed,
@@ -16,7 +16,7 @@ fn site(hosts: u32, seed: u64) -> Site<'static> {
 }
 
 fn flows(config: &Config, hosts: u32) -> Vec<Flow> {
-    config.flows(&site(hosts, 1)).unwrap()
+    config.flows(&env(hosts, 1)).unwrap()
 }
 
 fn ended(flows: u64) -> Config {
@@ -159,7 +159,7 @@ fn services_share_the_pairs_among_their_tables() {
 #[test]
 fn seeds_reproduce_and_differ() {
     let config = ended(100);
-    let of = |seed| config.flows(&site(128, seed)).unwrap();
+    let of = |seed| config.flows(&env(128, seed)).unwrap();
     assert_eq!(of(1), of(1));
     assert_ne!(of(1), of(2));
 }
@@ -249,7 +249,7 @@ fn a_load_without_an_end_or_a_sense_is_refused() {
         for (field, text) in settings {
             config.set(field, text).unwrap();
         }
-        match config.flows(&site(128, 1)) {
+        match config.flows(&env(128, 1)) {
             Err(ConfigError::OutOfRange { field, .. }) => assert_eq!(field, named, "{settings:?}"),
             other => panic!("{settings:?}: {other:?}"),
         }
