@@ -19,7 +19,7 @@ use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
 pub(crate) struct Shown {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
-    /// The connection's place in the table.
+    /// The connection's slot in the table.
     pub(crate) slot: u32,
     pub(crate) packet: Packet,
     pub(crate) body: Content,
@@ -28,7 +28,7 @@ pub(crate) struct Shown {
 /// What a packet carries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// A probe, on its way to this side.
+    /// A probe that goes to this side.
     Echo(Side),
     Roce(dcqcn::Packet),
     Tcp(Segment),
@@ -36,7 +36,7 @@ pub(crate) enum Content {
 
 /// A capture of some links of a run, in the order in which packets begin to leave.
 ///
-/// A file that cannot be written to does not stop the run: [`finish`](Self::finish) tells.
+/// A file that cannot be written to does not stop the run: [`finish`](Self::finish) reports it.
 pub struct LinkCapture<W: Write> {
     file: Capture<W>,
     failure: Option<io::Error>,
@@ -82,8 +82,8 @@ impl<W: Write> LinkCapture<W> {
 
     fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
         let (at, left_on, _) = ahead.key;
-        let place = self.links.iter().find(|(link, _)| *link == left_on);
-        let Some(&(_, interface)) = place else {
+        let found = self.links.iter().find(|(link, _)| *link == left_on);
+        let Some(&(_, interface)) = found else {
             return Ok(());
         };
         let Shown {
@@ -128,7 +128,7 @@ impl<W: Write> LinkCapture<W> {
         self.file.packet(interface, at, &view)
     }
 
-    /// Writes the rest and gives the file back, or tells what went wrong first.
+    /// Writes the rest and gives the file back, or reports what went wrong first.
     pub fn finish(mut self) -> io::Result<W> {
         self.write(Time::MAX);
         match self.failure {
@@ -138,7 +138,7 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
-/// What a run tells a capture.
+/// What a run shows a capture.
 pub(crate) trait Recorder {
     /// The captured links.
     fn links(&self) -> Vec<LinkId>;

@@ -13,7 +13,7 @@ use crate::setup::{Opening, Transport};
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
-    /// Packets on their way, both ways.
+    /// Packets in flight, in both directions.
     pub(crate) in_flight: u32,
     pub(crate) service: u8,
     phase: Phase,
@@ -78,7 +78,7 @@ pub(crate) enum Phase {
     Received,
     /// The sender knows it, and another flow may follow.
     Idle,
-    /// No other flow follows: the place is free once nothing is on its way.
+    /// No other flow follows: the slot is free once nothing is in flight.
     Over,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Prober {
     pub(crate) next: Time,
     /// How many are still to leave.
     pub(crate) left: u32,
-    /// The length of each as an IP packet, and its size on the way.
+    /// The length of each as an IP packet, and its size on the wire.
     pub(crate) bytes: u16,
     pub(crate) size: u16,
     /// When the probe left that the other host has to answer now.

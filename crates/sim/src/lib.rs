@@ -1,7 +1,7 @@
 //! A packet-level simulator of datacenter networks.
 //!
 //! It runs the very code that decides in a real switch ([`tidegate_dataplane`]) and in a real host
-//! ([`tidegate_transport`]), on virtual time. The same set-up and seed give the same results, bit
+//! ([`tidegate_transport`]), on virtual time. The same setup and seed give the same results, bit
 //! by bit, on any machine.
 
 mod by_key;

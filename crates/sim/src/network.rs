@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_tells_hosts_from_switches() {
+    fn capacity_separates_hosts_from_switches() {
         let mut network = Network::new(3, 2);
         let (left, right) = (network.switch(0), network.switch(1));
         for host in 0..2 {

@@ -60,10 +60,10 @@ impl Offered {
         for (source, number) in traffic.sources.iter().zip(0..) {
             let mut part = Part::new(setup, &routes, source);
             let of_source = (0..).zip(plan);
-            for (place, Planned { flow, .. }) in
+            for (index, Planned { flow, .. }) in
                 of_source.filter(|(_, planned)| planned.source == number && ends(planned))
             {
-                part.add(flow, setup.paths.get::<usize>(place).copied())?;
+                part.add(flow, setup.paths.get::<usize>(index).copied())?;
             }
             offered.flows += part.flows;
             offered.payload = offered.payload.saturating_add(part.payload);

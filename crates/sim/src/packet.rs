@@ -1,4 +1,4 @@
-//! A packet on its way: what the network needs to carry it, and the headers that most packets have.
+//! A packet in flight: what the network needs to carry it, and the headers that most packets have.
 
 use tidegate_dataplane::Pkt;
 use tidegate_transport::rate::dcqcn;
@@ -16,7 +16,7 @@ impl EndId {
         Self(slot << 1 | side as u32)
     }
 
-    /// The connection's place in the table.
+    /// The connection's slot in the table.
     #[inline]
     pub(crate) const fn slot(self) -> usize {
         (self.0 >> 1) as usize
@@ -55,7 +55,7 @@ pub(crate) enum Side {
 
 /// A packet. Headers that few packets have are kept elsewhere, by number.
 ///
-/// It stays at its place in the table from its first host to its last, and has a cache line there.
+/// It stays in its slot of the table from its first host to its last, and has a cache line there.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Packet {

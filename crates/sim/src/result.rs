@@ -15,7 +15,7 @@ pub struct FlowResult {
     pub retransmissions: u32,
     /// Times that the retransmission timer ran out.
     pub timeouts: u32,
-    /// Data packets that arrived marked; with DCQCN, notifications that the sender heard of.
+    /// Data packets that arrived marked; with DCQCN, notifications that the sender received.
     pub marks: u32,
 }
 

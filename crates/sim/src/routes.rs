@@ -425,8 +425,8 @@ const fn fraction_of(whole: u64, part: u64) -> u64 {
 
 /// A hash of a flow's hash and a node, so that flows that agree at one node part at the next.
 const fn mix(hash: u64, node: NodeId) -> u64 {
-    let place = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(node.0 as u64 + 1);
-    finish(finish(hash).wrapping_add(place))
+    let salt = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(node.0 as u64 + 1);
+    finish(finish(hash).wrapping_add(salt))
 }
 
 /// SplitMix64's last step (Steele et al., 2014): every bit of the input moves all of the output.

@@ -33,7 +33,7 @@ pub struct Outcome {
     pub ended_at: Time,
     /// Why it ended.
     pub end: End,
-    /// What was observed: nothing, unless the set-up asks for it.
+    /// What was observed: nothing, unless the setup asks for it.
     pub observed: Observations,
     /// How the engine served switches with shared buffers: no part of the result.
     pub engine_counters: EngineCounters,
@@ -66,7 +66,7 @@ pub struct Status {
 /// millisecond of work, with buckets of 200 ns, to half a second in a busy network with long ones.
 const STEPS_PER_STATUS: u32 = 1 << 8;
 
-/// Runs a set-up. It ends early, with what is finished, once `interrupt` is set.
+/// Runs a setup. It ends early, with what is finished, once `interrupt` is set.
 pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
     run_on::<BucketEngine>(setup, interrupt, None, &mut |_| {})
 }
@@ -80,7 +80,7 @@ pub fn run_watched(
     run_on::<BucketEngine>(setup, interrupt, None, report)
 }
 
-/// Runs a set-up and captures some of its links. The capture does not change the outcome.
+/// Runs a setup and captures some of its links. The capture does not change the outcome.
 pub fn run_captured<W: Write>(
     setup: &Setup,
     interrupt: &AtomicBool,
@@ -89,7 +89,7 @@ pub fn run_captured<W: Write>(
     run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
 }
 
-/// Runs a set-up on the reference engine: the same outcome, event by event.
+/// Runs a setup on the reference engine: the same outcome, event by event.
 pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
     run_on::<HeapEngine>(setup, interrupt, None, &mut |_| {})
 }
@@ -207,7 +207,7 @@ fn check_links(setup: &Setup, links: &[LinkId]) -> Result<(), ConfigError> {
 }
 
 impl Outcome {
-    /// A number that stands for everything here: two runs with the same one had the same results.
+    /// A hash of everything here: two runs with the same one had the same results.
     pub fn fingerprint(&self) -> u64 {
         let mut hash = Fnv::default();
         for flow in &self.flows {
@@ -290,7 +290,7 @@ mod tests {
         setup
     }
 
-    /// What a capture is told of every link.
+    /// What a capture sees of every link.
     #[derive(Default)]
     struct Notes {
         links: Vec<LinkId>,

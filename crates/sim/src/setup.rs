@@ -1,4 +1,4 @@
-//! Everything that a run is told.
+//! Everything that a run is given.
 
 use tidegate_dataplane::{NonEct, PortConfig, buffer, egress, mark, sched};
 use tidegate_transport::config::Reader;
@@ -245,7 +245,7 @@ impl Setup {
         self.transports = vec![Transport::Tcp(Box::new(tcp))];
     }
 
-    /// Checks what can be told before anything is built.
+    /// Checks what can be checked before anything is built.
     pub fn check(&self) -> Result<(), ConfigError> {
         self.network.check()?;
         if self.transports.is_empty() {

@@ -17,7 +17,7 @@ pub(crate) struct World<C> {
     fabric: Fabric<C>,
     hosts: Hosts,
     now: Time,
-    /// What left on links that are captured, and no capture has heard of.
+    /// What left on links that are captured, and no capture has taken.
     shown: Vec<(Time, LinkId, Shown)>,
 }
 
@@ -38,7 +38,7 @@ impl<C: Calendar> World<C> {
         })
     }
 
-    /// Has the hosts hear of what was dropped: at the end of a bucket, or of the run, on every engine.
+    /// Has the hosts take note of what was dropped: at the end of a bucket, or of the run, on every engine.
     #[inline]
     fn end_bucket(&mut self) {
         self.hosts.take_dropped(&mut self.fabric);
@@ -98,7 +98,7 @@ pub(crate) trait Engine: Sized {
         self.world_mut().fabric.capture_links(links);
     }
 
-    /// Tells a capture what has left since it last heard.
+    /// Shows a capture what has left since the last time.
     fn record(&mut self, recorder: &mut dyn Recorder) {
         let world = self.world_mut();
         world.show();

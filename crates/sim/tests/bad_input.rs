@@ -27,7 +27,7 @@ fn good() -> Setup {
     )
 }
 
-/// Both engines refuse the set-up, with the same words.
+/// Both engines refuse the setup, with the same words.
 fn refusal(setup: &Setup) -> String {
     let never = AtomicBool::new(false);
     let found = run::run(setup, &never).expect_err("it cannot be run");

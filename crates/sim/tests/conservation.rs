@@ -28,7 +28,7 @@ fn balance(network: &Network, outcome: &Outcome, node: NodeId) -> (u64, u64) {
     (came, went)
 }
 
-/// Stops long after the flows are over, when nothing is on its way any more. Another flow, which would
+/// Stops long after the flows are over, when nothing is in flight any more. Another flow, which would
 /// begin later still, keeps the run from ending with them.
 fn with_silence_at_the_end(mut setup: Setup) -> Setup {
     setup.stop = Stop {

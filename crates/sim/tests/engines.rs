@@ -1,4 +1,4 @@
-//! The fast engine against the reference engine: the same outcome, whatever the set-up.
+//! The fast engine against the reference engine: the same outcome, whatever the setup.
 
 mod common;
 
@@ -15,7 +15,7 @@ use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, LinkId, Outcome, Setup, run};
 use tidegate_units::{QueueId, Rate, Size, Span, Time};
 
-/// What both engines left, or `None` for a set-up that cannot be.
+/// What both engines left, or `None` for a setup that cannot be.
 fn both(setup: &Setup) -> Option<[Outcome; 2]> {
     let never = AtomicBool::new(false);
     let fast = run::run(setup, &never);
@@ -90,7 +90,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     (fast.fingerprint() != slow.fingerprint()).then(|| "fingerprint".to_owned())
 }
 
-/// The set-up with this number, looked at in the middle of buckets, with pings, or given up early.
+/// The setup with this number, looked at in the middle of buckets, with pings, or given up early.
 fn looked_at(seed: u64) -> Setup {
     let mut setup = case(seed);
     let mut dice = Dice::new(!seed);
@@ -140,7 +140,7 @@ fn has_short_links_inside(setup: &Setup) -> bool {
         && !is_coupled
 }
 
-/// Random set-ups, each with its own number: more of them with `ENGINE_CASES=5000`.
+/// Random setups, each with its own number: more of them with `ENGINE_CASES=5000`.
 #[test]
 fn both_engines_leave_the_same_whatever_the_set_up() {
     let more = std::env::var_os("ENGINE_CASES");
@@ -295,7 +295,7 @@ fn stops_are_exact(whole: &Setup, apart: u64) {
     assert!(last > 100, "most of the run is covered: {last} packets");
 }
 
-/// The place of a broken connection is used again, and nothing of it is left there.
+/// The slot of a broken connection is used again, and nothing of it is left there.
 #[test]
 fn a_flow_does_not_feel_a_broken_one_before_it() {
     let rate = Rate::from_bps(1_000_000).expect("it is not zero");
@@ -335,12 +335,12 @@ fn a_run_that_tells_its_status_leaves_the_same() {
     let flows = (0..8).map(|src| flow(Time::from_us(u64::from(src)), src, 8, 3_000_000));
     let setup = setup(star(9, Span::from_us(2)), flows.collect());
     let never = AtomicBool::new(false);
-    let mut told = Vec::new();
-    let watched = run::run_watched(&setup, &never, &mut |status| told.push(status)).unwrap();
+    let mut reports = Vec::new();
+    let watched = run::run_watched(&setup, &never, &mut |status| reports.push(status)).unwrap();
     assert_eq!(watched, run::run(&setup, &never).unwrap());
     // 24 MB at 10 Gb/s take 20 ms: ten thousand buckets of 2 µs at most.
-    assert!(told.len() >= 30, "{} times", told.len());
-    assert!(told.is_sorted_by(|a, b| a.now < b.now && a.finished <= b.finished));
-    let last = told.last().unwrap();
+    assert!(reports.len() >= 30, "{} times", reports.len());
+    assert!(reports.is_sorted_by(|a, b| a.now < b.now && a.finished <= b.finished));
+    let last = reports.last().unwrap();
     assert!(last.now <= watched.ended_at && last.finished <= 8);
 }

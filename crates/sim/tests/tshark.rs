@@ -124,7 +124,7 @@ fn assert_sound(path: &Path, packets: usize) {
         };
         assert_eq!(row[..3], status, "packet {number}: {row:?}");
         assert_eq!(row[3..5], ["", ""], "packet {number}: {row:?}");
-        // Losses and the ends of connections are told as notes of this group.
+        // Losses and the ends of connections are reported as notes of this group.
         let mut groups = row[5].split(',').filter(|group| !group.is_empty());
         assert!(
             groups.all(|group| group == sequence),

@@ -110,7 +110,7 @@ impl Buckets {
         first.map(|Reverse(far)| far.value.0.at)
     }
 
-    /// Whether no packet is on its way.
+    /// Whether no packet is in flight.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.held == 0 && self.far.is_empty()

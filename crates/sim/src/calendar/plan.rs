@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 const MAX_BYTES: u32 = 1 << 15;
 
 impl Plan {
-    /// The plan for a set-up whose packets go on these routes.
+    /// The plan for a setup whose packets go on these routes.
     pub(crate) fn new(setup: &Setup, routes: &Routes) -> Self {
         let network = &setup.network;
         let links = network.links();

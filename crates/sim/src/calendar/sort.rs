@@ -6,7 +6,7 @@ use super::{Arrival, Rank};
 use crate::packet::Packet;
 use crate::slab::Slab;
 
-/// Brings a list that is nearly in order into order; what is equal keeps its order. `key` tells the
+/// Brings a list that is nearly in order into order; what is equal keeps its order. `key` gives the
 /// time of each and the number of its packet.
 #[inline(never)]
 pub(crate) fn insertion<T: Copy>(

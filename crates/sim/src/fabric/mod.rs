@@ -73,7 +73,7 @@ pub(crate) struct Fabric<C> {
     departures: Vec<Departure>,
     /// What left on links that are captured: when, on which, and the packet.
     pub(crate) captured: Vec<(Time, LinkId, u32)>,
-    /// Packets that were dropped, each with the time, and that the hosts have not yet heard of.
+    /// Packets that were dropped, each with the time, and that the hosts do not know of yet.
     pub(crate) dropped: Vec<(PktId, Time)>,
 }
 
@@ -92,7 +92,7 @@ struct Wire {
     node: u32,
     /// Its number among the ports of that node.
     number: u16,
-    /// Classes that the node's ingress accounting tells apart.
+    /// Classes that the node's ingress accounting separates.
     classes: u16,
     leads_to_host: bool,
     /// Whether it leaves a host without a port.
@@ -147,7 +147,7 @@ struct Node {
     busy: Agenda,
     /// The egress links, by the number of the port.
     links: Vec<LinkId>,
-    /// Classes that ingress accounting tells apart.
+    /// Classes that ingress accounting separates.
     classes: u16,
 }
 
@@ -273,7 +273,7 @@ impl<C: Calendar> Fabric<C> {
     /// Puts a packet of its host on the first link of its route. The packet knows that it is there.
     #[expect(
         clippy::inline_always,
-        reason = "what it is told is in registers where it is used"
+        reason = "its arguments are in registers where it is used"
     )]
     #[inline(always)]
     pub(crate) fn start(&mut self, id: u32, size: u32, [link, next]: [LinkId; 2], now: Time) {
@@ -604,7 +604,7 @@ fn ingress(wires: &[Wire], packet: &Packet) -> u16 {
     back.number * back.classes + class
 }
 
-/// Classes that a buffer's ingress accounting tells apart.
+/// Classes that a buffer's ingress accounting separates.
 fn classes(config: &buffer::Config) -> u16 {
     u16::from(match config {
         buffer::Config::Pfc(pfc) => pfc.classes,

@@ -183,7 +183,7 @@ impl Hosts {
         self.release_if_over(packet.end(), at);
     }
 
-    /// Hears of the packets that the network has dropped.
+    /// Takes note of the packets that the network has dropped.
     #[inline]
     pub(crate) fn take_dropped<C>(&mut self, fabric: &mut Fabric<C>) {
         while let Some((id, at)) = fabric.dropped.pop() {
@@ -228,13 +228,13 @@ impl Hosts {
         self.tally.live -= 1;
     }
 
-    /// Gives the place of a connection back once nothing of it is left.
+    /// Gives the slot of a connection back once nothing of it is left.
     pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
         let slot = end.slot();
         let connection = &mut self.connections[slot];
         if connection.phase() == Phase::Over && connection.in_flight == 0 {
             connection.armed = [Time::MAX; 2];
-            // Within a bucket of time an engine may hear of a drop before it hears of an earlier arrival,
+            // Within a bucket of time an engine may come to a drop before it comes to an earlier arrival,
             // and of what happens at one host before what happens at another.
             let bucket = now.as_ps() >> self.rules.width;
             self.free.push(Reverse((bucket, slot as u32)));
@@ -355,7 +355,7 @@ impl Hosts {
     }
 }
 
-/// The class that a segment's place in the flow asks for, and its codepoint then. The last class of
+/// The class that a segment's offset in the flow asks for, and its codepoint then. The last class of
 /// the tags is that of the flow's service.
 fn tag(
     tagging: &mut Pias,

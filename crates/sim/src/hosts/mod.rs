@@ -29,7 +29,7 @@ use crate::workload::Probe;
 /// All hosts.
 pub(crate) struct Hosts {
     pub(crate) connections: Vec<Connection>,
-    /// Places of connections that are over, by the bucket of time since when. A place is taken again
+    /// Slots of connections that are over, by the bucket of time since when. A slot is taken again
     /// only in a later one, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(u64, u32)>>,
     /// Idle connections by source and destination.
@@ -194,7 +194,7 @@ impl Hosts {
     }
 
     /// Whether the hosts only answer arrivals until `stop`, `ahead` from now: no flow starts and no
-    /// timer runs out, not even one that is set meanwhile. Hosts do not hear of each other, so each
+    /// timer runs out, not even one that is set meanwhile. Hosts do not affect each other, so each
     /// may then be served alone.
     #[inline]
     pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {

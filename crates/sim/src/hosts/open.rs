@@ -74,7 +74,7 @@ impl Hosts {
     ) {
         let connection = &mut self.connections[end.slot()];
         // An application whose connection broke may have left a timer behind, for another one that
-        // has its place now.
+        // has its slot now.
         let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
             return;
         };
@@ -91,7 +91,7 @@ impl Hosts {
         self.pump(fabric, end, now);
     }
 
-    /// Makes a connection for a flow and returns its place.
+    /// Makes a connection for a flow and returns its slot.
     fn open<C: Calendar>(&mut self, fabric: &mut Fabric<C>, number: usize) -> u32 {
         let flow = self.flows[number];
         let numbers = path_hash(self.rules.seed, number);
@@ -133,14 +133,14 @@ impl Hosts {
         slot
     }
 
-    /// Starts the series of probes. They have the first places in the table.
+    /// Starts the series of probes. They have the first slots of the table.
     pub(crate) fn start_probes<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         for (number, probe) in std::mem::take(&mut self.probes).into_iter().enumerate() {
             let prober = Prober {
                 every: probe.every,
                 next: probe.start,
                 left: probe.count,
-                // Both fit: the set-up was checked for it.
+                // Both fit: the setup was checked for it.
                 bytes: probe.bytes as u16,
                 size: self.rules.accounting.size_of_ip(probe.bytes) as u16,
                 hosts: (probe.src, probe.dst),
@@ -194,8 +194,8 @@ impl Hosts {
             let delay = (fabric.delay(*last) + delay).as_ps();
             let delay = [delay as u32, (delay >> 32) as u32];
             let words = self.path.iter().map(|link| link.0).chain(delay);
-            for (place, word) in fabric.routes[begin..].iter_mut().zip(words) {
-                *place = word;
+            for (out, word) in fabric.routes[begin..].iter_mut().zip(words) {
+                *out = word;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What the hosts have to tell at the end of a run, and about packets on their way.
+//! What the hosts report at the end of a run, and of packets in flight.
 
 use tidegate_transport::Segment;
 use tidegate_units::{Span, Time};
@@ -27,7 +27,7 @@ impl Hosts {
         *finishes.select_nth_unstable(last).1
     }
 
-    /// A packet as a capture shows it, which it is only while on its way.
+    /// A packet as a capture shows it, which it is only while in flight.
     pub(crate) fn show(&self, packet: &Packet) -> Shown {
         let connection = &self.connections[packet.end().slot()];
         let slot = packet.end().slot() as u32;

@@ -33,7 +33,7 @@ choices! {
     }
 }
 
-/// A flow's size, as results are told apart by it.
+/// A flow's size, as results are grouped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeClass {
     /// Those that latency decides.
@@ -176,7 +176,7 @@ pub struct Ideals<'a> {
 }
 
 impl<'a> Ideals<'a> {
-    /// For the flows of a set-up.
+    /// For the flows of a setup.
     pub fn new(setup: &'a Setup) -> Result<Self, ConfigError> {
         Ok(Self {
             routes: Routes::new(&setup.network)?.with_ecmp(setup.ecmp),

@@ -21,7 +21,7 @@ pub struct ObservedFlow {
 }
 
 impl ObservedFlow {
-    /// The goodput while the flow was on its way; `None` if nothing arrived.
+    /// The goodput while the flow was active; `None` if nothing arrived.
     pub fn goodput(&self) -> Option<Rate> {
         Rate::from_bytes_over(self.received, self.span)
     }

@@ -158,7 +158,7 @@ impl<T: Copy + PartialEq> Which<T> {
 }
 
 impl Observe {
-    /// Checks what can be told before anything is built.
+    /// Checks what can be checked before anything is built.
     pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
         if self.window.from >= self.window.to {
             let found = format!(

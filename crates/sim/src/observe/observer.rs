@@ -191,7 +191,7 @@ impl Sampler {
         series.active_flows.push(engine.hosts().tally.live);
         for queue in &mut series.queues {
             let port = engine.link(queue.link).port;
-            let port = port.expect("the set-up was checked for ports");
+            let port = port.expect("the setup was checked for ports");
             let stats = port.queue_stats(queue.queue).unwrap_or_default();
             queue.samples.push(QueueSample {
                 bytes: stats.held_bytes,

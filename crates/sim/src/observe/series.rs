@@ -212,7 +212,7 @@ impl Series {
     }
 
     /// Jain's index over the goodputs of the chosen flows in each interval between two samples. Only
-    /// flows count that are on their way at both ends of it; `None` where there is none or nothing
+    /// flows count that are active at both ends of it; `None` where there is none or nothing
     /// arrived.
     pub fn fairness(&self) -> Vec<Option<f64>> {
         let gained = |flow: &FlowSeries, number: usize| {

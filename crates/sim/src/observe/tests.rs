@@ -360,7 +360,7 @@ fn a_busy_link_is_used_to_the_full_and_shared_fairly() {
     let payload = link.payload_utilisation().unwrap();
     assert!((payload / used - 1460.0 / 1500.0).abs() < 1e-6);
     assert!(observed.fairness().unwrap() > 0.95);
-    // What the flows received is what the link carried, but for what is on its way.
+    // What the flows received is what the link carried, but for what is in flight.
     let received = observed.flows.iter().map(|flow| flow.received).sum::<u64>();
     assert!(
         received.abs_diff(link.payload) < 100_000,

@@ -57,14 +57,14 @@ impl Config {
         };
         for edge in 0..per_tier {
             let pod = edge / half;
-            for place in 0..half {
-                fabric(&mut network, edge, per_tier + pod * half + place);
+            for index in 0..half {
+                fabric(&mut network, edge, per_tier + pod * half + index);
             }
         }
         for aggregation in 0..per_tier {
             let group = aggregation % half;
-            for place in 0..half {
-                let core = 2 * per_tier + group * half + place;
+            for index in 0..half {
+                let core = 2 * per_tier + group * half + index;
                 fabric(&mut network, per_tier + aggregation, core);
             }
         }

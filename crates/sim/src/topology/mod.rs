@@ -1,7 +1,7 @@
 //! Topologies: the usual shapes of networks, from their settings.
 //!
 //! [`Config`] is any of them by name. Each has its own file, with a `Config` whose defaults are a
-//! set-up of the papers, and a `build` that makes the [`Network`] or names the setting that cannot
+//! setup of the papers, and a `build` that makes the [`Network`] or names the setting that cannot
 //! be used. Hosts are numbered in the order of the switches that they hang on, and cables in the
 //! order of the nodes, so that equal-cost paths have the same order at every switch of a kind.
 

@@ -218,7 +218,7 @@ fn the_fabric_of_tcn_has_the_published_round_trip() {
 
 #[test]
 fn hosts_of_a_star_may_differ() {
-    // ECN♯'s multi-queue set-up: RTTs of 160, 160, 180, 240 µs.
+    // ECN♯'s multi-queue setup: RTTs of 160, 160, 180, 240 µs.
     let settings = [
         ("hosts", "6"),
         ("host_delays", "30us, 30us, 40us, 70us, 30us"),

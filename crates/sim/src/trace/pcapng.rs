@@ -53,7 +53,7 @@ use super::wire::{Frame, PacketView};
 #[cfg(test)]
 mod tests;
 
-/// What stands behind a packet's headers in the file. The packet's own length is kept either way.
+/// What follows a packet's headers in the file. The packet's own length is kept either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Payload {
     /// Nothing: a capture with a short snapshot length. Readers cannot verify TCP checksums then.
@@ -151,8 +151,8 @@ impl<W: Write> Capture<W> {
             frame.wire_len(),
         ];
         let mut head = [0; 28];
-        for (place, word) in head.as_chunks_mut::<4>().0.iter_mut().zip(words) {
-            *place = word.to_le_bytes();
+        for (out, word) in head.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *out = word.to_le_bytes();
         }
         self.put(&head)?;
         self.put(headers)?;

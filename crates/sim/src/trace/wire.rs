@@ -55,7 +55,7 @@ pub struct PacketView<'a> {
     /// The differentiated services codepoint, at most 63: larger ones are written as 63.
     pub dscp: u8,
     /// The identification of the IP header: to count the packets of a flow, so that a copy of the
-    /// same bytes can be told from the same packet on another link.
+    /// same bytes can be distinguished from the same packet on another link.
     pub ip_id: u16,
     /// What the packet carries.
     pub body: Body<'a>,
@@ -305,10 +305,10 @@ impl Frame {
         transport
     }
 
-    /// Writes the checksum of the transport header, plus `extra`, at `place`, which is still zero.
-    fn check(&mut self, place: usize, extra: u32) {
+    /// Writes the checksum of the transport header, plus `extra`, at `offset`, which is still zero.
+    fn check(&mut self, offset: usize, extra: u32) {
         let checksum = !fold(sum(&self.bytes[TRANSPORT..self.filled]) + extra);
-        self.bytes[place..place + 2].copy_from_slice(&checksum.to_be_bytes());
+        self.bytes[offset..offset + 2].copy_from_slice(&checksum.to_be_bytes());
     }
 
     #[inline]

@@ -52,7 +52,7 @@ settings! {
         pub spread: Span = Span::ZERO,
         /// The service of the flows.
         pub service: u8 = 0,
-        /// The group that results are told apart by.
+        /// The group that results are grouped by.
         pub group: u8 = 1,
     }
 }
@@ -76,11 +76,11 @@ impl Config {
             let mut senders: Vec<HostId> = from.iter().copied().filter(|&src| src != dst).collect();
             let count = self.fan_in.unwrap_or(senders.len() as u32);
             for i in 0..count as usize {
-                let place = i % senders.len();
+                let index = i % senders.len();
                 if self.senders == Choose::Random {
                     // A shuffle that goes only as far as needed, and begins anew when all have sent.
-                    let left = (senders.len() - place) as u64;
-                    senders.swap(place, place + below(&mut rng, left) as usize);
+                    let left = (senders.len() - index) as u64;
+                    senders.swap(index, index + below(&mut rng, left) as usize);
                 }
                 let delay = match self.spread.as_ps() {
                     0 => 0,
@@ -89,7 +89,7 @@ impl Config {
                 flows.push(Flow {
                     start: start + Span::from_ps(delay),
                     bytes: sampler.draw(&mut rng).max(1),
-                    src: senders[place],
+                    src: senders[index],
                     dst,
                     rate: None,
                     service: self.service,

@@ -79,7 +79,7 @@ const ODD_INVERSES: [i128; 13] = {
     inverses
 };
 
-/// `-ln(bits / 2^64)` with 58 fraction bits; zero bits stand for 2^64. The error is below 2^−56.
+/// `-ln(bits / 2^64)` with 58 fraction bits; zero bits mean 2^64. The error is below 2^−56.
 fn negative_ln(bits: u64) -> u64 {
     if bits == 0 {
         return 0;

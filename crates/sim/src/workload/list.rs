@@ -242,13 +242,13 @@ impl Entry {
     }
 }
 
-/// Whether a cell of the first line makes it a line of names. The first cell does not tell, as an id
+/// Whether a cell of the first line makes it a line of names. The first cell does not decide it, as an id
 /// may be any word.
 fn is_name(cell: &&str) -> bool {
     Column::named(cell).is_some()
 }
 
-/// The columns that a line of names tells.
+/// The columns that a line of names gives.
 fn header<'a>(cells: &[&'a str]) -> Result<Vec<Column>, (&'a str, Fault)> {
     let mut columns = Vec::new();
     for &cell in cells {

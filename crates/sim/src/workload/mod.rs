@@ -141,16 +141,16 @@ pub struct Traffic {
 pub struct Planned {
     /// The flow.
     pub flow: Flow,
-    /// The source, by its place in [`Traffic::sources`].
+    /// The source, by its index in [`Traffic::sources`].
     pub source: u32,
-    /// Its place among the flows of the source: for a list, the [`Entry`]. Results in the order of a
+    /// Its index among the flows of the source: for a list, the [`Entry`]. Results in the order of a
     /// file are sorted by it.
     pub index: u32,
 }
 
 impl Traffic {
     /// The flows in order of start; of those that start together, in order of their sources, and
-    /// within one in the order in which it made them. `rack` tells the rack of a host.
+    /// within one in the order in which it made them. `rack` gives the rack of a host.
     pub fn flows(
         &self,
         hosts: u32,
@@ -226,7 +226,7 @@ const FIRST_STREAM: u64 = 1 << 40;
 pub struct Error {
     /// The name of its kind.
     pub source: &'static str,
-    /// Its place among the sources, or among the probes, counted from 0.
+    /// Its index among the sources, or among the probes, counted from 0.
     pub number: u32,
     /// The cause.
     pub cause: Cause,

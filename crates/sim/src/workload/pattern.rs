@@ -55,8 +55,8 @@ impl Pairs {
         };
         receivers.sort_by_key(|&host| ((env.rack)(host), host));
         let mut racks = BTreeMap::new();
-        for (&host, place) in receivers.iter().zip(0_u32..) {
-            racks.entry((env.rack)(host)).or_insert((place, 0)).1 += 1;
+        for (&host, index) in receivers.iter().zip(0_u32..) {
+            racks.entry((env.rack)(host)).or_insert((index, 0)).1 += 1;
         }
         let count = receivers.len() as u32;
         let sender = |host: HostId| {
@@ -67,7 +67,7 @@ impl Pairs {
                     let own = receivers.binary_search_by_key(&(rack, host), |&receiver| {
                         ((env.rack)(receiver), receiver)
                     });
-                    own.map_or((0, 0), |place| (place as u32, 1))
+                    own.map_or((0, 0), |index| (index as u32, 1))
                 }
             };
             Sender {
@@ -97,11 +97,11 @@ impl Pairs {
     pub(super) fn draw(&self, rng: &mut Rng) -> (HostId, HostId) {
         let sender = self.senders[below(rng, self.senders.len() as u64) as usize];
         let count = self.receivers.len() as u32 - sender.skip;
-        let mut place = below(rng, u64::from(count)) as u32;
-        if place >= sender.skip_from {
-            place += sender.skip;
+        let mut index = below(rng, u64::from(count)) as u32;
+        if index >= sender.skip_from {
+            index += sender.skip;
         }
-        (sender.host, self.receivers[place as usize])
+        (sender.host, self.receivers[index as usize])
     }
 
     /// How many hosts send.

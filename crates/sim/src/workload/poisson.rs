@@ -25,7 +25,7 @@ settings! {
         pub load: Ratio = Ratio::new(3, 5).expect("5 is not 0"),
         /// The speed of the links that the load is a part of.
         pub link: Rate = Rate::from_gbps(10),
-        /// The links that the load is of; `none` stands for the receiver's if there is one receiver,
+        /// The links that the load is of; `none` means the receiver's if there is one receiver,
         /// and for the senders' otherwise.
         pub load_on: Option<LoadOn> = None,
         /// The bytes that make the load.
@@ -45,7 +45,7 @@ settings! {
         /// The sizes of flows. If there are several, a service has the one at its number modulo
         /// their count.
         pub sizes: Vec<Sizes> = vec![Sizes::Published(Table::WebSearch)],
-        /// How sizes are rounded; `none` stands for whole packets with a table of packets and whole
+        /// How sizes are rounded; `none` means whole packets with a table of packets and whole
         /// bytes with one of bytes.
         pub rounding: Option<Rounding> = None,
         /// Payload of a full packet, for tables of packets and for headers.
@@ -58,7 +58,7 @@ settings! {
         pub first_service: u8 = 0,
         /// The weights of the services, if they are drawn by weight.
         pub service_weights: Vec<u32> = Vec::new(),
-        /// The group that results are told apart by.
+        /// The group that results are grouped by.
         pub group: u8 = 0,
         /// When arrivals begin; the first flow starts a gap later.
         pub start: Span = Span::ZERO,
@@ -253,7 +253,7 @@ fn classes(services: &Services, means: &[Mean], shares: &[u64]) -> (Vec<Class>, 
     }
     // Each pair has the same bytes, so that it has flows in inverse proportion to their mean. A
     // pair drawn uniformly is therefore kept with a probability of smallest mean / its mean; the
-    // sum of these, weighted by share, tells how many flows there are of the smallest mean's.
+    // sum of these, weighted by share, is how many flows there are of the smallest mean's.
     // Means in units of 2^−32 bytes; at most 2^82, as a size is at most 2^50.
     let fixed = |service| {
         let units = quotient(mean(service).units(), &[1 << 32], &[Mean::PER_BYTE]);

@@ -10,7 +10,7 @@ use super::service::Assignment;
 use super::size::{Rounding, Sizes, Table};
 
 choices! {
-    /// A published set-up of Poisson arrivals. `load` is still to be chosen, and where the paper does
+    /// A published setup of Poisson arrivals. `load` is still to be chosen, and where the paper does
     /// not say when arrivals end, `flows` or `until`.
     pub enum Published {
         /// BCC's simulations: 128 hosts in 8 racks, 2:1, 100 Gb/s; the load is that of the core.

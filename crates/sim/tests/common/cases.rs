@@ -1,4 +1,4 @@
-//! Random set-ups: small, and as different as can be.
+//! Random setups: small, and as different as can be.
 
 use tidegate_dataplane::{NonEct, mark};
 use tidegate_sim::observe::{Observe, Which};
@@ -252,7 +252,7 @@ fn lossless(seed: u64) -> Setup {
     setup
 }
 
-/// The set-up with this number. It may be one that is refused.
+/// The setup with this number. It may be one that is refused.
 pub(crate) fn case(seed: u64) -> Setup {
     if seed.is_multiple_of(4) {
         return lossless(seed);

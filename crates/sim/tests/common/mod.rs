@@ -133,9 +133,9 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
     }
 }
 
-/// Runs a set-up that has no mistake.
+/// Runs a setup that has no mistake.
 pub(crate) fn run(setup: &Setup) -> Outcome {
-    run::run(setup, &AtomicBool::new(false)).expect("the set-up has no mistake")
+    run::run(setup, &AtomicBool::new(false)).expect("the setup has no mistake")
 }
 
 /// The link to a host: the bottleneck of a star.

@@ -320,7 +320,7 @@ fn parse(frame: &[u8]) -> Parsed {
         match (*kind, value.len()) {
             (2, 2) => {
                 segment.mss = be16(value);
-                assert_ne!(segment.mss, 0, "no option stands for none");
+                assert_ne!(segment.mss, 0, "no option means none");
             }
             (3, 1) => shift = Some(value[0]),
             (4, 0) => segment.sack_permitted = true,

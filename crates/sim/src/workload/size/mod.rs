@@ -161,7 +161,7 @@ impl Sampler {
         }
     }
 
-    /// The sum over all lines of their probability times the size that `average` tells for them, as
+    /// The sum over all lines of their probability times the size that `average` gives for them, as
     /// the double of it and what to divide that by.
     fn average(&self, average: impl Fn(u64, u64) -> (u128, u64)) -> Mean {
         let mut begin = match self.knots.first() {
