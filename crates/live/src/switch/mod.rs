@@ -10,7 +10,7 @@
 //! are. There is no spanning tree: [`Switch::maintain`] sends frames that find a loop.
 
 mod cable;
-mod lane;
+mod port;
 mod probe;
 mod stall;
 mod storm;
@@ -31,7 +31,7 @@ use crate::fdb::{self, Fdb};
 use crate::frame::{self, Facts};
 use crate::store::{FrameId, Refused, Store};
 use cable::Cable;
-use lane::Lane;
+use port::SwitchPort;
 use probe::Prober;
 
 pub use probe::Loop;
@@ -47,7 +47,7 @@ pub struct Switch<D> {
 /// All of the switch but its devices, which hand frames to it.
 #[derive(Debug)]
 struct Core {
-    lanes: Vec<Lane>,
+    ports: Vec<SwitchPort>,
     /// By port; empty if none is imitated.
     cables: Vec<Cable>,
     buffer: AnyBuffer,
@@ -69,17 +69,17 @@ pub struct Markers(Vec<AnyMarker>);
 impl Markers {
     /// The scheme of `config` for each of its ports, or what of it cannot be used.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
-        let lanes = lanes(config)?;
-        let markers = lanes.iter().map(|lane| lane.marker_of(&config.marking));
+        let ports = ports(config)?;
+        let markers = ports.iter().map(|port| port.marker_of(&config.marking));
         Ok(Self(markers.collect::<Result<_, _>>()?))
     }
 }
 
-fn lanes(config: &Config) -> Result<Vec<Lane>, ConfigError> {
+fn ports(config: &Config) -> Result<Vec<SwitchPort>, ConfigError> {
     // Fewer than 256 ports.
     let ports = config.ports.iter().zip(0..);
     ports
-        .map(|(port, number)| Lane::new(config, port, PortId(number)))
+        .map(|(port, number)| SwitchPort::new(config, port, PortId(number)))
         .collect()
 }
 
@@ -91,20 +91,20 @@ impl<D: Device> Switch<D> {
             let allowed = format!("{}: one for each port", config.ports.len());
             return Err(ConfigError::out_of_range("devices", devices.len(), allowed));
         }
-        let lanes = lanes(config)?;
-        let ports = lanes.len() as u16;
+        let ports = ports(config)?;
+        let count = ports.len() as u16;
         let limits = config.ports.iter().map(|port| port.stations);
         let limits: Vec<u32> = limits.map(|limit| limit.unwrap_or(fdb::NO_LIMIT)).collect();
         // Not known to who chooses addresses.
         let key = RandomState::new().hash_one("stations");
-        let queues = lanes.first().map_or(1, Lane::queues);
+        let queues = ports.first().map_or(1, SwitchPort::queues);
         let options = &config.options;
         Ok(Self {
             core: Core {
-                buffer: config.buffer.build(ports, queues)?,
+                buffer: config.buffer.build(count, queues)?,
                 cables: cable::cables(config),
-                lanes,
-                store: Store::new(options.frames, options.frame_size, ports)?,
+                ports,
+                store: Store::new(options.frames, options.frame_size, count)?,
                 fdb: Fdb::new(options.addresses, options.ageing, &limits, key)?,
                 dscp: DscpMap::new(&config.dscp, queues)?,
                 count: options.count,
@@ -121,7 +121,7 @@ impl<D: Device> Switch<D> {
     /// while packets wait there. Returns how many there were.
     pub fn receive(&mut self, now: Time) -> usize {
         let Self { devices, core } = self;
-        let is_waited_for = core.lanes.iter().any(Lane::holds_packets);
+        let is_waited_for = core.ports.iter().any(SwitchPort::holds_packets);
         let most = if is_waited_for { SHORT_BURST } else { BURST };
         let devices = devices.iter_mut().zip(0..);
         let count = |(device, port): (&mut D, u16)| {
@@ -134,21 +134,21 @@ impl<D: Device> Switch<D> {
     /// Sends what is due, at most one burst on each port. Returns how many frames are gone, sent or lost.
     pub fn transmit(&mut self, now: Time) -> usize {
         let Core {
-            lanes,
+            ports,
             buffer,
             store,
             ..
         } = &mut self.core;
-        let ports = lanes.iter_mut().zip(&mut self.devices);
+        let ports = ports.iter_mut().zip(&mut self.devices);
         ports
-            .map(|(lane, device)| lane.transmit(now, device, buffer, store))
+            .map(|(port, device)| port.transmit(now, device, buffer, store))
             .sum()
     }
 
     /// When the next packet is due, or comes out of an imitated cable; `None` if there is none.
     pub fn next_departure(&self) -> Option<Time> {
-        let Core { lanes, cables, .. } = &self.core;
-        let departures = lanes.iter().filter_map(Lane::next_departure);
+        let Core { ports, cables, .. } = &self.core;
+        let departures = ports.iter().filter_map(SwitchPort::next_departure);
         departures
             .chain(cables.iter().filter_map(Cable::next_arrival))
             .min()
@@ -156,38 +156,38 @@ impl<D: Device> Switch<D> {
 
     /// Begins to observe all queues, in this part of the time. What was observed before is forgotten.
     pub fn observe(&mut self, window: Window) {
-        for lane in &mut self.core.lanes {
-            lane.observe(window);
+        for port in &mut self.core.ports {
+            port.observe(window);
         }
     }
 
     /// What was observed by `now`, by port; empty if nothing was to be.
     pub fn observed(&self, now: Time) -> Vec<PortSeen> {
-        let lanes = self.core.lanes.iter();
-        lanes.filter_map(|lane| lane.observed(now)).collect()
+        let ports = self.core.ports.iter();
+        ports.filter_map(|port| port.observed(now)).collect()
     }
 
     /// Looks after links, stations and loops, which is to be done some times a second. Stations
     /// behind a link that went down are forgotten: they may come back elsewhere.
     pub fn maintain(&mut self, now: Time) {
         let Core {
-            lanes,
+            ports,
             fdb,
             prober,
             on_loop,
             ..
         } = &mut self.core;
         let is_probed = *on_loop != OnLoop::Ignore && prober.begin_round(now);
-        let ports = lanes.iter_mut().zip(&mut self.devices);
-        for ((lane, device), port) in ports.zip((0..).map(PortId)) {
+        let ports = ports.iter_mut().zip(&mut self.devices);
+        for ((port, device), id) in ports.zip((0..).map(PortId)) {
             let is_up = device.maintain();
-            if lane.is_up && !is_up {
-                fdb.forget(port);
+            if port.is_up && !is_up {
+                fdb.forget(id);
             }
-            lane.is_up = is_up;
-            lane.looping.expire(now);
+            port.is_up = is_up;
+            port.looping.expire(now);
             if is_probed && is_up {
-                lane.send_probe(&prober.frame(port), device);
+                port.send_probe(&prober.frame(id), device);
             }
         }
         fdb.sweep(now);
@@ -201,11 +201,11 @@ impl<D: Device> Switch<D> {
     /// Changes the scheme or its parameters; packets that wait are kept. The new scheme begins
     /// without what the old one had learned. On `Err` nothing has changed.
     pub fn set_marking(&mut self, marking: &mark::Config) -> Result<(), ConfigError> {
-        let lanes = self.core.lanes.iter();
-        let markers = lanes.map(|lane| lane.marker_of(marking));
+        let ports = self.core.ports.iter();
+        let markers = ports.map(|port| port.marker_of(marking));
         let markers = markers.collect::<Result<Vec<_>, _>>()?;
-        for (lane, marker) in self.core.lanes.iter_mut().zip(markers) {
-            lane.set_marker(marker);
+        for (port, marker) in self.core.ports.iter_mut().zip(markers) {
+            port.set_marker(marker);
         }
         Ok(())
     }
@@ -213,21 +213,21 @@ impl<D: Device> Switch<D> {
     /// Exchanges the schemes of all ports for others that are [ready](Markers::new), made for the same
     /// ports. Nothing is allocated, and packets that wait are kept.
     pub fn swap_markers(&mut self, markers: &mut Markers) {
-        for (lane, marker) in self.core.lanes.iter_mut().zip(&mut markers.0) {
-            lane.swap_marker(marker);
+        for (port, marker) in self.core.ports.iter_mut().zip(&mut markers.0) {
+            port.swap_marker(marker);
         }
     }
 
     /// How the ports have kept their pace since this was asked. Lateness is counted from here on.
     pub(crate) fn take_paces(&mut self) -> impl Iterator<Item = Pace> {
-        self.core.lanes.iter_mut().map(Lane::take_pace)
+        self.core.ports.iter_mut().map(SwitchPort::take_pace)
     }
 
     /// What the switch has done.
     pub fn counters(&self, now: Time) -> Counters {
-        let Core { lanes, fdb, .. } = &self.core;
-        let ports = lanes.iter().zip(&self.devices);
-        let mut ports: Vec<_> = ports.map(|(lane, device)| lane.counters(device)).collect();
+        let Core { ports, fdb, .. } = &self.core;
+        let ports = ports.iter().zip(&self.devices);
+        let mut ports: Vec<_> = ports.map(|(port, device)| port.counters(device)).collect();
         for (port, cable) in ports.iter_mut().zip(&self.core.cables) {
             port.held += cable.frames() as u64;
         }
@@ -265,16 +265,16 @@ impl Core {
             arrival,
             is_unfinished,
         } = received;
-        let lane = &mut self.lanes[ingress.index()];
-        lane.tally.received.add(len);
+        let port = &mut self.ports[ingress.index()];
+        port.tally.received.add(len);
         if bytes.len() < len {
-            lane.lose(Loss::Oversized);
+            port.lose(Loss::Oversized);
             return;
         }
         let id = match self.store.insert(bytes, tag) {
             Ok(id) => id,
-            Err(Refused::Full) => return lane.lose(Loss::NoMemory),
-            Err(Refused::Oversized) => return lane.lose(Loss::Oversized),
+            Err(Refused::Full) => return port.lose(Loss::NoMemory),
+            Err(Refused::Oversized) => return port.lose(Loss::Oversized),
         };
         if is_unfinished && self.checksums == Checksums::Finish {
             frame::finish_checksum(self.store.bytes_mut(id));
@@ -285,7 +285,7 @@ impl Core {
                 Ok(()) => cable.push(id, arrival, self.count.bytes(bytes.len())),
                 Err(_) => {
                     self.store.remove(id);
-                    lane.lose(Loss::NoMemory);
+                    port.lose(Loss::NoMemory);
                 }
             },
         }
@@ -305,10 +305,10 @@ impl Core {
         count
     }
 
-    /// Finds the way of a frame that came in at `ingress`.
+    /// Finds the port for a frame that came in at `ingress`.
     #[inline]
     fn forward(&mut self, id: FrameId, ingress: PortId, arrival: Time) {
-        let lane = &mut self.lanes[ingress.index()];
+        let port = &mut self.ports[ingress.index()];
         let Some(facts) = frame::parse(self.store.bytes(id)) else {
             return self.lose(id, ingress, Loss::Runt);
         };
@@ -317,14 +317,14 @@ impl Core {
         {
             return self.find_loop(id, sender, ingress, arrival);
         }
-        let looping = lane.looping;
+        let looping = port.looping;
         if looping.blocked_until.is_some() {
             return self.lose(id, ingress, Loss::Blocked);
         }
         if looping.until.is_some() && self.came_back(&facts, ingress, arrival) {
             return self.lose(id, ingress, Loss::LoopStorm);
         }
-        let lane = &mut self.lanes[ingress.index()];
+        let port = &mut self.ports[ingress.index()];
         self.store.set_ip(id, facts.ip);
         if self.fdb.learn(facts.source, ingress, arrival).is_err() {
             return self.lose(id, ingress, Loss::StationLimit);
@@ -343,7 +343,7 @@ impl Core {
             }
             None if !facts.destination.is_link_local() => self.flood(id, &facts, ingress, arrival),
             _ => {
-                lane.tally.filtered += 1;
+                port.tally.filtered += 1;
                 self.store.remove(id);
             }
         }
@@ -352,7 +352,7 @@ impl Core {
     #[cold]
     fn lose(&mut self, id: FrameId, port: PortId, loss: Loss) {
         self.store.remove(id);
-        self.lanes[port.index()].lose(loss);
+        self.ports[port.index()].lose(loss);
     }
 
     /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was heard
@@ -360,15 +360,15 @@ impl Core {
     #[cold]
     fn came_back(&self, facts: &Facts, ingress: PortId, arrival: Time) -> bool {
         let port = self.fdb.lookup(facts.source, arrival);
-        port.is_some_and(|port| port != ingress && self.lanes[port.index()].looping.until.is_none())
+        port.is_some_and(|port| port != ingress && self.ports[port.index()].looping.until.is_none())
     }
 
     /// Whether a frame that came in at a port in a loop may leave: by another such port only a few may,
     /// or one for a station that the loop has misplaced goes round for ever.
     #[cold]
     fn may_go_round(&mut self, ingress: PortId, egress: PortId, arrival: Time) -> bool {
-        let is_looping = self.lanes[egress.index()].looping.until.is_some();
-        !is_looping || self.lanes[ingress.index()].storm.admit_looping(arrival)
+        let is_looping = self.ports[egress.index()].looping.until.is_some();
+        !is_looping || self.ports[ingress.index()].storm.admit_looping(arrival)
     }
 
     /// A probe of `from` came back at `to`.
@@ -376,19 +376,19 @@ impl Core {
     fn find_loop(&mut self, id: FrameId, from: PortId, to: PortId, now: Time) {
         self.store.remove(id);
         let until = now + self.prober.patience();
-        let lane = &mut self.lanes[to.index()];
-        lane.tally.filtered += 1;
-        lane.tally.loops += 1;
+        let port = &mut self.ports[to.index()];
+        port.tally.filtered += 1;
+        port.tally.loops += 1;
         let both = [from, to].map(PortId::index);
         let is_new = both
             .iter()
-            .all(|&port| self.lanes[port].looping.until.is_none());
+            .all(|&port| self.ports[port].looping.until.is_none());
         for port in both {
-            self.lanes[port].looping.until = Some(until);
+            self.ports[port].looping.until = Some(until);
         }
         let blocked = (self.on_loop == OnLoop::Block).then(|| from.max(to));
         if let Some(port) = blocked {
-            let looping = &mut self.lanes[port.index()].looping;
+            let looping = &mut self.ports[port.index()].looping;
             // Once: whoever sends its probes back does not have the table searched for each.
             if looping.blocked_until.replace(until).is_none() {
                 self.fdb.forget(port);
@@ -403,30 +403,30 @@ impl Core {
     /// such frames came than may.
     #[cold]
     fn flood(&mut self, id: FrameId, facts: &Facts, ingress: PortId, arrival: Time) {
-        let lane = &mut self.lanes[ingress.index()];
-        let is_looping = lane.looping.until.is_some();
-        if let Err(loss) = lane.storm.admit(facts.destination, arrival, is_looping) {
+        let port = &mut self.ports[ingress.index()];
+        let is_looping = port.looping.until.is_some();
+        if let Err(loss) = port.storm.admit(facts.destination, arrival, is_looping) {
             return self.lose(id, ingress, loss);
         }
         // Fewer than 256 ports.
-        let others = (0..self.lanes.len() as u16).map(PortId);
+        let others = (0..self.ports.len() as u16).map(PortId);
         let mut last = None;
         for egress in others.filter(|&egress| egress != ingress) {
-            if self.lanes[egress.index()].looping.blocked_until.is_some() {
+            if self.ports[egress.index()].looping.blocked_until.is_some() {
                 continue;
             }
             if let Some(before) = last.replace(egress) {
-                self.lanes[ingress.index()].tally.flooded += 1;
+                self.ports[ingress.index()].tally.flooded += 1;
                 match self.store.copy(id) {
                     Ok(copy) => self.offer(copy, facts, ingress, before, arrival),
-                    Err(_) => self.lanes[before.index()].lose(Loss::NoMemory),
+                    Err(_) => self.ports[before.index()].lose(Loss::NoMemory),
                 }
             }
         }
         if let Some(last) = last {
             self.offer(id, facts, ingress, last, arrival);
         } else {
-            self.lanes[ingress.index()].tally.filtered += 1;
+            self.ports[ingress.index()].tally.filtered += 1;
             self.store.remove(id);
         }
     }
@@ -453,8 +453,8 @@ impl Core {
         };
         let class = facts.ip.map_or(0, |ip| ip.class);
         let queue: QueueId = self.dscp.queue(class);
-        let lane = &mut self.lanes[egress.index()];
-        if !lane.enqueue(PktId(id.0), pkt, queue, arrival, &mut self.buffer) {
+        let port = &mut self.ports[egress.index()];
+        if !port.enqueue(PktId(id.0), pkt, queue, arrival, &mut self.buffer) {
             self.store.remove(id);
         }
     }

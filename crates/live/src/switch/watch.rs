@@ -121,7 +121,7 @@ impl Weighted {
 /// Larger numbers, be they bytes or nanoseconds, count as this.
 const LARGEST: u64 = 100_000_000_000;
 
-/// The eye on a port.
+/// Observes a port.
 #[derive(Debug)]
 pub(super) struct Watch {
     window: Window,

@@ -1,5 +1,5 @@
-//! The way out of the switch at one port: the dataplane's port, the wire's pace, and the burst that
-//! is on its way to the device.
+//! One port of the switch: the dataplane's port, the wire's pace, and the burst that is handed to the
+//! device.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::mark::{AnyMarker, PortInfo};
@@ -21,7 +21,7 @@ use crate::switch::watch::{PortSeen, Watch, Window};
 
 /// A port and what belongs to it.
 #[derive(Debug)]
-pub(super) struct Lane {
+pub(super) struct SwitchPort {
     port: Port<AnyMarker, AnyScheduler>,
     pacer: Pacer,
     staged: Staged,
@@ -85,7 +85,7 @@ struct Outgoing {
     is_marked: bool,
 }
 
-impl Lane {
+impl SwitchPort {
     pub(super) fn new(
         config: &Config,
         settings: &PortSettings,
