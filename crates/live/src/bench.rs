@@ -1,4 +1,4 @@
-//! How fast the switch forwards, what a packet costs, and what it adds to a packet's way, beside
+//! How fast the switch forwards, what a packet costs, and what it adds to a packet's latency, beside
 //! the kernel's own bridge in the same run.
 //!
 //! Three namespaces in a row: a sender, the switch or the bridge, a receiver, joined by veth pairs.
@@ -55,7 +55,7 @@ pub struct Report {
 pub struct Comparison {
     /// The switch.
     pub switch: Forwarded,
-    /// The kernel's bridge. It works on the sender's processor, so its cost is not told apart.
+    /// The kernel's bridge. It works on the sender's processor, so its cost is not separated.
     pub bridge: Forwarded,
 }
 
@@ -227,7 +227,7 @@ impl Row {
             let switch = scope.spawn(|| {
                 let result = self.middle.run(|| {
                     let mut live = Live::open(&config)?;
-                    // Without it the results tell more of what else runs. If it may not be, they do.
+                    // Without it the results show more of what else runs. If it may not be, they do.
                     let _ = process::raise_priority();
                     let began = process::thread_time();
                     is_ready.store(true, Ordering::Release);

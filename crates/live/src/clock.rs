@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tidegate_units::{Span, Time};
 
-/// Time since a moment, as a clock that never goes back tells.
+/// Time since a moment, of a clock that never goes back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock(Instant);
 

@@ -1,4 +1,4 @@
-//! What a switch is told.
+//! The configuration of a switch.
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Rate, Span, choices, settings};
@@ -124,7 +124,7 @@ choices! {
 }
 
 settings! {
-    /// What a switch is told besides its scheme, scheduler, buffer and ports.
+    /// The options of a switch besides its scheme, scheduler, buffer and ports.
     pub struct Options {
         /// What happens to packets that should be marked and cannot be.
         pub non_ect: NonEct = NonEct::Pass,

@@ -16,12 +16,12 @@ pub struct Counters {
     pub uptime_ns: u64,
     /// By port.
     pub ports: Vec<PortCounters>,
-    /// Stations heard of lately.
+    /// Stations seen lately.
     pub stations: u64,
     /// Stations that gave up their place in the table to another: they are flooded for until they
     /// speak again.
     pub evicted: u64,
-    /// Stations that were heard at another port than before: some move, many are a loop.
+    /// Stations that were seen at another port than before: some move, many are a loop.
     pub moved: u64,
 }
 
@@ -64,7 +64,7 @@ pub struct PortCounters {
     pub missed: u64,
     /// Frames whose sender left the checksum to its hardware: offloading should be off.
     pub unfinished: u64,
-    /// Frames that wait, those on their way to the kernel among them.
+    /// Frames that wait, those handed to the kernel among them.
     pub held: u64,
     /// Time in which packets waited and the wire was idle, beyond what was caught up, in
     /// nanoseconds.

@@ -108,7 +108,7 @@ impl Endpoint {
     pub fn serve(&self, counters: impl FnOnce() -> Counters) {
         if self.shared.is_wanted.swap(false, Ordering::Acquire) {
             *self.shared.lock() = Some(counters());
-            // If it fails, those who wait are told that there are no counters.
+            // If it fails, those who wait learn that there are no counters.
             let _ = self.waker.wake();
         }
     }

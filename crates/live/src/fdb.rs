@@ -3,7 +3,7 @@
 //! A table of fixed size, in sets of four entries that fill a cache line. Who shares a set depends
 //! on a key that is drawn when the table is made, so that nobody can choose addresses that meet in
 //! one. A station that finds its set full takes the place of another: of the port that has most
-//! entries there, its own port first, the one heard longest ago. So a stranger who makes up
+//! entries there, its own port first, the one seen longest ago. So a stranger who makes up
 //! addresses pushes out mostly those that he made up before.
 //!
 //! The number of stations at a port can be limited. Those beyond are not learned, and the switch
@@ -44,7 +44,7 @@ struct Set([Entry; WAYS]);
 struct Entry {
     /// The address in the low 48 bits, the port above. The address zero is nobody's: a free entry.
     station: u64,
-    heard: Time,
+    last_seen: Time,
 }
 
 /// Random words by place and value of an address's bytes: tabulation hashing.
@@ -53,7 +53,7 @@ type Tables = [[u32; 256]; 6];
 const WAYS: usize = 4;
 const FREE: Entry = Entry {
     station: 0,
-    heard: Time::ZERO,
+    last_seen: Time::ZERO,
 };
 const ADDRESS: u64 = (1 << 48) - 1;
 
@@ -66,7 +66,7 @@ pub struct TooMany;
 
 impl Fdb {
     /// An empty table for `addresses` stations, rounded up to a power of two, each forgotten
-    /// `ageing` after it was last heard of. `limits` are the most stations of each port; `key` is
+    /// `ageing` after it was last seen. `limits` are the most stations of each port; `key` is
     /// better not known to anybody.
     pub fn new(
         addresses: u32,
@@ -105,7 +105,7 @@ impl Fdb {
         match entries.iter_mut().find(|entry| entry.station == station) {
             Some(entry) if source.number() != 0 => {
                 // Frames of several ports may be taken out of order.
-                entry.heard = entry.heard.max(now);
+                entry.last_seen = entry.last_seen.max(now);
                 Ok(())
             }
             _ => self.learn_anew(set, source, port, now),
@@ -139,7 +139,7 @@ impl Fdb {
         let before = entries[way];
         entries[way] = Entry {
             station: source.number() | u64::from(port.0) << 48,
-            heard: now,
+            last_seen: now,
         };
         if !before.is_old(now, self.ageing) {
             match known {
@@ -159,7 +159,7 @@ impl Fdb {
         }
     }
 
-    /// Where `station` is, if it was heard of lately.
+    /// Where `station` is, if it was seen lately.
     #[inline]
     pub fn lookup(&self, station: Mac, now: Time) -> Option<PortId> {
         let entries = &self.sets[self.set(station)].0;
@@ -207,7 +207,7 @@ impl Fdb {
         self.evicted
     }
 
-    /// How often a station was heard at another port than before.
+    /// How often a station was seen at another port than before.
     pub const fn moved(&self) -> u64 {
         self.moved
     }
@@ -222,12 +222,12 @@ impl Fdb {
 }
 
 /// Whose place a station at `port` takes in a full set: that of the port with most entries, of its
-/// own port if several have as many, and of those the one heard longest ago.
+/// own port if several have as many, and of those the one seen longest ago.
 fn place_of_another(entries: &[Entry; WAYS], port: PortId) -> usize {
     let weight = |way: &usize| {
         let entry = &entries[*way];
         let same = entries.iter().filter(|other| other.port() == entry.port());
-        (same.count(), entry.port() == port, Reverse(entry.heard))
+        (same.count(), entry.port() == port, Reverse(entry.last_seen))
     };
     (0..WAYS).max_by_key(weight).unwrap_or_default()
 }
@@ -243,10 +243,10 @@ impl Entry {
         PortId((self.station >> 48) as u16)
     }
 
-    /// Whether it is free to be used: never was, or not heard of for too long.
+    /// Whether it is free to be used: never was, or not seen for too long.
     #[inline]
     fn is_old(&self, now: Time, ageing: Span) -> bool {
-        self.station == 0 || now - self.heard > ageing
+        self.station == 0 || now - self.last_seen > ageing
     }
 }
 

@@ -163,7 +163,7 @@ impl Namespace {
 }
 
 impl Namespace {
-    /// A file that stands for the namespace to other programs.
+    /// A file that represents the namespace for other programs.
     fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd())
     }

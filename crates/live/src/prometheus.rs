@@ -9,7 +9,7 @@ pub fn text(counters: &Counters) -> String {
     let mut page = Page(String::new());
     page.head("uptime_seconds", "gauge", "Since the switch was opened");
     page.line("uptime_seconds", "", seconds(counters.uptime_ns));
-    page.head("stations", "gauge", "Stations heard of lately");
+    page.head("stations", "gauge", "Stations seen lately");
     page.line("stations", "", counters.stations);
     page.head(
         "stations_evicted_total",
@@ -20,7 +20,7 @@ pub fn text(counters: &Counters) -> String {
     page.head(
         "stations_moved_total",
         "counter",
-        "Stations heard at another port than before",
+        "Stations seen at another port than before",
     );
     page.line("stations_moved_total", "", counters.moved);
     for (name, kind, help, of) in PORT {

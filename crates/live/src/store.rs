@@ -169,7 +169,7 @@ impl Store {
         self.notes[id.0 as usize].ip = ip;
     }
 
-    /// Where a frame's IP header is, as was told.
+    /// Where a frame's IP header is, as was set.
     #[inline]
     pub fn ip(&self, id: FrameId) -> Option<Ip> {
         self.notes[id.0 as usize].ip
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn frames_come_back_as_they_were_and_slots_are_reused() {
-        // One slot beyond is for a frame on its way.
+        // One slot beyond is for a frame in flight.
         let mut store = Store::new(1, 64, 1).unwrap();
         let first = store.insert(&[7; 64], None).unwrap();
         let second = store.insert(&[8; 20], None).unwrap();

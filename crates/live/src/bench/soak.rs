@@ -91,7 +91,7 @@ const MINUTE: Span = Span::from_secs(60);
 const PAUSE: Span = Span::from_ms(500);
 const MOST_PAUSES: u32 = 20;
 
-/// What the hosts send to each other all the time, each way.
+/// What the hosts send to each other all the time, in each direction.
 const LOAD: Rate = Rate::from_bps(200_000_000).expect("above zero");
 
 /// The speed of the wires: twice what a host sends, which storms exceed.
@@ -276,7 +276,7 @@ fn strike(
     let name = ["left", "right"][(draw >> 16) as usize % 2];
     match draw % 8 {
         0 | 1 => {
-            // At the host: what is still on its way to the switch arrives, as on a cable.
+            // At the host: what is still in flight to the switch arrives, as on a cable.
             let host = if name == "left" {
                 &row.left
             } else {

@@ -1,5 +1,5 @@
 //! An interface over a packet socket: frames come in through a ring shared with the kernel, which
-//! costs no system call and tells when each came; they go out straight from where they waited, a
+//! costs no system call and shows when each came; they go out straight from where they waited, a
 //! burst with one call.
 //!
 //! The ring is a queue that no scheme sees: it fills only while the switch is not running. On the
@@ -37,7 +37,7 @@ pub struct PacketSocket {
 
 impl PacketSocket {
     /// Opens an existing interface. Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` where the interface
-    /// joins packets together and has to be told not to.
+    /// joins packets together and has to be kept from it.
     pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
         let action = || format!("open a packet socket for {name}");
         let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;

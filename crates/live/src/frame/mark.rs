@@ -5,7 +5,7 @@ use super::{Ip, Version};
 /// Sets CE in the IP header that [`parse`](super::parse) found in this frame. Sets nothing if the
 /// header is not there, which cannot be for a frame that was not changed since.
 ///
-/// An IPv4 checksum is updated, not computed anew: a header that was damaged on the way stays
+/// An IPv4 checksum is updated, not computed anew: a header that was damaged before stays
 /// recognisable as such.
 #[inline]
 pub fn set_ce(frame: &mut [u8], ip: Ip) {

@@ -36,13 +36,13 @@ impl Mac {
         self.0
     }
 
-    /// Whether it stands for several stations: multicast or broadcast.
+    /// Whether it addresses several stations: multicast or broadcast.
     #[inline]
     pub const fn is_group(self) -> bool {
         self.0 & GROUP_BIT != 0
     }
 
-    /// Whether it stands for all stations.
+    /// Whether it addresses all stations.
     #[inline]
     pub const fn is_broadcast(self) -> bool {
         self.0 == ADDRESS

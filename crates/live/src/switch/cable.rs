@@ -2,7 +2,7 @@
 //!
 //! A veth pair is as fast as the processor and has no length. Where a cable is imitated, a frame
 //! comes in when it would have: after those before it have passed at the cable's speed, and a delay
-//! later. Frames on the way take places of the switch's store.
+//! later. Frames in flight take slots of the switch's store.
 
 use std::collections::VecDeque;
 
@@ -60,7 +60,7 @@ impl Cable {
         self.frames.front().map(|&(at, _)| at)
     }
 
-    /// How many frames are on the way.
+    /// How many frames are in flight.
     pub(super) fn frames(&self) -> usize {
         self.frames.len()
     }

@@ -355,7 +355,7 @@ impl Core {
         self.ports[port.index()].lose(loss);
     }
 
-    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was heard
+    /// Whether a frame at a port in a loop is a copy of one that came in elsewhere: its station was seen
     /// at a port that is in none.
     #[cold]
     fn came_back(&self, facts: &Facts, ingress: PortId, arrival: Time) -> bool {

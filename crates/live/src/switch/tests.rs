@@ -111,7 +111,7 @@ fn what_belongs_nowhere_else_is_filtered() {
     let at = Time::from_us(100);
     let mut for_the_switch = frame(1, 2, 0);
     for_the_switch[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
-    // Station 2 is heard of at port 0, so a frame for it from there has arrived already.
+    // Station 2 is known at port 0, so a frame for it from there has arrived already.
     for frame in [frame(2, 1, 0), frame(1, 2, 0), for_the_switch] {
         switch.devices_mut()[0].push(at, frame);
     }

@@ -20,7 +20,7 @@ pub(crate) enum Outcome {
     NoBuffer,
     /// The first of them can never be sent.
     Refused,
-    /// The first so many are on their way; the rest may be tried again.
+    /// The first so many were taken; the rest may be tried again.
     Taken(usize),
 }
 

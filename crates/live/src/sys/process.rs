@@ -110,7 +110,7 @@ fn take_short_turns() {
         period: 0,
     };
     let (this, none): (c_int, c_uint) = (0, 0);
-    // SAFETY: a value of the size that it tells, which the kernel reads. If it fails nothing changes.
+    // SAFETY: a value of the size that it states, which the kernel reads. If it fails nothing changes.
     unsafe { libc::syscall(libc::SYS_sched_setattr, this, &raw const scheduling, none) };
 }
 

@@ -54,7 +54,7 @@ struct Job {
     started_at: Time,
     written: u64,
     received: u64,
-    /// Whether the kernel takes no more at present, which it tells when it does.
+    /// Whether the kernel takes no more at present; it signals when it does.
     is_blocked: bool,
 }
 

@@ -1,7 +1,7 @@
 //! Hosts and a switch on one machine: each host a network namespace with the kernel's own TCP, joined
 //! to the switch by a veth pair.
 //!
-//! [`Bed`] makes the namespaces, [`run()`] sends a [`Plan`] through them and tells what came of it. What
+//! [`Bed`] makes the namespaces, [`run()`] sends a [`Plan`] through them and reports what came of it. What
 //! is made without names goes away with the process, however it ends.
 
 mod bed;
@@ -154,13 +154,13 @@ const LEAD: Span = Span::from_ms(300);
 /// The same for each host.
 const LEAD_OF_HOST: Span = Span::from_ms(10);
 
-/// The switch, until it is told to stop.
+/// The switch, until it is to stop.
 fn forward(
     mut live: Live,
     stop: &AtomicBool,
     ended_at: &AtomicU64,
 ) -> Result<(Vec<PortSeen>, Counters), Error> {
-    // Without it the results show what else the machine does; they tell by their lateness.
+    // Without it the results show what else the machine does; their lateness shows it.
     let _ = raise_priority();
     drop_privileges()?;
     live.run_until(stop)?;

@@ -12,7 +12,7 @@ use super::plan::Ping;
 use crate::clock::{Clock, Since};
 use crate::sys::socket;
 
-/// A series on its way.
+/// A series in progress.
 #[derive(Debug)]
 pub(super) struct Series {
     socket: Socket,

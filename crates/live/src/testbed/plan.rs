@@ -17,7 +17,7 @@ pub struct Plan {
     pub stop: Stop,
     /// The part of the run in which queues and flows are observed.
     pub window: Window,
-    /// What the hosts' kernels are told.
+    /// What the hosts' kernels are set to.
     pub tcp: Tcp,
 }
 

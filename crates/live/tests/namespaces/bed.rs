@@ -143,7 +143,7 @@ impl Bed {
         let sender = self.hosts[from].run(|| UdpSocket::bind("0.0.0.0:0"));
         let sender = sender.unwrap().unwrap();
         (0..50).any(|_| {
-            // While the link is down there is no way.
+            // While the link is down there is no path.
             let _ = sender.send_to(b"hello", &target);
             receiver.recv(&mut [0; 16]).is_ok()
         })

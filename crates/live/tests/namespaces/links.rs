@@ -19,7 +19,7 @@ pub(crate) fn a_link_that_goes_down_and_comes_back_is_used_again() {
         bed.switch.ip("link set port1 down").unwrap();
         bed.switch.ip("link set port1 up").unwrap();
         assert!(bed.reaches(0, 1), "after it was down");
-        assert!(bed.reaches(1, 0), "and the other way");
+        assert!(bed.reaches(1, 0), "and back");
     });
     assert_eq!(counters.imbalance(), 0);
     assert!(counters.ports.iter().all(|port| port.is_up));
@@ -32,7 +32,7 @@ pub(crate) fn an_interface_that_is_made_again_is_used_again() {
         bed.switch.ip("link delete port1").unwrap();
         bed.attach(1);
         assert!(bed.reaches(1, 0), "after it was made again");
-        assert!(bed.reaches(0, 1), "and the other way");
+        assert!(bed.reaches(0, 1), "and back");
     });
     assert_eq!(counters.imbalance(), 0);
 }

@@ -19,7 +19,7 @@ const BYTES: usize = 12_000_000;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "nothing tells when a kernel has no more to say"
+    reason = "nothing shows when a kernel has no more to say"
 )]
 pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     let bed = Bed::new(2);
@@ -76,7 +76,7 @@ pub(crate) fn thresholds_change_under_load_and_no_packet_is_lost() {
     // What the kernels on both sides saw.
     let after = [0, 1].map(|host| bed.frames(host));
     for (host, port) in counters.ports.iter().enumerate() {
-        let [received, sent] = [0, 1].map(|way| after[host][way] - before[host][way]);
+        let [received, sent] = [0, 1].map(|side| after[host][side] - before[host][side]);
         assert_eq!(sent, port.received.packets, "host {host}");
         assert_eq!(received, port.sent.packets, "host {host}");
         let marks = port.marks.values().sum::<u64>();

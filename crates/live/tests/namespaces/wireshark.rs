@@ -57,7 +57,7 @@ pub(crate) fn what_leaves_is_whole_and_marked_as_wireshark_reads_it() {
     );
 }
 
-/// What tells one wrong frame from another.
+/// What distinguishes one wrong frame from another.
 const FACTS: [&str; 8] = [
     "frame.number",
     "frame.len",
