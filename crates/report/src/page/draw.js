@@ -178,7 +178,7 @@ function drawAxes(view, labels) {
     }
   }
   const middle = (field.left + field.right) / 2;
-  const name = (ruler, room) => fitted(ruler.title, room - 6, { size: 12.5, unit: ruler.unit });
+  const name = (scale, room) => fitted(scale.title, room - 6, { size: 12.5, unit: scale.unit });
   text(middle, field.bottom + 36, name(h, 2 * Math.min(middle, view.width - middle)), 'middle', { class: 'name' });
   if (!side) {
     const centre = (field.top + field.bottom) / 2;
@@ -248,11 +248,11 @@ function pointAt(x, y, hue, size = 4) {
 // An interval has a short bar at each end that is there, and an arrow where it goes on beyond the axis.
 function drawIntervals(view, line, group) {
   if (!line.low) return;
-  const ruler = view.side ? view.h : view.v;
+  const scale = view.side ? view.h : view.v;
   line.x.forEach((x, n) => {
     const ends = [line.low[n], line.high[n]];
-    if (ends.includes(null) || line.y[n] === null || ends[1] < ruler.low || ends[0] > ruler.high) return;
-    const shown = ends.map(end => Math.min(ruler.high, Math.max(ruler.low, end)));
+    if (ends.includes(null) || line.y[n] === null || ends[1] < scale.low || ends[0] > scale.high) return;
+    const shown = ends.map(end => Math.min(scale.high, Math.max(scale.low, end)));
     const places = shown.map(end => placeOf(view, line, x, end));
     if (!places.flat().every(Number.isFinite)) return;
     const tip = ([px, py], side) => {

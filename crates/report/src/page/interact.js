@@ -67,8 +67,8 @@ function setZoom(view, h, v) {
 }
 
 // An axis from one share of its length to another, unless that is too short to have numbers.
-function part(ruler, from, to) {
-  const [low, high] = [ruler.value(from), ruler.value(to)];
+function part(scale, from, to) {
+  const [low, high] = [scale.value(from), scale.value(to)];
   return Math.abs(high - low) > 1e-9 * Math.max(Math.abs(low), Math.abs(high)) ? [low, high] : null;
 }
 
@@ -132,12 +132,12 @@ function walk(view, step) {
 
 // Where there is something to read.
 function stopsOf(view) {
-  const ruler = view.side ? view.v : view.h;
+  const scale = view.side ? view.v : view.h;
   if (view.chart.kind === 'cdf' || view.chart.kind === 'trace') {
-    return Array.from({ length: 61 }, (_, n) => ruler.value(n / 60));
+    return Array.from({ length: 61 }, (_, n) => scale.value(n / 60));
   }
   const all = new Set(view.shown.flatMap(line => line.x));
-  return [...all].filter(x => x >= ruler.low && x <= ruler.high).sort((a, b) => a - b);
+  return [...all].filter(x => x >= scale.low && x <= scale.high).sort((a, b) => a - b);
 }
 
 function forget(view) {

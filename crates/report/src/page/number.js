@@ -1,4 +1,4 @@
-// Numbers with units, and axes. The same rules as plot/number.rs and plot/ruler.rs.
+// Numbers with units, and axes. The same rules as plot/number.rs and plot/scale.rs.
 
 const SMALL = [[1, ''], [1e-3, 'm'], [1e-6, 'µ'], [1e-9, 'n'], [1e-12, 'p']];
 const LARGE = [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']];

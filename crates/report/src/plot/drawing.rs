@@ -2,7 +2,7 @@
 
 use super::layout::Field;
 use super::palette::{COLOURS, dashes, outline};
-use super::ruler::Ruler;
+use super::scale::AxisScale;
 use super::scene::{Fill, Ink, Scene, Shape};
 use super::{Kind, Line, Mark, Origin};
 
@@ -11,7 +11,7 @@ pub(super) fn draw_line(
     scene: &mut Scene,
     kind: Kind,
     line: &Line,
-    values: &Ruler,
+    values: &AxisScale,
     place: impl Fn(&Mark, f64) -> Option<(f64, f64)>,
 ) {
     let ink = Ink::Hue(line.hue);
@@ -75,14 +75,14 @@ pub(super) fn draw_bar(
     scene: &mut Scene,
     line: &Line,
     mark: &Mark,
-    (x, names): (&Ruler, &Ruler),
+    (x, names): (&AxisScale, &AxisScale),
     field: &Field,
     (offset, thick): (f64, f64),
 ) {
-    let middle = field.down(names.place(mark.x)) + offset;
+    let middle = field.down(names.position(mark.x)) + offset;
     let (from, to) = (
-        field.across(x.place_within(0.0)),
-        field.across(x.place_within(mark.y)),
+        field.across(x.position_within(0.0)),
+        field.across(x.position_within(mark.y)),
     );
     if !middle.is_finite() || !to.is_finite() {
         return;

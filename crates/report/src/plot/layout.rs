@@ -2,7 +2,7 @@
 
 use super::drawing::{draw_bar, draw_line, point};
 use super::palette::dashes;
-use super::ruler::{Begin, Ruler, Tick};
+use super::scale::{AxisScale, Begin, Tick};
 use super::scene::{Anchor, Fill, Ink, Scene, Shape, Turn, Weight};
 use super::text::{fitted, width};
 use super::{Chart, Kind, Scale};
@@ -57,8 +57,8 @@ fn upright(chart: &Chart) -> Scene {
         height: HEIGHT - TOP + top(chart),
         shapes: Vec::new(),
     };
-    let y = value_ruler(chart, 7);
-    let x = along_ruler(chart, 6);
+    let y = value_scale(chart, 7);
+    let x = along_scale(chart, 6);
     let labels = y
         .ticks
         .iter()
@@ -71,15 +71,15 @@ fn upright(chart: &Chart) -> Scene {
     };
     title(&mut scene, chart);
     for tick in &y.ticks {
-        let at = field.up(y.place(tick.at));
+        let at = field.up(y.position(tick.at));
         scene.line((field.left, at), (field.right, at), Ink::Grid, 1.0);
         scene.text(field.left - 7.0, at + 4.0, &tick.label, SMALL, Anchor::End);
     }
     for tick in &x.ticks {
-        let at = field.across(x.place(tick.at));
+        let at = field.across(x.position(tick.at));
         scene.line((at, field.top), (at, field.bottom), Ink::Grid, 1.0);
     }
-    for at in y.minors.iter().map(|at| field.up(y.place(*at))) {
+    for at in y.minors.iter().map(|at| field.up(y.position(*at))) {
         scene.line((field.left, at), (field.left + 3.0, at), Ink::Frame, 0.8);
     }
     below(&mut scene, &field, &x);
@@ -100,11 +100,11 @@ fn upright(chart: &Chart) -> Scene {
         draw_line(&mut scene, chart.kind, line, &y, |mark, value| {
             // What is not positive has no place on a log axis, but its share is where the curve begins.
             let x = if chart.kind == Kind::Cdf && mark.x <= 0.0 {
-                x.place_within(mark.x)
+                x.position_within(mark.x)
             } else {
-                x.place(mark.x)
+                x.position(mark.x)
             };
-            let y = y.place(value);
+            let y = y.position(value);
             (x.is_finite() && y.is_finite()).then(|| (field.across(x) + aside, field.up(y)))
         });
     }
@@ -113,8 +113,8 @@ fn upright(chart: &Chart) -> Scene {
 }
 
 fn on_its_side(chart: &Chart) -> Scene {
-    let x = value_ruler(chart, 5);
-    let names = along_ruler(chart, 0);
+    let x = value_scale(chart, 5);
+    let names = along_scale(chart, 0);
     let bars = chart.kind == Kind::Bars;
     let each = if bars {
         8.0 * chart.lines.len() as f64 + 10.0
@@ -155,11 +155,11 @@ fn on_its_side(chart: &Chart) -> Scene {
     };
     title(&mut scene, chart);
     for tick in &x.ticks {
-        let at = field.across(x.place(tick.at));
+        let at = field.across(x.position(tick.at));
         scene.line((at, field.top), (at, field.bottom), Ink::Grid, 1.0);
     }
     for tick in &names.ticks {
-        let at = field.down(names.place(tick.at));
+        let at = field.down(names.position(tick.at));
         if !bars {
             scene.line((field.left, at), (field.right, at), Ink::Grid, 1.0);
         }
@@ -178,7 +178,7 @@ fn on_its_side(chart: &Chart) -> Scene {
             }
         } else {
             draw_line(&mut scene, chart.kind, line, &x, |mark, value| {
-                let (x, y) = (x.place(value), names.place(mark.x));
+                let (x, y) = (x.position(value), names.position(mark.x));
                 (x.is_finite() && y.is_finite()).then(|| (field.across(x), field.down(y)))
             });
         }
@@ -190,7 +190,7 @@ fn on_its_side(chart: &Chart) -> Scene {
 }
 
 /// How far lines are moved apart, so that points and intervals at the same place can be told apart.
-fn apart(chart: &Chart, values: &Ruler) -> f64 {
+fn apart(chart: &Chart, values: &AxisScale) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
     let has_intervals = marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low));
     if chart.kind == Kind::Curves && (has_intervals || lie_on_each_other(chart, values)) {
@@ -201,10 +201,10 @@ fn apart(chart: &Chart, values: &Ruler) -> f64 {
 }
 
 /// Whether points of two lines cover each other: within a hundredth of the axis at the same x.
-fn lie_on_each_other(chart: &Chart, values: &Ruler) -> bool {
+fn lie_on_each_other(chart: &Chart, values: &AxisScale) -> bool {
     let mut places: Vec<(f64, f64)> = chart
         .marks()
-        .map(|mark| (mark.x, values.place(mark.y)))
+        .map(|mark| (mark.x, values.position(mark.y)))
         .collect();
     places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let near = |pair: &[(f64, f64)]| pair[0].0 == pair[1].0 && pair[1].1 - pair[0].1 < 0.01;
@@ -221,7 +221,7 @@ fn top(chart: &Chart) -> f64 {
 }
 
 /// The axis of what was measured.
-pub(super) fn value_ruler(chart: &Chart, about: usize) -> Ruler {
+pub(super) fn value_scale(chart: &Chart, about: usize) -> AxisScale {
     let values = || chart.marks().map(|mark| mark.y);
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -249,7 +249,7 @@ pub(super) fn value_ruler(chart: &Chart, about: usize) -> Ruler {
     } else {
         &[]
     };
-    Ruler::new(
+    AxisScale::new(
         &chart.y,
         values().chain(ends).chain(edges.iter().copied()),
         begin,
@@ -258,7 +258,7 @@ pub(super) fn value_ruler(chart: &Chart, about: usize) -> Ruler {
 }
 
 /// The axis of what was varied.
-pub(super) fn along_ruler(chart: &Chart, about: usize) -> Ruler {
+pub(super) fn along_scale(chart: &Chart, about: usize) -> AxisScale {
     let values = || chart.marks().map(|mark| mark.x);
     let low = values().fold(f64::INFINITY, f64::min);
     let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -273,7 +273,7 @@ pub(super) fn along_ruler(chart: &Chart, about: usize) -> Ruler {
     } else {
         Begin::Exact
     };
-    Ruler::new(
+    AxisScale::new(
         &chart.x,
         [low - room, high + room].into_iter(),
         begin,
@@ -298,8 +298,12 @@ fn title(scene: &mut Scene, chart: &Chart) {
 }
 
 /// Ticks, labels and title of the horizontal axis.
-fn below(scene: &mut Scene, field: &Field, ruler: &Ruler) {
-    for at in ruler.minors.iter().map(|at| field.across(ruler.place(*at))) {
+fn below(scene: &mut Scene, field: &Field, scale: &AxisScale) {
+    for at in scale
+        .minors
+        .iter()
+        .map(|at| field.across(scale.position(*at)))
+    {
         scene.line(
             (at, field.bottom),
             (at, field.bottom - 3.0),
@@ -308,8 +312,8 @@ fn below(scene: &mut Scene, field: &Field, ruler: &Ruler) {
         );
     }
     let mut free = f64::NEG_INFINITY;
-    for tick in &ruler.ticks {
-        let at = field.across(ruler.place(tick.at));
+    for tick in &scale.ticks {
+        let at = field.across(scale.position(tick.at));
         scene.line(
             (at, field.bottom),
             (at, field.bottom + 4.0),
@@ -326,7 +330,7 @@ fn below(scene: &mut Scene, field: &Field, ruler: &Ruler) {
     scene.text(
         middle,
         field.bottom + 38.0,
-        &ruler.title,
+        &scale.title,
         NORMAL,
         Anchor::Middle,
     );

@@ -18,7 +18,7 @@ mod number;
 mod palette;
 mod pdf;
 mod png;
-mod ruler;
+mod scale;
 mod scene;
 mod svg;
 mod terminal;

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::layout::{along_ruler, value_ruler};
+use super::layout::{along_scale, value_scale};
 use super::number::{Prefix, digits, quantity};
 use super::palette::COLOURS;
-use super::ruler::Ruler;
+use super::scale::AxisScale;
 use super::{Chart, Kind, Line, Scale};
 
 /// Whether to use colours.
@@ -31,7 +31,7 @@ pub fn terminal(chart: &Chart, width: usize, colour: Colour) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
     let title = if chart.lies_on_its_side() {
-        value_ruler(chart, 5).title
+        value_scale(chart, 5).title
     } else {
         chart.title.clone()
     };
@@ -130,11 +130,11 @@ impl Canvas {
 
 /// A chart with two number axes.
 fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
-    let y = value_ruler(chart, 4);
+    let y = value_scale(chart, 4);
     let labels = y.ticks.iter().map(|tick| tick.label.width());
     let margin = labels.max().unwrap_or(0) + 2;
     let columns = width - margin - 1;
-    let x = along_ruler(chart, (columns / 12).clamp(2, 6));
+    let x = along_scale(chart, (columns / 12).clamp(2, 6));
     let mut canvas = Canvas::new(columns, ROWS);
     for (number, line) in chart.lines.iter().enumerate() {
         draw(
@@ -151,7 +151,7 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
         .iter()
         .map(|tick| {
             (
-                canvas.dot((0.0, y.place(tick.at))).1 as usize / 4,
+                canvas.dot((0.0, y.position(tick.at))).1 as usize / 4,
                 tick.label.as_str(),
             )
         })
@@ -169,7 +169,7 @@ fn lines(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
     let mut names = vec![' '; columns];
     let mut free = 0;
     for tick in &x.ticks {
-        let at = canvas.dot((x.place(tick.at), 0.0)).0 as usize / 2;
+        let at = canvas.dot((x.position(tick.at), 0.0)).0 as usize / 2;
         edge[at] = '┬';
         let length = tick.label.chars().count();
         let begin = at
@@ -201,11 +201,11 @@ fn draw(
     canvas: &mut Canvas,
     kind: Kind,
     line: &Line,
-    (x, y): (&Ruler, &Ruler),
+    (x, y): (&AxisScale, &AxisScale),
     (number, count): (usize, usize),
 ) {
     let place = |mark: &super::Mark| {
-        let at = (x.place(mark.x), y.place(mark.y));
+        let at = (x.position(mark.x), y.position(mark.y));
         (at.0.is_finite() && at.1.is_finite()).then_some(at)
     };
     let points: Vec<Option<(f64, f64)>> = line.marks.iter().map(place).collect();
@@ -243,14 +243,14 @@ fn draw(
 
 /// A point with its interval beside each name.
 fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
-    let x = value_ruler(chart, 4);
+    let x = value_scale(chart, 4);
     let Scale::Names(names) = &chart.x.scale else {
         return;
     };
     let margin = widest(names).min(width / 3) + 1;
     let figures = 22;
     let columns = width - margin - figures;
-    let cell = |value: f64| (x.place_within(value) * (columns - 1) as f64).round() as usize;
+    let cell = |value: f64| (x.position_within(value) * (columns - 1) as f64).round() as usize;
     for (place, name) in names.iter().enumerate() {
         for line in &chart.lines {
             for mark in line
@@ -275,12 +275,12 @@ fn dots(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
             }
         }
     }
-    scale(out, &x, margin, columns);
+    write_scale(out, &x, margin, columns);
 }
 
 /// Bars beside each name.
 fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
-    let x = value_ruler(chart, 4);
+    let x = value_scale(chart, 4);
     let Scale::Names(names) = &chart.x.scale else {
         return;
     };
@@ -297,7 +297,7 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
                 .filter(|mark| mark.x as usize == place && mark.y.is_finite())
             {
                 // Eighths of a cell, the fine steps that Unicode has.
-                let eighths = (x.place_within(mark.y) * (8 * columns) as f64).round() as u32;
+                let eighths = (x.position_within(mark.y) * (8 * columns) as f64).round() as u32;
                 let mut bar = "█".repeat(eighths as usize / 8);
                 bar.extend(
                     char::from_u32(0x2590 - eighths % 8).filter(|_| !eighths.is_multiple_of(8)),
@@ -318,11 +318,11 @@ fn bars(out: &mut String, chart: &Chart, width: usize, colour: Colour) {
 }
 
 /// The numbers below a horizontal axis.
-fn scale(out: &mut String, ruler: &Ruler, margin: usize, columns: usize) {
+fn write_scale(out: &mut String, scale: &AxisScale, margin: usize, columns: usize) {
     let mut names = vec![' '; columns + 8];
     let mut free = 0;
-    for tick in &ruler.ticks {
-        let at = (ruler.place_within(tick.at) * (columns - 1) as f64).round() as usize;
+    for tick in &scale.ticks {
+        let at = (scale.position_within(tick.at) * (columns - 1) as f64).round() as usize;
         let begin = at.saturating_sub(tick.label.chars().count() / 2);
         let end = begin + tick.label.chars().count();
         if begin >= free && end <= names.len() {

@@ -5,7 +5,7 @@ use super::{Axis, Scale};
 
 /// An axis laid out over the values that it has to show.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Ruler {
+pub(super) struct AxisScale {
     low: f64,
     high: f64,
     steps: Steps,
@@ -41,7 +41,7 @@ enum Steps {
     Log,
 }
 
-impl Ruler {
+impl AxisScale {
     /// An axis for these values with about so many labels.
     pub(super) fn new(
         axis: &Axis,
@@ -168,7 +168,7 @@ impl Ruler {
 
     /// Where a value lies, from 0 at the beginning of the axis to 1 at its end; not a number if it has
     /// no place.
-    pub(super) fn place(&self, value: f64) -> f64 {
+    pub(super) fn position(&self, value: f64) -> f64 {
         match self.steps {
             Steps::Linear => (value - self.low) / (self.high - self.low),
             Steps::Log if value > 0.0 => (value / self.low).ln() / (self.high / self.low).ln(),
@@ -182,8 +182,8 @@ impl Ruler {
     }
 
     /// The same as [`place`](Self::place), but never beyond the ends.
-    pub(super) fn place_within(&self, value: f64) -> f64 {
-        self.place(self.within(value))
+    pub(super) fn position_within(&self, value: f64) -> f64 {
+        self.position(self.within(value))
     }
 }
 
@@ -211,46 +211,46 @@ fn titled(title: &str, prefix: Prefix) -> String {
 mod tests {
     use super::*;
 
-    fn labels(ruler: &Ruler) -> Vec<&str> {
-        ruler.ticks.iter().map(|tick| tick.label.as_str()).collect()
+    fn labels(scale: &AxisScale) -> Vec<&str> {
+        scale.ticks.iter().map(|tick| tick.label.as_str()).collect()
     }
 
     #[test]
     fn a_linear_axis_has_round_labels_and_one_prefix() {
         let axis = Axis::linear("small p99", "s");
-        let ruler = Ruler::new(&axis, [210e-6, 1.31e-3].into_iter(), Begin::Data, 5);
-        assert_eq!(labels(&ruler), ["0", "0.5", "1", "1.5"]);
-        assert_eq!(ruler.title, "small p99 (ms)");
-        assert!((ruler.place(0.75e-3) - 0.5).abs() < 1e-12);
+        let scale = AxisScale::new(&axis, [210e-6, 1.31e-3].into_iter(), Begin::Data, 5);
+        assert_eq!(labels(&scale), ["0", "0.5", "1", "1.5"]);
+        assert_eq!(scale.title, "small p99 (ms)");
+        assert!((scale.position(0.75e-3) - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn an_axis_far_from_zero_does_not_begin_there_unless_it_carries_bars() {
         let axis = Axis::linear("rate", "bit/s");
         let values = || [9.1e9, 9.4e9].into_iter();
-        let ruler = Ruler::new(&axis, values(), Begin::Data, 4);
-        assert_eq!(labels(&ruler), ["9.1", "9.2", "9.3", "9.4"]);
-        let ruler = Ruler::new(&axis, values(), Begin::Zero, 5);
-        assert_eq!(labels(&ruler), ["0", "2", "4", "6", "8", "10"]);
+        let scale = AxisScale::new(&axis, values(), Begin::Data, 4);
+        assert_eq!(labels(&scale), ["9.1", "9.2", "9.3", "9.4"]);
+        let scale = AxisScale::new(&axis, values(), Begin::Zero, 5);
+        assert_eq!(labels(&scale), ["0", "2", "4", "6", "8", "10"]);
     }
 
     #[test]
     fn a_log_axis_labels_decades_each_with_its_own_prefix() {
         let axis = Axis::log("completion time", "s");
-        let ruler = Ruler::new(&axis, [30e-6, 0.2].into_iter(), Begin::Data, 6);
-        assert_eq!(labels(&ruler), ["100 µs", "1 ms", "10 ms", "100 ms"]);
-        assert!(ruler.minors.iter().any(|at| (at - 0.03).abs() < 1e-12));
-        assert!(ruler.place(0.0).is_nan());
-        assert_eq!(ruler.place_within(0.0), 0.0);
+        let scale = AxisScale::new(&axis, [30e-6, 0.2].into_iter(), Begin::Data, 6);
+        assert_eq!(labels(&scale), ["100 µs", "1 ms", "10 ms", "100 ms"]);
+        assert!(scale.minors.iter().any(|at| (at - 0.03).abs() < 1e-12));
+        assert!(scale.position(0.0).is_nan());
+        assert_eq!(scale.position_within(0.0), 0.0);
     }
 
     #[test]
     fn a_short_log_axis_labels_more_than_decades() {
         let axis = Axis::log("slowdown", "");
-        let ruler = Ruler::new(&axis, [1.5, 12.0].into_iter(), Begin::Data, 6);
-        assert_eq!(labels(&ruler), ["2", "5", "10"]);
-        let ruler = Ruler::new(&axis, [300.0, 400.0].into_iter(), Begin::Data, 6);
-        assert_eq!(labels(&ruler), ["300", "400"]);
+        let scale = AxisScale::new(&axis, [1.5, 12.0].into_iter(), Begin::Data, 6);
+        assert_eq!(labels(&scale), ["2", "5", "10"]);
+        let scale = AxisScale::new(&axis, [300.0, 400.0].into_iter(), Begin::Data, 6);
+        assert_eq!(labels(&scale), ["300", "400"]);
     }
 
     #[test]
@@ -265,9 +265,9 @@ mod tests {
         ] {
             for axis in [Axis::linear("a", "s"), Axis::log("a", "s")] {
                 for begin in [Begin::Data, Begin::Exact, Begin::Zero] {
-                    let ruler = Ruler::new(&axis, value.into_iter(), begin, 5);
-                    assert!(ruler.high > ruler.low, "{axis:?} {value:?} {begin:?}");
-                    assert!(ruler.ticks.len() < 40, "{axis:?} {value:?} {begin:?}");
+                    let scale = AxisScale::new(&axis, value.into_iter(), begin, 5);
+                    assert!(scale.high > scale.low, "{axis:?} {value:?} {begin:?}");
+                    assert!(scale.ticks.len() < 40, "{axis:?} {value:?} {begin:?}");
                 }
             }
         }
