@@ -44,7 +44,7 @@ impl Field {
 
 /// The chart as a figure.
 pub(super) fn figure(chart: &Chart) -> Scene {
-    if chart.lies_on_its_side() {
+    if chart.is_horizontal() {
         on_its_side(chart)
     } else {
         upright(chart)

@@ -170,13 +170,13 @@ impl Chart {
     }
 
     /// Whether names go down the left edge.
-    pub(crate) fn lies_on_its_side(&self) -> bool {
+    pub(crate) fn is_horizontal(&self) -> bool {
         matches!(self.x.scale, Scale::Names(_))
     }
 
     /// Whether the legend would only repeat what the axis of names says.
     pub(crate) fn names_itself(&self) -> bool {
-        self.lies_on_its_side() && self.lines.iter().all(|line| line.marks.len() == 1)
+        self.is_horizontal() && self.lines.iter().all(|line| line.marks.len() == 1)
             || self.lines.len() < 2 && self.lines.iter().all(|line| line.name.is_empty())
     }
 

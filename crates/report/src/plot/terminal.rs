@@ -30,7 +30,7 @@ const NARROWEST: usize = 40;
 pub fn terminal(chart: &Chart, width: usize, colour: Colour) -> String {
     let width = width.max(NARROWEST);
     let mut out = String::new();
-    let title = if chart.lies_on_its_side() {
+    let title = if chart.is_horizontal() {
         value_scale(chart, 5).title
     } else {
         chart.title.clone()
