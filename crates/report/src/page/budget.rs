@@ -3,7 +3,7 @@
 use super::section::Panel;
 
 /// Lines that a chart shows; of more, none could be told from another.
-pub(super) const LANES: usize = 48;
+pub(super) const CURVES: usize = 48;
 /// Rows of a table.
 pub(super) const ROWS: usize = 300;
 /// Commands beside a chart.

@@ -13,9 +13,9 @@ pub(super) struct Sweep {
     /// The number that was swept, if any.
     pub(super) along: Option<Along>,
     /// The names of the lines, in the order of the sweep.
-    pub(super) lanes: Vec<String>,
+    pub(super) curves: Vec<String>,
     /// The line of each point.
-    pub(super) lane_of: Vec<usize>,
+    pub(super) curve_of: Vec<usize>,
 }
 
 /// Points at one value of what was swept, which are compared with each other.
@@ -69,13 +69,13 @@ impl Sweep {
                     .collect(),
             })
         });
-        let (names, own) = lanes(points, along.as_ref().and(key));
+        let (names, own) = curves(points, along.as_ref().and(key));
         let order = in_numeric_order(&names);
-        let place = |lane: &usize| order.iter().position(|other| other == lane);
+        let place = |curve: &usize| order.iter().position(|other| other == curve);
         Self {
             along,
-            lanes: order.iter().map(|&lane| names[lane].clone()).collect(),
-            lane_of: own.iter().filter_map(place).collect(),
+            curves: order.iter().map(|&curve| names[curve].clone()).collect(),
+            curve_of: own.iter().filter_map(place).collect(),
         }
     }
 
@@ -91,10 +91,10 @@ impl Sweep {
     }
 
     /// The point of a line at a stop.
-    pub(super) fn point(&self, lane: usize, stop: Option<&(f64, String)>) -> Option<usize> {
-        (0..self.lane_of.len()).find(|point| {
+    pub(super) fn point(&self, curve: usize, stop: Option<&(f64, String)>) -> Option<usize> {
+        (0..self.curve_of.len()).find(|point| {
             let here = self.along.as_ref().map(|along| along.values[*point].0);
-            self.lane_of[*point] == lane && here == stop.map(|stop| stop.0)
+            self.curve_of[*point] == curve && here == stop.map(|stop| stop.0)
         })
     }
 
@@ -106,14 +106,14 @@ impl Sweep {
             Some(format!("{} {}", along.title, stop.1))
         };
         let group = |stop: Option<(f64, String)>| {
-            let row = |lane: usize| {
-                let point = self.point(lane, stop.as_ref())?;
-                let name = self.lanes[lane].clone();
+            let row = |curve: usize| {
+                let point = self.point(curve, stop.as_ref())?;
+                let name = self.curves[curve].clone();
                 Some(Row { point, name })
             };
             Group {
                 title: stop.as_ref().and_then(title),
-                rows: (0..self.lanes.len()).filter_map(row).collect(),
+                rows: (0..self.curves.len()).filter_map(row).collect(),
             }
         };
         self.stops().into_iter().map(group).collect()
@@ -194,27 +194,27 @@ fn rest<'a>(point: &'a Point, key: &str) -> Vec<&'a Setting> {
 }
 
 /// Names for all combinations of what was not drawn along the axis.
-fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
+fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     let key = along.unwrap_or("");
     let mut known: Vec<(Vec<&Setting>, usize)> = Vec::new();
-    let mut lane_of = Vec::with_capacity(points.len());
+    let mut curve_of = Vec::with_capacity(points.len());
     for (place, point) in points.iter().enumerate() {
-        let lane = (rest(point, key), before(points, place, key));
+        let curve = (rest(point, key), before(points, place, key));
         let number = known
             .iter()
-            .position(|other| *other == lane)
+            .position(|other| *other == curve)
             .unwrap_or(known.len());
         if number == known.len() {
-            known.push(lane);
+            known.push(curve);
         }
-        lane_of.push(number);
+        curve_of.push(number);
     }
     let mut names: Vec<String> = Vec::new();
     for (number, (rest, again)) in known.iter().enumerate() {
         let own = points
             .iter()
-            .zip(&lane_of)
-            .filter(|(_, lane)| **lane == number);
+            .zip(&curve_of)
+            .filter(|(_, curve)| **curve == number);
         let labels: Vec<&str> = own
             .map(|(point, _)| unnumbered(&point.label, *again))
             .collect();
@@ -230,7 +230,7 @@ fn lanes(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
             name
         });
     }
-    (names, lane_of)
+    (names, curve_of)
 }
 
 /// The label without the number that tells it from that of another folder.
@@ -333,8 +333,8 @@ mod tests {
             }
         }
         let sweep = sweep(points);
-        assert_eq!(sweep.lanes, ["tcn", "codel"]);
-        assert_eq!(sweep.lane_of, [0, 0, 0, 1, 1, 1]);
+        assert_eq!(sweep.curves, ["tcn", "codel"]);
+        assert_eq!(sweep.curve_of, [0, 0, 0, 1, 1, 1]);
         assert_eq!(sweep.along.as_ref().unwrap().title, "load");
         let stops = sweep.stops();
         assert_eq!(stops.len(), 3);
@@ -349,7 +349,7 @@ mod tests {
         ];
         let sweep = sweep(points);
         assert!(sweep.along.is_none());
-        assert_eq!(sweep.lanes, ["tcn", "codel"]);
+        assert_eq!(sweep.curves, ["tcn", "codel"]);
         assert_eq!(sweep.point(1, sweep.stops()[0].as_ref()), Some(1));
     }
 
@@ -385,8 +385,8 @@ mod tests {
             }
         }
         let sweep = sweep(points);
-        assert_eq!(sweep.lanes, ["tcn", "tcn (2)"]);
-        assert_eq!(sweep.lane_of, [0, 0, 1, 1]);
+        assert_eq!(sweep.curves, ["tcn", "tcn (2)"]);
+        assert_eq!(sweep.curve_of, [0, 0, 1, 1]);
     }
 
     #[test]
@@ -399,8 +399,8 @@ mod tests {
             }
         }
         let sweep = sweep(points);
-        assert_eq!(sweep.lanes, ["tcn 10us", "tcn 100us"]);
-        assert_eq!(sweep.lane_of, [1, 1, 1, 0, 0, 0]);
+        assert_eq!(sweep.curves, ["tcn 10us", "tcn 100us"]);
+        assert_eq!(sweep.curve_of, [1, 1, 1, 0, 0, 0]);
     }
 
     #[test]
@@ -414,7 +414,7 @@ mod tests {
                 ));
             }
         }
-        assert_eq!(sweep(points).lanes, ["a: tcn", "b: tcn"]);
+        assert_eq!(sweep(points).curves, ["a: tcn", "b: tcn"]);
     }
 
     #[test]
@@ -442,7 +442,7 @@ mod tests {
     fn nothing_swept_is_one_line_without_an_axis() {
         let sweep = sweep(vec![point("the only", &[])]);
         assert!(sweep.along.is_none());
-        assert_eq!(sweep.lanes, ["the only"]);
-        assert!(self::sweep(Vec::new()).lanes.is_empty());
+        assert_eq!(sweep.curves, ["the only"]);
+        assert!(self::sweep(Vec::new()).curves.is_empty());
     }
 }

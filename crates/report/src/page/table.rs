@@ -203,7 +203,7 @@ fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
     );
     let baselines = summary.points.iter().filter_map(|point| point.baseline);
     let names: BTreeSet<&str> = baselines
-        .map(|place| sweep.lanes[sweep.lane_of[place]].as_str())
+        .map(|place| sweep.curves[sweep.curve_of[place]].as_str())
         .collect();
     if !names.is_empty() {
         let names: Vec<&str> = names.into_iter().collect();

@@ -51,7 +51,7 @@ fn chart(
     let facets: Vec<_> = material.facet(stop).into_iter().collect();
     let shown = &breakdown.parts[..breakdown.parts.len().min(SHOWN)];
     let points = material.points(stop);
-    let lines = points.iter().map(|&(lane, point)| {
+    let lines = points.iter().map(|&(curve, point)| {
         let mark = |(number, part): (usize, &Part)| {
             let estimate = part.points.get(point)?.get(place).copied().flatten()?;
             Some(Mark {
@@ -61,7 +61,7 @@ fn chart(
                 samples: Some(estimate.samples),
             })
         };
-        material.line(lane, shown.iter().enumerate().filter_map(mark).collect())
+        material.line(curve, shown.iter().enumerate().filter_map(mark).collect())
     });
     let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
     let nothing = lines.iter().flat_map(|line| &line.marks);

@@ -49,7 +49,7 @@ const CLASSES: [(&str, Option<Class>); 4] = [
 
 pub(super) fn section(material: &Material) -> Section {
     let stops = material.sweep.stops();
-    let lines = material.lanes() * CLASSES.len() * MEASURES.len();
+    let lines = material.curves() * CLASSES.len() * MEASURES.len();
     let room = Room::new(BUDGET, stops.len(), lines, LEAST, MOST);
     let mut panels = Vec::new();
     for stop in stops.iter().skip(room.left_out) {
@@ -94,11 +94,11 @@ fn chart(
     let mut unfinished = 0;
     let lines: Vec<Line> = at
         .iter()
-        .map(|(lane, records)| {
+        .map(|(curve, records)| {
             let (values, missing) = values(records, measure, class);
             unfinished += missing;
             thinned = thinned.max(if values.len() > most { values.len() } else { 0 });
-            material.line(*lane, thin::distribution(&values, most))
+            material.line(*curve, thin::distribution(&values, most))
         })
         .filter(|line| !line.marks.is_empty())
         .collect();

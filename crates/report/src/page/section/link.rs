@@ -47,13 +47,13 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
     let at = material.at(stop);
     let mut panels = Vec::new();
     for (kind, what, unit, value) in parts {
-        let lines = at.iter().map(|(lane, records)| {
+        let lines = at.iter().map(|(curve, records)| {
             let places = busiest.iter().enumerate();
             let marks = places.filter_map(|(place, name)| {
                 let found = records.iter().filter_map(|record| find(record, name));
                 Some(Mark::new(place as f64, mean(found.map(value))?))
             });
-            material.line(*lane, marks.collect())
+            material.line(*curve, marks.collect())
         });
         let lines: Vec<Line> = lines.collect();
         if lines

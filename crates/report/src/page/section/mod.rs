@@ -9,7 +9,7 @@ mod result;
 mod time;
 
 use super::Page;
-use super::budget::LANES;
+use super::budget::CURVES;
 use super::sweep::Sweep;
 use crate::plot::{Chart, Line, Mark, Origin};
 use crate::record::Record;
@@ -75,9 +75,10 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
         section.panels.retain(|panel| !panel.chart.is_empty());
     }
     sections.retain(|section| !section.panels.is_empty());
-    let known = material.sweep.lanes.len();
-    if known > LANES {
-        let note = format!("The first {LANES} of {known} settings; all are in the results folder.");
+    let known = material.sweep.curves.len();
+    if known > CURVES {
+        let note =
+            format!("The first {CURVES} of {known} settings; all are in the results folder.");
         for panel in sections.iter_mut().flat_map(|section| &mut section.panels) {
             panel.chart.notes.push(note.clone());
         }
@@ -114,33 +115,33 @@ impl<'a> Material<'a> {
 
     /// The lines at a stop, each with its point.
     fn points(&self, stop: &Stop) -> Vec<(usize, usize)> {
-        let lanes = 0..self.lanes();
-        let point = |lane| {
+        let curves = 0..self.curves();
+        let point = |curve| {
             self.sweep
-                .point(lane, stop.as_ref())
-                .map(|point| (lane, point))
+                .point(curve, stop.as_ref())
+                .map(|point| (curve, point))
         };
-        lanes.filter_map(point).collect()
+        curves.filter_map(point).collect()
     }
 
     /// The lines at a stop, each with its records.
     fn at(&self, stop: &Stop) -> Vec<(usize, &[&'a Record])> {
         let found = self.points(stop).into_iter();
         found
-            .map(|(lane, point)| (lane, self.records[point].as_slice()))
+            .map(|(curve, point)| (curve, self.records[point].as_slice()))
             .collect()
     }
 
     /// How many lines are drawn.
-    fn lanes(&self) -> usize {
-        self.sweep.lanes.len().min(LANES)
+    fn curves(&self) -> usize {
+        self.sweep.curves.len().min(CURVES)
     }
 
-    fn line(&self, lane: usize, marks: Vec<Mark>) -> Line {
+    fn line(&self, curve: usize, marks: Vec<Mark>) -> Line {
         Line {
             origin: Origin::Measured,
-            name: self.sweep.lanes[lane].clone(),
-            hue: lane,
+            name: self.sweep.curves[curve].clone(),
+            hue: curve,
             marks,
         }
     }

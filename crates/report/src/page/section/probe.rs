@@ -21,7 +21,7 @@ pub(super) fn section(material: &Material) -> Section {
         .flat_map(|record| &record.probes);
     let series: BTreeSet<u32> = probes.map(|probe| probe.series).collect();
     let stops = material.sweep.stops();
-    let lines = material.lanes() * series.len().min(SERIES);
+    let lines = material.curves() * series.len().min(SERIES);
     let room = Room::new(BUDGET, stops.len(), lines, LEAST, MOST);
     let most = room.points;
     let mut panels = Vec::new();
@@ -33,12 +33,12 @@ pub(super) fn section(material: &Material) -> Section {
             });
             let facets: Vec<Facet> = material.facet(stop).into_iter().chain(choice).collect();
             let at = material.at(stop);
-            let lines = at.iter().map(|(lane, records)| {
+            let lines = at.iter().map(|(curve, records)| {
                 let probes = records.iter().flat_map(|record| &record.probes);
                 let own = probes.filter(|probe| probe.series == *number);
                 let mut values: Vec<f64> = own.map(|probe| probe.rtt_ps as f64 / 1e12).collect();
                 values.sort_by(f64::total_cmp);
-                material.line(*lane, thin::distribution(&values, most))
+                material.line(*curve, thin::distribution(&values, most))
             });
             let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
             let (id, title) = named("probe-rtt", "round-trip time of probes", &facets);

@@ -34,7 +34,7 @@ pub(super) fn section(material: &Material) -> Section {
     let busiest = heaviest(weights, BARS);
     let stops = material.sweep.stops();
     let quantiles = longest(material);
-    let each = 2 * material.lanes() * quantiles;
+    let each = 2 * material.curves() * quantiles;
     let apart = (BUDGET / (each * stops.len()).max(1)).clamp(1, DISTRIBUTIONS);
     let room = Room::new(
         BUDGET,
@@ -143,10 +143,10 @@ fn distributions(
     let at = material.at(stop);
     let panel =
         |(kind, what, axis, unit, factor, part): (&str, &str, &str, &'static str, f64, Part)| {
-            let lines = at.iter().map(|(lane, records)| {
+            let lines = at.iter().map(|(curve, records)| {
                 let found = records.iter().filter_map(|record| find(record, name));
                 let all: Vec<&Distribution> = found.map(part).collect();
-                material.line(*lane, pooled(&all, factor))
+                material.line(*curve, pooled(&all, factor))
             });
             let lines: Vec<Line> = lines.filter(|line| !line.marks.is_empty()).collect();
             let (id, title) = named(kind, what, &facets);
@@ -223,9 +223,9 @@ fn counts(material: &Material, stop: &Stop, busiest: &[Name]) -> Vec<Panel> {
     let panel = |(kind, what, part): (&str, &str, Part)| {
         let several = at.len() > 1;
         let lines: Vec<Line> = if several {
-            let lines = at.iter().map(|(lane, records)| {
+            let lines = at.iter().map(|(curve, records)| {
                 material.line(
-                    *lane,
+                    *curve,
                     bars(records, busiest, |queue| part(queue).values().sum()),
                 )
             });

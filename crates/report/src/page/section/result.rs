@@ -29,20 +29,20 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         let estimate = points[point].estimates.get(place).copied().flatten()?;
         Some(mark(x, &estimate))
     };
-    let at = |point: usize, lane: usize| {
+    let at = |point: usize, curve: usize| {
         sweep
             .along
             .as_ref()
-            .map_or(lane as f64, |along| along.values[point].0)
+            .map_or(curve as f64, |along| along.values[point].0)
     };
-    let lines: Vec<Line> = (0..material.lanes())
-        .map(|lane| {
-            let own = (0..points.len()).filter(|point| sweep.lane_of[*point] == lane);
+    let lines: Vec<Line> = (0..material.curves())
+        .map(|curve| {
+            let own = (0..points.len()).filter(|point| sweep.curve_of[*point] == curve);
             let mut marks: Vec<Mark> = own
-                .filter_map(|point| mark(point, at(point, lane)))
+                .filter_map(|point| mark(point, at(point, curve)))
                 .collect();
             marks.sort_by(|a, b| a.x.total_cmp(&b.x));
-            material.line(lane, marks)
+            material.line(curve, marks)
         })
         .collect();
     let mut lines: Vec<Line> = lines
@@ -59,7 +59,7 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         }
         None => (
             Kind::Dots,
-            Axis::names("", sweep.lanes[..material.lanes()].to_vec()),
+            Axis::names("", sweep.curves[..material.curves()].to_vec()),
         ),
     };
     let mut known = lines

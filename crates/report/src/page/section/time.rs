@@ -83,7 +83,7 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
     let at = material.at(stop);
     let runs: Vec<(usize, &Record)> = at
         .iter()
-        .filter_map(|(lane, records)| Some((*lane, first(records)?)))
+        .filter_map(|(curve, records)| Some((*curve, first(records)?)))
         .collect();
     let mut drafts = Vec::new();
     for (quantity, what) in QUANTITIES {
@@ -106,10 +106,10 @@ fn drafts<'a>(material: &Material<'a>, stop: &Stop) -> Vec<Draft<'a>> {
         if of_schemes && runs.len() > 1 {
             drafts.extend(by_owner(material, &runs, quantity, &base));
         } else {
-            drafts.extend(runs.iter().map(|(lane, run)| {
+            drafts.extend(runs.iter().map(|(curve, run)| {
                 let several = (runs.len() > 1).then(|| Facet {
                     name: "setting".to_owned(),
-                    value: material.sweep.lanes[*lane].clone(),
+                    value: material.sweep.curves[*curve].clone(),
                 });
                 together(run, quantity, &base, several)
             }));
@@ -141,12 +141,12 @@ fn by_owner<'a>(
     }
     let several = owners.len() > 1;
     let draft = |owner: &&str| {
-        let traces = runs.iter().filter_map(|(lane, run)| {
+        let traces = runs.iter().filter_map(|(curve, run)| {
             let found = run.series.traces.iter();
             let trace = found
                 .into_iter()
                 .find(|trace| trace.quantity == quantity && trace.of == **owner)?;
-            Some((material.sweep.lanes[*lane].clone(), *lane, *run, trace))
+            Some((material.sweep.curves[*curve].clone(), *curve, *run, trace))
         });
         let choice = several.then(|| Facet {
             name: "queue".to_owned(),
