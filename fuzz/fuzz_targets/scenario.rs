@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tidegate_lab::scenario::fuzz;
+use tidegate_scenario::fuzz;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Err(problem) = fuzz::scenario(bytes) {

@@ -1,14 +1,10 @@
-//! The laboratory: scenario files, sweeps over them, and what becomes of their runs.
+//! The laboratory: sweeps over scenarios, what becomes of their runs, and published figures.
 
+pub mod files;
 pub mod live;
 pub mod record;
-pub mod reference;
 pub mod reproduce;
-pub mod scenario;
-pub mod schema;
 pub mod sweep;
 
+pub use files::read_scenario;
 pub use record::record;
-pub use reference::reference;
-pub use scenario::Scenario;
-pub use schema::schema;

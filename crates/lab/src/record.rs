@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_report::Record;
 use tidegate_report::record::{
-    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series,
+    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series, Setting,
 };
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{Histogram, Ideals, ObservedLink, ObservedQueue};
 use tidegate_sim::{EngineCounters, LinkId, Outcome, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
-use crate::scenario::{Built, Experiment};
+use tidegate_scenario::{Built, Coordinate, Experiment};
 
 /// The record of an experiment that was built and run. `command` repeats it alone.
 pub fn record(
@@ -29,7 +29,7 @@ pub fn record(
     Ok(Record {
         run: Run {
             id: experiment.id.clone(),
-            point: experiment.point.clone(),
+            point: point(experiment),
             label: experiment.label.clone(),
             scheme: experiment.scheme(),
             replication: experiment.replication,
@@ -55,6 +55,15 @@ pub fn record(
         series: (observed.series.as_ref())
             .map_or_else(Series::default, |series| series::series(series, built)),
     })
+}
+
+/// Where an experiment is in its sweep.
+pub fn point(experiment: &Experiment) -> Vec<Setting> {
+    let setting = |coordinate: &Coordinate| Setting {
+        key: coordinate.key.clone(),
+        value: coordinate.value.clone(),
+    };
+    experiment.point.iter().map(setting).collect()
 }
 
 fn end(end: &run::End) -> End {

@@ -20,9 +20,8 @@ use tidegate_report::folder::{self, Folder};
 use tidegate_report::record::End;
 use tidegate_sim::run::{self, Status};
 
-use crate::live;
 use crate::record::record;
-use crate::scenario::Experiment;
+use tidegate_scenario::Experiment;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {
@@ -92,27 +91,8 @@ impl Sweep<'_> {
         self.run_with(|experiment| self.simulate(experiment))
     }
 
-    /// Runs what the folder does not hold yet on real packets, one run after the other.
-    /// `complain` hears of those that a busy machine has spoiled.
-    pub fn run_live(
-        &self,
-        congestion: Option<&str>,
-        complain: &(dyn Fn(&Experiment, &str) + Sync),
-    ) -> Done {
-        self.run_with(|experiment| {
-            self.progress.started(experiment, 0);
-            let command = (self.command)(experiment);
-            let result = live::run(experiment, command, congestion, self.interrupt)?;
-            Ok(result.map(|(record, calm)| {
-                if let Some(complaint) = calm.complaint() {
-                    complain(experiment, &complaint);
-                }
-                record
-            }))
-        })
-    }
-
-    fn run_with<F>(&self, simulate: F) -> Done
+    /// The same with another way to run one, which gives `None` if it was stopped.
+    pub fn run_with<F>(&self, run: F) -> Done
     where
         F: Fn(&Experiment) -> Result<Option<Record>, Failure> + Sync,
     {
@@ -126,7 +106,7 @@ impl Sweep<'_> {
             if self.interrupt.load(Ordering::Relaxed) || is_full.load(Ordering::Relaxed) {
                 return;
             }
-            let result = catch(|| simulate(experiment));
+            let result = catch(|| run(experiment));
             let result = result.and_then(|record| {
                 if let Some(record) = &record {
                     self.folder.write(record).map_err(Failure::Unwritten)?;

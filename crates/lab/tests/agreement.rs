@@ -7,12 +7,11 @@
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::PortStats;
-use tidegate_lab::Scenario;
 use tidegate_lab::live::rig;
-use tidegate_lab::scenario::Experiment;
 use tidegate_live::config::Config;
 use tidegate_live::device::memory::Memory;
 use tidegate_live::switch::Switch;
+use tidegate_scenario::{Experiment, Scenario};
 use tidegate_sim::capture::LinkCapture;
 use tidegate_sim::run::run_captured;
 use tidegate_sim::{LinkId, Outcome, Setup};

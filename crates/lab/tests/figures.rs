@@ -7,10 +7,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use tidegate_lab::record;
 use tidegate_lab::reproduce::verdict::has_direction;
 use tidegate_lab::reproduce::{Entry, Version, judge, library};
-use tidegate_lab::{Scenario, record};
 use tidegate_report::Record;
+use tidegate_scenario::{Experiment, Scenario};
 use tidegate_sim::run;
 
 /// Nobody asks these runs to stop.
@@ -20,7 +21,7 @@ fn records(scenario: &Scenario) -> Vec<Record> {
     let plan = scenario
         .plan()
         .unwrap_or_else(|problem| panic!("{problem}"));
-    let one = |experiment: &tidegate_lab::scenario::Experiment| {
+    let one = |experiment: &Experiment| {
         let built = experiment.build().unwrap();
         let outcome = run::run(&built.setup, &NEVER).unwrap();
         record(experiment, String::new(), &built, &outcome).unwrap()

@@ -7,7 +7,8 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_lab::scenario::{Experiment, Scenario};
+use tidegate_lab::read_scenario;
+use tidegate_scenario::{Experiment, Scenario};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -51,7 +52,7 @@ fn guide() -> Vec<(String, String)> {
 /// The first runs of some points of a scenario, the last ones among them; none if it
 /// sends nothing, as a part of others does.
 fn points(path: &Path) -> Vec<Experiment> {
-    let scenario = Scenario::read(path, &[]);
+    let scenario = read_scenario(path, &[]);
     let mut scenario = scenario.unwrap_or_else(|problem| panic!("{problem}"));
     let left = Cell::new(scenario.points());
     // Schemes have the same flows, and loads rise.
@@ -151,7 +152,7 @@ fn what_the_documents_set_can_be_set() {
                 Scenario::parse("rack.toml", &rack, &sets)
             } else {
                 let named = line.split(' ').nth(2).unwrap();
-                Scenario::read(&root().join(named), &sets)
+                read_scenario(&root().join(named), &sets)
             };
             let plan = scenario.and_then(|scenario| scenario.plan());
             plan.unwrap_or_else(|problem| panic!("{file}: {line}\n{problem}"));

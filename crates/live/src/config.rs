@@ -20,21 +20,22 @@ pub struct Config {
     pub ports: Vec<PortSettings>,
 }
 
-/// A port: the interface it is and the speed of its wire.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PortSettings {
-    /// The name of the interface.
-    pub interface: String,
-    /// The speed at which packets leave.
-    pub rate: Rate,
-    /// How frames get in and out.
-    pub device: DeviceKind,
-    /// The speed at which frames come in from the host, where its cable is imitated.
-    pub uplink: Option<Rate>,
-    /// How long frames travel from the host to the switch besides what they really take.
-    pub delay: Span,
-    /// The most stations behind the port. Frames of others are dropped.
-    pub stations: Option<u32>,
+settings! {
+    /// A port: the interface it is and the speed of its wire.
+    pub struct PortSettings {
+        /// The name of the interface.
+        pub interface: String = String::new(),
+        /// The speed at which packets leave.
+        pub rate: Rate = Rate::from_gbps(1),
+        /// How frames get in and out.
+        pub device: DeviceKind = DeviceKind::PacketSocket,
+        /// The speed at which frames come in from the host, where its cable is imitated.
+        pub uplink: Option<Rate> = None,
+        /// How long frames travel from the host to the switch besides what they really take.
+        pub delay: Span = Span::ZERO,
+        /// The most stations behind the port. Frames of others are dropped.
+        pub stations: Option<u32> = None,
+    }
 }
 
 impl PortSettings {
@@ -43,10 +44,7 @@ impl PortSettings {
         Self {
             interface: interface.into(),
             rate,
-            device: DeviceKind::PacketSocket,
-            uplink: None,
-            delay: Span::ZERO,
-            stations: None,
+            ..Self::default()
         }
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn title(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_lab::scenario::Scenario;
+    use tidegate_scenario::Scenario;
 
     use super::*;
 

@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn every_example_can_run_as_it_stands() {
-        use tidegate_lab::scenario::Scenario;
+        use tidegate_scenario::Scenario;
 
         for entry in all() {
             // A list needs its file.

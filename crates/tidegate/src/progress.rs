@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressStyle};
 use serde::Serialize;
-use tidegate_lab::scenario::Experiment;
 use tidegate_lab::sweep::{Ending, Progress};
 use tidegate_report::Folder;
+use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
 
 use crate::output::Output;

@@ -207,6 +207,19 @@ impl Setting for bool {
     }
 }
 
+/// Any text, as it is.
+impl Setting for String {
+    const FORM: Form = Form::Text("");
+
+    fn read(text: &str) -> Result<Self, ParseError> {
+        Ok(text.to_string())
+    }
+
+    fn write(&self) -> String {
+        self.clone()
+    }
+}
+
 /// A list, one value per queue or port: `1500, 3000`. The empty text is the empty list.
 impl<T: Setting> Setting for Vec<T> {
     const FORM: Form = Form::List(&T::FORM);

@@ -1,6 +1,7 @@
 //! Scenarios on real packets: the same file, the same plan, the same record as in the simulator, from
 //! a testbed of hosts with the kernel's TCP around a live switch.
 
+mod file;
 mod plan;
 mod record;
 mod twin;
@@ -12,10 +13,10 @@ use tidegate_live::testbed::{self, Bed};
 use tidegate_report::Record;
 use tidegate_units::Span;
 
-pub use crate::scenario::read_switch;
-use crate::scenario::{Built, Experiment};
-use crate::sweep::Failure;
+use crate::sweep::{Done, Failure, Sweep};
+use tidegate_scenario::{Built, Experiment};
 
+pub use file::read_switch;
 pub use plan::{Rig, rig};
 pub use twin::{Line, compare, twin};
 
@@ -95,6 +96,26 @@ pub fn run(
     let record = record::record(experiment, command, &built, &outcome);
     let record = record.map_err(|error| refused(&error))?;
     Ok(Some((record, Calm::of(&outcome))))
+}
+
+/// Runs what the folder of a sweep does not hold yet on real packets, one run after the other.
+/// `complain` gets those that a busy machine has spoiled.
+pub fn sweep(
+    sweep: &Sweep<'_>,
+    congestion: Option<&str>,
+    complain: &(dyn Fn(&Experiment, &str) + Sync),
+) -> Done {
+    sweep.run_with(|experiment| {
+        sweep.progress.started(experiment, 0);
+        let command = (sweep.command)(experiment);
+        let result = run(experiment, command, congestion, sweep.interrupt)?;
+        Ok(result.map(|(record, calm)| {
+            if let Some(complaint) = calm.complaint() {
+                complain(experiment, &complaint);
+            }
+            record
+        }))
+    })
 }
 
 fn measure(

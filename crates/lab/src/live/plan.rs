@@ -11,7 +11,7 @@ use tidegate_sim::{LinkId, NodeId};
 use tidegate_transport::config::IdleRestart;
 use tidegate_units::{Rate, Size, Span, Time};
 
-use crate::scenario::Built;
+use tidegate_scenario::Built;
 
 /// A switch, and what is sent through it.
 #[derive(Clone, Debug)]

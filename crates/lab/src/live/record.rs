@@ -17,7 +17,7 @@ use tidegate_units::{ConfigError, Rate, Time};
 
 use super::plan::port_of;
 use crate::record::{PROBABILITIES, by_reason, by_rule, real};
-use crate::scenario::{Built, Experiment};
+use tidegate_scenario::{Built, Experiment};
 
 /// The record of an experiment that was run on a testbed.
 pub(super) fn record(

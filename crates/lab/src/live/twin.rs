@@ -9,8 +9,8 @@ use tidegate_sim::run;
 
 use super::Calm;
 use crate::record::{real, record};
-use crate::scenario::Experiment;
 use crate::sweep::Failure;
+use tidegate_scenario::Experiment;
 
 /// A number in both worlds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

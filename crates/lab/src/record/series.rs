@@ -7,7 +7,7 @@ use tidegate_sim::observe::series::{
 use tidegate_units::{Rate, Span};
 
 use super::{name, real};
-use crate::scenario::Built;
+use tidegate_scenario::Built;
 
 /// The samples of a run. Of numbers that a scheme or a transport does not have there is no trace.
 pub(super) fn series(seen: &series::Series, built: &Built) -> Series {

@@ -9,7 +9,7 @@ use tidegate_sim::{Outcome, run};
 use tidegate_units::Span;
 
 use super::{PROBABILITIES, distribution, record};
-use crate::scenario::{Built, Experiment, Scenario};
+use tidegate_scenario::{Built, Experiment, Scenario};
 
 /// A small network that marks, drops and times out, with everything observed.
 const BUSY: &str = r#"

@@ -8,6 +8,7 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess};
 use tidegate_report::record::Quantity;
+use tidegate_scenario::{Problem, Scenario};
 use toml::Spanned;
 
 use super::measure::Measure;
@@ -205,14 +206,26 @@ pub enum CdfOf {
 
 /// What is wrong with a `[figure]`, and where.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Wrong {
-    pub(crate) message: String,
-    pub(crate) span: Range<usize>,
+pub(super) struct Wrong {
+    message: String,
+    span: Range<usize>,
 }
 
 impl Figure {
+    /// What a scenario says of the figure that it represents; `None` if it says nothing.
+    pub fn of(scenario: &Scenario) -> Result<Option<Self>, Problem> {
+        let figure = scenario.figure().map_or(Ok(None), Self::parse);
+        figure.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
+    }
+
+    /// That claims and plots are about points of the scenario.
+    pub fn check_points(&self, scenario: &Scenario) -> Result<(), Problem> {
+        let checked = self.check(&scenario.labels(), &scenario.keys());
+        checked.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
+    }
+
     /// Reads `[figure]` of a scenario file; `None` if it has none.
-    pub(crate) fn parse(text: &str) -> Result<Option<Self>, Wrong> {
+    pub(super) fn parse(text: &str) -> Result<Option<Self>, Wrong> {
         #[derive(Deserialize)]
         struct Whole {
             figure: Option<Figure>,
@@ -226,7 +239,7 @@ impl Figure {
     }
 
     /// That claims, plots and cuts are about points of the scenario, by their labels and keys.
-    pub(crate) fn check(&self, labels: &[&str], keys: &[&str]) -> Result<(), Wrong> {
+    fn check(&self, labels: &[&str], keys: &[&str]) -> Result<(), Wrong> {
         let fits = |of: &str| labels.iter().any(|label| pattern::fits(of, label));
         let known = || format!("; there are: {}", labels.join(" · "));
         for claim in self.claims.iter().filter(|_| !self.is_computed) {

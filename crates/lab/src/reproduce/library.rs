@@ -1,11 +1,11 @@
 //! The figures that are part of the program: every file of `scenarios` that has a `[figure]`.
 
-use crate::scenario::{Embedded, Problem, Scenario};
+use tidegate_scenario::{Problem, Scenario};
+
+use crate::files::{Embedded, FILES};
 
 use super::figure::{Cut, Figure};
 use super::pattern;
-
-include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
 
 /// How much of a figure is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,8 +76,7 @@ pub fn figure(file: &Embedded) -> Option<Figure> {
 
 /// Reads the scenario of an embedded figure; `None` if there is none of this name.
 pub fn scenario(id: &str, overrides: &[String]) -> Option<Result<Scenario, Problem>> {
-    let file = file(id)?;
-    Some(Scenario::embedded(FILES, file.path, overrides))
+    Some(file(id)?.scenario(overrides))
 }
 
 impl Entry {
@@ -89,10 +88,10 @@ impl Entry {
         own: &[String],
     ) -> Result<Option<Self>, Problem> {
         let whole = read(&[])?;
-        let Some(figure) = whole.figure().cloned() else {
+        let Some(figure) = Figure::of(&whole)? else {
             return Ok(None);
         };
-        whole.check_figure()?;
+        figure.check_points(&whole)?;
         let none = Cut::default();
         let cut = match version {
             Version::Full => &none,
@@ -128,8 +127,7 @@ impl Entry {
     /// An embedded figure in a version; `None` if there is none of this name.
     pub fn embedded(id: &str, version: Version, own: &[String]) -> Option<Result<Self, Problem>> {
         let file = file(id)?;
-        let read = |overrides: &[String]| Scenario::embedded(FILES, file.path, overrides);
-        Self::new(&read, version, own).transpose()
+        Self::new(&|overrides| file.scenario(overrides), version, own).transpose()
     }
 }
 

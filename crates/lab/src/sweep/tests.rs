@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicUsize;
 use tidegate_report::folder::{FORMAT, Manifest, Planned};
 
 use super::*;
-use crate::scenario::Scenario;
+use tidegate_scenario::Scenario;
 
 const SMALL: &str = r#"
     name = "small"
@@ -72,7 +72,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
-        point: experiment.point.clone(),
+        point: crate::record::point(experiment),
         replication: experiment.replication,
         seed: experiment.seed.to_string(),
     };

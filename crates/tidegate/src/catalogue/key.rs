@@ -21,7 +21,7 @@ pub(crate) struct Key {
 
 /// All keys of this name, in the form that [`plain`] gives it.
 pub(crate) fn named(name: &str) -> Vec<Key> {
-    let schema = tidegate_lab::schema::schema();
+    let schema = tidegate_scenario::schema();
     // The program's own text.
     let schema: Value = serde_json::from_str(&schema).unwrap_or_default();
     let mut keys = Vec::new();

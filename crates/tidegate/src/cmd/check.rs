@@ -1,7 +1,7 @@
 //! `tidegate check`: what scenario files came to mean, or all that is wrong with them.
 
 use serde_json::{Value, json};
-use tidegate_lab::scenario::{Experiment, Problem, Scenario};
+use tidegate_scenario::{Experiment, Problem, Scenario};
 
 use super::outline;
 use super::source::{self, Unread};

@@ -12,7 +12,7 @@ use crate::output::{Error, Output, Verdict};
 
 /// The JSON Schema of scenario files.
 pub(crate) fn schema(output: Output) -> Result<Verdict, Error> {
-    output.print(&tidegate_lab::schema())?;
+    output.print(&tidegate_scenario::schema())?;
     Ok(Verdict::Good)
 }
 

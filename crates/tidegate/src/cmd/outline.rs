@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
-use tidegate_lab::scenario::{Experiment, Outline, Scenario, Threshold};
+use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
 use tidegate_units::{Rate, Span};
 
 use super::run::count;

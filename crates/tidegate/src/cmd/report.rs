@@ -7,7 +7,6 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use tidegate_lab::scenario;
 use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{self, Folder, Manifest, Planned};
 use tidegate_report::page::Page;
@@ -128,7 +127,7 @@ impl Comparison {
             let runs = records.iter().map(|record| &record.run);
             check_baseline(
                 name,
-                runs.map(|run| (run.label.as_str(), run.point.as_slice())),
+                runs.map(|run| (run.label.as_str(), run.point.iter().map(pair).collect())),
             )?;
         }
         Ok(Self {
@@ -218,15 +217,19 @@ fn names(folders: &[Folder]) -> Vec<String> {
     })
 }
 
+fn pair(setting: &Setting) -> (&str, &str) {
+    (&setting.key, &setting.value)
+}
+
 /// That some point is called so: by its label, a part of it, a value or `key=value`, as
 /// [`Summary::new`] looks for it.
 pub(crate) fn check_baseline<'a>(
     name: &str,
-    points: impl Iterator<Item = (&'a str, &'a [Setting])>,
+    points: impl Iterator<Item = (&'a str, Vec<(&'a str, &'a str)>)>,
 ) -> Result<(), Error> {
     let mut labels = Vec::new();
     for (label, settings) in points {
-        if scenario::is_called(name, label, settings) {
+        if tidegate_scenario::is_called(name, label, settings) {
             return Ok(());
         }
         labels.push(format!("`{label}`"));

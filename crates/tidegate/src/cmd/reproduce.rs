@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tidegate_lab::files::Embedded;
+use tidegate_lab::read_scenario;
 use tidegate_lab::reproduce::judged::{self, Judged};
 use tidegate_lab::reproduce::{Entry, Verdict as Claimed, Version, library};
-use tidegate_lab::scenario::{Embedded, Experiment, Scenario};
 use tidegate_report::gallery::{Gallery, Shown};
 use tidegate_report::{Folder, Record};
+use tidegate_scenario::Experiment;
 
 use super::outline;
 use super::report::{self, Comparison};
@@ -155,7 +157,7 @@ fn entry(name: &str, version: Version, set: &[String]) -> Result<Entry, Error> {
     if let Some(entry) = library_entry(name, version, set) {
         return entry;
     }
-    let read = |overrides: &[String]| Scenario::read(Path::new(name), overrides);
+    let read = |overrides: &[String]| read_scenario(Path::new(name), overrides);
     let entry = Entry::new(&read, version, set).map_err(Error::new)?;
     entry.ok_or_else(|| Error::new(format!("{name} has no [figure] that says what is claimed")))
 }

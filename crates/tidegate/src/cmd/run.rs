@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
-use tidegate_lab::scenario::{Experiment, Scenario};
+use tidegate_lab::live;
 use tidegate_lab::sweep::{Done, Failure, Sweep};
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
+use tidegate_scenario::{Coordinate, Experiment, Scenario};
 
 use super::outline;
 use super::report::{self, Comparison};
@@ -77,9 +78,10 @@ pub(crate) fn run(
         let scenario = source::read(file, &overrides).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
         if let Some(name) = baseline(running, &scenario) {
-            let points = plan
-                .iter()
-                .map(|run| (run.label.as_str(), run.point.as_slice()));
+            let points = plan.iter().map(|run| {
+                let point = run.point.iter().map(Coordinate::pair).collect();
+                (run.label.as_str(), point)
+            });
             report::check_baseline(name, points)?;
         }
         outline::warn(&scenario, &plan, output);
@@ -217,10 +219,13 @@ pub(crate) fn execute(
         progress: &bars,
     };
     let done = match job.on.world {
-        World::Live => sweep.run_live(job.on.congestion.as_deref(), &|experiment, complaint| {
-            let text = format!("{}: {complaint}", experiment.label);
-            board.suspend(|| output.warn(&text));
-        }),
+        World::Live => {
+            let congestion = job.on.congestion.as_deref();
+            live::sweep(&sweep, congestion, &|experiment, complaint| {
+                let text = format!("{}: {complaint}", experiment.label);
+                board.suspend(|| output.warn(&text));
+            })
+        }
         World::Simulator => sweep.run(),
     };
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
@@ -242,7 +247,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
     let planned = |experiment: &Experiment| Planned {
         id: experiment.id.clone(),
         label: experiment.label.clone(),
-        point: experiment.point.clone(),
+        point: tidegate_lab::record::point(experiment),
         replication: experiment.replication,
         seed: experiment.seed.to_string(),
     };

@@ -3,13 +3,21 @@
 use std::io::Read;
 use std::path::Path;
 
-use tidegate_lab::reproduce::library;
-use tidegate_lab::scenario::{Problem, Scenario};
+use tidegate_lab::read_scenario;
+use tidegate_lab::reproduce::{Figure, library};
+use tidegate_scenario::{Problem, Scenario};
 
 use crate::builtin::Builtin;
 
 /// Reads a scenario. A file goes before a built-in scenario of the same name.
 pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
+    let scenario = find(file, overrides)?;
+    // What it claims changes no run. It is checked whenever it is there.
+    Figure::of(&scenario).map_err(Unread::problem)?;
+    Ok(scenario)
+}
+
+fn find(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
     if file == "-" {
         let mut text = String::new();
         let read = std::io::stdin().read_to_string(&mut text);
@@ -31,7 +39,7 @@ pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread>
                 Ok(_) => {}
                 Err(error) => return Err(Unread::NoFile(no_file(file, &error.to_string()))),
             }
-            Scenario::read(path, overrides).map_err(Unread::problem)
+            read_scenario(path, overrides).map_err(Unread::problem)
         }
     }
 }

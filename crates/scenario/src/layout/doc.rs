@@ -1,0 +1,220 @@
+//! What the reference and the schema say of sections and of keys that only files have.
+
+use tidegate_dataplane::buffer::pfc;
+use tidegate_sim::workload::Published;
+use tidegate_units::{Form, Named, Setting};
+
+use super::Section;
+
+impl Section {
+    /// Its heading in the reference.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Accounting => "[transport.accounting]",
+            Self::Buffer => "[switch.buffer]",
+            Self::Dscp => "[switch.dscp]",
+            Self::Egress => "[switch.buffer.egress]",
+            Self::Group => "[[transport.group]]",
+            Self::HostDelay => "[transport.host_delay]",
+            Self::LiveFile => "A live switch",
+            Self::LivePort => "[[port]]",
+            Self::LiveSwitch | Self::Switch => "[switch]",
+            Self::Marking => "[switch.marking]",
+            Self::Measure => "[measure]",
+            Self::Nic => "[nic]",
+            Self::Observe => "[observe]",
+            Self::Probe => "[[probe]]",
+            Self::Receiver => "[transport.receiver]",
+            Self::Root => "At the top",
+            Self::Rule => "[transport.rule]",
+            Self::Scheduler => "[switch.scheduler]",
+            Self::Series => "[observe.series]",
+            Self::Tagging => "[transport.tagging]",
+            Self::Topology => "[topology]",
+            Self::Traffic => "[[traffic]]",
+            Self::Transport => "[transport]",
+            Self::Window => "[observe.window]",
+        }
+    }
+
+    /// Its name in the schema, and what its kinds are kinds of.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Accounting => "accounting",
+            Self::Buffer => "buffer",
+            Self::Dscp => "dscp",
+            Self::Egress => "egress",
+            Self::Group => "group",
+            Self::HostDelay => "host_delay",
+            Self::LiveFile => "live",
+            Self::LivePort => "port",
+            Self::LiveSwitch => "live_switch",
+            Self::Marking => "marking",
+            Self::Measure => "measure",
+            Self::Nic => "nic",
+            Self::Observe => "observe",
+            Self::Probe => "probe",
+            Self::Receiver => "receiver",
+            Self::Root => "scenario",
+            Self::Rule => "rule",
+            Self::Scheduler => "scheduler",
+            Self::Series => "series",
+            Self::Switch => "switch",
+            Self::Tagging => "tagging",
+            Self::Topology => "topology",
+            Self::Traffic => "traffic",
+            Self::Transport => "transport",
+            Self::Window => "window",
+        }
+    }
+
+    /// What it is about.
+    pub(crate) const fn doc(self) -> &'static str {
+        match self {
+            Self::Accounting => ACCOUNTING,
+            Self::Buffer => {
+                "Which packets are stored: one buffer for the whole switch. \
+                [More on buffers](../buffers.md)."
+            }
+            Self::Dscp => "Which queue a packet waits in.",
+            Self::Egress => EGRESS,
+            Self::Group => GROUP,
+            Self::HostDelay => "What the receiving host adds to the way of each packet.",
+            Self::LiveFile => "A switch on real packets.",
+            Self::LivePort => "A port: the interface it is and the speed of its wire.",
+            Self::LiveSwitch => "What all ports do.",
+            Self::Marking => "Which packets are marked. `[nic]` has the same table.",
+            Self::Measure => "Which flows count, and when the run ends.",
+            Self::Nic => {
+                "The ports of hosts: marking, scheduler and buffer as in `[switch]`. Without \
+                this section hosts are ideal: first in, first out, without a limit. With it, what is \
+                left out is `none`, `fifo` and `unlimited`."
+            }
+            Self::Observe => {
+                "What is written down besides the flows. \
+                [More on observing](../observing.md)."
+            }
+            Self::Probe => "Pings from one host to another, which measure the round trip.",
+            Self::Receiver => RECEIVER,
+            Self::Root => "Keys before the first header, and the sections below.",
+            Self::Rule => "How the window of a sender answers marks and losses.",
+            Self::Scheduler => {
+                "Which packet leaves next, and how many queues there are. \
+                [More on schedulers](../schedulers.md)."
+            }
+            Self::Series => SERIES,
+            Self::Switch => "The ports of switches.",
+            Self::Tagging => {
+                "PIAS: senders tag packets by how much their flow has sent. \
+                [More on tagging](../transports/pias.md)."
+            }
+            Self::Topology => {
+                "Hosts, switches and cables. \
+                [More on topologies](../topologies.md)."
+            }
+            Self::Traffic => {
+                "What the hosts send: any number of sources. \
+                [More on workloads](../workloads.md)."
+            }
+            Self::Transport => "What the hosts speak.",
+            Self::Window => "The part of the run that is observed.",
+        }
+    }
+
+    /// What a kind is, if there is a text or a page about it.
+    pub(crate) fn kind_doc(self, kind: &str) -> Option<String> {
+        match (self, kind) {
+            (Self::Marking, kind) => {
+                let page = self.about(kind)?.page;
+                Some(format!(
+                    "[What it does, and how to choose its settings](../{page})."
+                ))
+            }
+            (Self::Rule, kind) => {
+                let page = self.about(kind)?.page;
+                Some(format!("[What it does](../{page})."))
+            }
+            (Self::Group | Self::Transport, "dcqcn") => {
+                Some("[What it does](../transports/dcqcn.md).".into())
+            }
+            (Self::Traffic, "list") => Some("An exact list of flows.".into()),
+            (Self::Traffic, kind) => match Published::FORM {
+                Form::Choice(sets) => {
+                    let set = sets.iter().find(|set| set.name == kind)?;
+                    Some(tidy(set.doc))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The kind that has the same keys with other defaults, if there is one: the reference lists its
+    /// keys once.
+    pub(crate) fn same_keys_as(self, kind: &str) -> Option<&'static str> {
+        let is_published = self == Self::Traffic && Published::NAMES.contains(&kind);
+        is_published.then_some("poisson")
+    }
+
+    /// The section that has the same kinds and keys, if the reference lists them there.
+    pub(crate) const fn same_as(self) -> Option<Self> {
+        match self {
+            Self::Egress => Some(Self::Buffer),
+            Self::Group => Some(Self::Transport),
+            _ => None,
+        }
+    }
+}
+
+/// A doc comment as running text.
+pub(crate) fn tidy(doc: &str) -> String {
+    doc.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub(super) const ACCOUNTING: &str = "How many bytes a packet has in queues and on wires: `ip` (40 bytes of \
+    headers), `ethernet` (with preamble and gap: 78 bytes, at least 84), or a table of numbers.";
+pub(super) const BUFFER: &str = "Which packets are stored: one buffer for the whole node.";
+pub(super) const CONVENTION: &str = "What counts as small and large, when a flow is complete, and what a \
+    percentile is.";
+pub(super) const ECMP: &str = "How switches choose among ways of equal length.";
+pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
+pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
+pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
+pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
+    the second; flows of a higher group the last.";
+pub(super) const HOSTS_DOC: &str = "`hosts` is the speed of the hosts' cables of this topology.";
+pub(super) const LEAST: &str = "A shorter packet counts as this long.";
+pub(super) const LIMIT: &str = "The most samples: when there would be one more, every second one is forgotten \
+    and the interval doubles.";
+pub(super) const LINKS: &str = "Links whose load is measured, as `ports`.";
+pub(super) const LIST_FILE: &str =
+    "A CSV file of flows, `id,start_s,src,dst,bytes`, beside the scenario.";
+pub(super) const LIST_TEXT: &str = "The same lines in the scenario itself, instead of `file`.";
+pub(super) const MARKING: &str = "Which packets are marked.";
+pub(super) const NAME: &str = "The name in file names, of letters, digits, `.`, `_` and `-`; that of the file if it \
+    is left out.";
+pub(super) const NIC: &str =
+    "The ports of hosts; `none` for ideal ones, first in, first out without a limit.";
+pub(super) const NON_ECT: &str = "What happens to packets that cannot be marked.";
+pub(super) const OPENING: &str = "Which connection a flow uses.";
+pub(super) const PER_PACKET: &str =
+    "Bytes of headers and framing that every packet has besides its payload.";
+pub(super) const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
+    `switches`, `none`, or names such as `leaf0>host3`, in which `*` stands for anything.";
+pub(super) const QUEUES: &str =
+    "Ports whose queues are sampled, as `ports`; `leaf0>host3:1` is queue 1 alone.";
+pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All that is left out is as the \
+    sender has it.";
+pub(super) const RECEIVER_RULE: &str =
+    "The window of the receiver's side, for data that it would send.";
+pub(super) const BASELINE: &str = "The label of the point that all others are compared with, seed by \
+                                   seed. If it is left out, and `--baseline` too, nothing is.";
+
+pub(super) const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
+pub(super) const SCHEDULER: &str = "Which packet leaves next.";
+pub(super) const SEED: &str = "The seed of everything random.";
+pub(super) const SERIES: &str = "What is written down again and again.";
+pub(super) const STALLED: &str =
+    "The run is given up when nothing has been delivered for this long.";
+pub(super) const TAGGING: &str =
+    "PIAS tags, which choose the first queues; `none` for queues by service alone.";

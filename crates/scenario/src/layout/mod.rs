@@ -1,0 +1,520 @@
+//! What a scenario file can say: every section, its kinds and its keys.
+//!
+//! Most keys are settings of the libraries and come from their field tables. What stands here is what
+//! only files have: the sections themselves, and keys that choose or join settings.
+
+mod doc;
+mod key;
+pub(crate) mod reference;
+pub(crate) mod schema;
+
+pub(crate) use doc::tidy;
+pub(crate) use key::{Key, Shape, toml_of};
+
+use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
+use tidegate_sim::observe::Convention;
+use tidegate_sim::setup::{HostDelay, Opening, Stop};
+use tidegate_sim::workload::{self, Published, probe};
+use tidegate_sim::{Ecmp, topology};
+use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{pias, window};
+use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
+
+use doc::{
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
+    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
+    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
+};
+use key::{needed, number, optional_table, profile_key, selection, setting, table, text};
+
+/// A table of a scenario file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    Accounting,
+    Buffer,
+    /// Of a file for a live switch, as the three that are called so: what only the switch itself has is
+    /// added by whoever reads it.
+    Dscp,
+    Egress,
+    Group,
+    HostDelay,
+    LiveFile,
+    LivePort,
+    LiveSwitch,
+    Marking,
+    Measure,
+    Nic,
+    Observe,
+    Probe,
+    Receiver,
+    Root,
+    Rule,
+    Scheduler,
+    Series,
+    Switch,
+    Tagging,
+    Topology,
+    Traffic,
+    Transport,
+    Window,
+}
+
+/// The words that stand for a way to count packets.
+pub(crate) const ACCOUNTINGS: &[&str] = &["ip", "ethernet"];
+
+/// The word for the speed of the hosts' cables.
+pub(crate) const HOSTS: &str = "hosts";
+
+/// The word for the oversubscription of the leaves.
+pub(crate) const FABRIC: &str = "fabric";
+
+/// The stack that a transport has if it names no other.
+pub(crate) const PROFILE: &str = "tcn-sim";
+
+const PORT_WORDS: &[&str] = &["all", "none", "switches"];
+const FLOW_WORDS: &[&str] = &["all", "none"];
+
+/// Keys of `[transport]` that are of neither kind.
+const OF_ANY_TRANSPORT: &[&str] = &["accounting", "group", "host_delay", "opening", "tagging"];
+
+impl Section {
+    /// All of a scenario, in the order of a file.
+    pub(crate) const ALL: [Self; 21] = [
+        Self::Root,
+        Self::Topology,
+        Self::Switch,
+        Self::Marking,
+        Self::Scheduler,
+        Self::Buffer,
+        Self::Egress,
+        Self::Nic,
+        Self::Transport,
+        Self::Rule,
+        Self::Receiver,
+        Self::Accounting,
+        Self::Tagging,
+        Self::HostDelay,
+        Self::Group,
+        Self::Traffic,
+        Self::Probe,
+        Self::Measure,
+        Self::Observe,
+        Self::Window,
+        Self::Series,
+    ];
+
+    /// The section of the table at a path, if there is one.
+    pub(crate) fn at(path: &[impl AsRef<str>]) -> Option<Self> {
+        let mut section = Self::Root;
+        let mut steps = path.iter().map(AsRef::as_ref);
+        while let Some(step) = steps.next() {
+            // The kind that has tables below it, where only one has.
+            let made_of_others = section.parts().find(|about| !about.pieces.is_empty());
+            let keys = section.own_keys(match section {
+                Self::Group | Self::Transport => "tcp",
+                _ => made_of_others.map_or("", |about| about.name),
+            });
+            section = match keys.iter().find(|key| key.name == step)?.shape {
+                Shape::Table(section, _) | Shape::OptionalTable(section) => section,
+                Shape::Tables(section) => {
+                    steps.next()?;
+                    section
+                }
+                _ => return None,
+            };
+        }
+        Some(section)
+    }
+
+    /// The kinds that it can be of; `None` for a table without kinds.
+    pub(crate) fn kinds(self) -> Option<Vec<&'static str>> {
+        Some(match self {
+            // An account of its own is not put behind another.
+            Self::Egress => names(self.parts().filter(|about| about.pieces.is_empty())),
+            Self::Group | Self::Transport => vec!["dcqcn", "tcp"],
+            Self::Traffic => {
+                let mut names = names(self.parts());
+                names.extend(Published::NAMES);
+                names.sort_unstable();
+                names
+            }
+            Self::Buffer | Self::Marking | Self::Rule | Self::Scheduler | Self::Topology => {
+                names(self.parts())
+            }
+            _ => return None,
+        })
+    }
+
+    /// What the catalogue says of its kinds, if they are of one.
+    fn parts(self) -> impl Iterator<Item = About> {
+        let entries = match self {
+            Self::Buffer | Self::Egress => buffer::Config::entries(),
+            Self::Marking => mark::Config::entries(),
+            Self::Rule => window::Config::entries(),
+            Self::Scheduler => sched::Config::entries(),
+            Self::Topology => topology::Config::entries(),
+            Self::Traffic => workload::Source::entries(),
+            _ => Vec::new(),
+        };
+        entries.into_iter().map(|entry| entry.about)
+    }
+
+    /// What the catalogue says of a kind.
+    pub(crate) fn about(self, kind: &str) -> Option<About> {
+        self.parts().find(|about| about.name == kind)
+    }
+
+    /// The keys of the parts that a kind is made of.
+    fn pieces(self, kind: &str) -> Vec<Key> {
+        let section = match self {
+            Self::Buffer => Self::Egress,
+            other => other,
+        };
+        let pieces = self.about(kind).map_or(&[][..], |about| about.pieces);
+        let key = |piece: &Piece| {
+            if piece.is_optional {
+                optional_table(piece.key, piece.doc, section)
+            } else {
+                table(piece.key, piece.doc, section)
+            }
+        };
+        pieces.iter().map(key).collect()
+    }
+
+    /// The kind of a table that names none; `None` if it has to.
+    pub(crate) const fn default_kind(self) -> Option<&'static str> {
+        match self {
+            Self::Buffer => Some("per-port"),
+            Self::Egress => Some("unlimited"),
+            Self::Group | Self::Transport => Some("tcp"),
+            Self::Marking => Some("queue-red"),
+            Self::Rule => Some("dctcp"),
+            Self::Scheduler => Some("fifo"),
+            Self::Topology => Some("leaf-spine"),
+            _ => None,
+        }
+    }
+
+    /// For the table at a path: its kind if it names none, and the keys that stay when the kind
+    /// changes; `None` if there is no table at the path.
+    pub(crate) fn selects(
+        path: &[String],
+    ) -> Option<(Option<&'static str>, &'static [&'static str])> {
+        let section = Self::at(path)?;
+        let of_host = path.first().is_some_and(|first| first == "nic");
+        let kind = match section {
+            Self::Marking if of_host => Some("none"),
+            Self::Buffer if of_host => Some("unlimited"),
+            _ => section.default_kind(),
+        };
+        Some((kind, section.common()))
+    }
+
+    /// The keys that stay when the kind changes.
+    pub(crate) const fn common(self) -> &'static [&'static str] {
+        match self {
+            Self::Transport => OF_ANY_TRANSPORT,
+            _ => &[],
+        }
+    }
+
+    /// The names of published sets of settings that its kind has, as the key `profile`.
+    pub(crate) fn profiles(self, kind: &str) -> Option<&'static [&'static str]> {
+        match (self, kind) {
+            (Self::Group | Self::Transport, "dcqcn") => Some(dcqcn::Profile::NAMES),
+            (Self::Group | Self::Receiver | Self::Transport, _) => {
+                Some(tidegate_transport::Config::PROFILES)
+            }
+            (Self::Rule, "dctcp") => Some(window::dctcp::Config::PROFILES),
+            (Self::Tagging, _) => Some(pias::Profile::NAMES),
+            _ => None,
+        }
+    }
+
+    /// The profile of a table that names none.
+    pub(crate) fn default_profile(self, kind: &str) -> Option<&'static str> {
+        match (self, kind) {
+            (Self::Group | Self::Transport, "dcqcn") => Some("paper"),
+            (Self::Group | Self::Transport, _) => Some(PROFILE),
+            (Self::Rule, "dctcp") => Some("rfc8257"),
+            (Self::Tagging, _) => Some("ns2"),
+            _ => None,
+        }
+    }
+
+    /// The settings of a kind and profile as they are without a word in the file.
+    pub(crate) fn part(self, kind: &str, profile: Option<&str>) -> Option<Box<dyn Parameters>> {
+        let profile = profile.or_else(|| self.default_profile(kind));
+        Some(match self {
+            Self::Buffer | Self::Egress => Box::new(buffer::Config::named(kind)?),
+            Self::Group | Self::Transport if kind == "dcqcn" => Box::new(dcqcn(profile?, LINE)?),
+            Self::Group | Self::Receiver | Self::Transport => Box::new(
+                tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?,
+            ),
+            Self::Dscp => Box::new(classify::Config::default()),
+            Self::HostDelay => Box::new(HostDelay::default()),
+            Self::Marking => Box::new(mark::Config::named(kind)?),
+            Self::Measure => Box::new(workload::Window::default()),
+            Self::Probe => Box::new(probe::Config::default()),
+            Self::Rule => Box::new(rule(kind, profile)?),
+            Self::Scheduler => Box::new(sched::Config::named(kind)?),
+            Self::Tagging => Box::new(pias::Profile::read(profile?).ok()?.config()),
+            Self::Topology => Box::new(topology::Config::named(kind)?),
+            Self::Traffic => Box::new(workload::Source::named(kind)?),
+            _ => return None,
+        })
+    }
+
+    /// All keys of a kind but `kind` itself, in the order of the reference. An unknown kind has those
+    /// that are of no kind.
+    pub(crate) fn keys(self, kind: &str) -> Vec<Key> {
+        let mut keys = self.own_keys(kind);
+        if let Some(profiles) = self.profiles(kind) {
+            keys.insert(0, profile_key(profiles, self.default_profile(kind)));
+        }
+        let part = self.part(kind, None);
+        let fields = part.iter().flat_map(|part| part.fields());
+        for field in fields {
+            let default = part.as_ref().and_then(|part| part.value(field.name));
+            let derived = match (self, kind, field.name) {
+                (Self::Traffic, "burst" | "long-lived", _) => None,
+                (Self::Traffic, _, "link") => Some((HOSTS, HOSTS_DOC)),
+                (Self::Traffic, _, "oversubscription") => Some((FABRIC, FABRIC_DOC)),
+                _ => None,
+            };
+            let mut doc = tidy(field.doc);
+            if field.name == "sizes" {
+                doc.push_str(" `file:NAME` is a table of sizes in a file: lines of `size cdf`.");
+            }
+            keys.push(Key {
+                name: field.name,
+                doc: match derived {
+                    Some((_, more)) => format!("{doc} {more}").into(),
+                    None => doc.into(),
+                },
+                shape: match derived {
+                    Some((word, _)) => Shape::Derived(field.form, word),
+                    None => Shape::Setting(field.form),
+                },
+                default: match (derived, self) {
+                    (Some((word, _)), _) => Some(toml_of(field.form, word)),
+                    // The sender's.
+                    (None, Self::Receiver) => None,
+                    (None, _) => default.map(|text| toml_of(field.form, &text)),
+                },
+            });
+        }
+        keys
+    }
+
+    /// The names of all keys of a kind, `kind` included.
+    pub(crate) fn names(self, kind: &str) -> Vec<&'static str> {
+        let mut names: Vec<&str> = self.own_keys(kind).iter().map(|key| key.name).collect();
+        if let Some(part) = self.part(kind, None) {
+            names.extend(part.fields().iter().map(|field| field.name));
+        }
+        if self.profiles(kind).is_some() {
+            names.push("profile");
+        }
+        if self.kinds().is_some() {
+            names.push("kind");
+        }
+        if self == Self::Root {
+            names.push("sweep");
+        }
+        names
+    }
+
+    /// The keys that only files have.
+    pub(crate) fn own_keys(self, kind: &str) -> Vec<Key> {
+        match self {
+            Self::Accounting => vec![
+                number("per_packet", PER_PACKET, 65_535, "40"),
+                number("least", LEAST, 65_535, "0"),
+            ],
+            Self::Buffer | Self::Marking => self.pieces(kind),
+            Self::LiveFile => vec![
+                table("switch", "What all ports do.", Self::LiveSwitch),
+                Key {
+                    shape: Shape::Tables(Self::LivePort),
+                    ..table("port", "The ports.", Self::LivePort)
+                },
+            ],
+            Self::LiveSwitch => vec![
+                table("marking", MARKING, Self::Marking),
+                table("scheduler", SCHEDULER, Self::Scheduler),
+                table("buffer", BUFFER, Self::Buffer),
+                table("dscp", "Which queue a packet waits in.", Self::Dscp),
+            ],
+            Self::Measure => vec![
+                setting::<Convention>("convention", CONVENTION, &Convention::TcnPaper),
+                setting::<Span>("stalled", STALLED, &Stop::default().stalled),
+            ],
+            Self::Nic => vec![
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                table("marking", MARKING, Self::Marking),
+                table("scheduler", SCHEDULER, Self::Scheduler),
+                table("buffer", BUFFER, Self::Buffer),
+            ],
+            Self::Observe => vec![
+                selection("ports", PORTS, PORT_WORDS),
+                selection("links", LINKS, PORT_WORDS),
+                selection("flows", FLOWS, FLOW_WORDS),
+                table(
+                    "window",
+                    "The part of the run that is observed.",
+                    Self::Window,
+                ),
+                optional_table("series", SERIES, Self::Series),
+            ],
+            Self::Root => root_keys(),
+            Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],
+            Self::Series => vec![
+                text(
+                    "interval",
+                    "The time between two samples.",
+                    Form::Span,
+                    "\"10us\"",
+                ),
+                number("limit", LIMIT, u32::MAX.into(), "100000"),
+                selection("queues", QUEUES, PORT_WORDS),
+                selection("links", "Links whose bytes are sampled.", PORT_WORDS),
+                selection("flows", "Flows, by number, that are sampled.", FLOW_WORDS),
+            ],
+            Self::Switch => vec![
+                setting::<NonEct>("non_ect", NON_ECT, &NonEct::Pass),
+                setting::<Ecmp>("ecmp", ECMP, &Ecmp::PerNode),
+                table("marking", MARKING, Self::Marking),
+                table("scheduler", SCHEDULER, Self::Scheduler),
+                table("buffer", BUFFER, Self::Buffer),
+            ],
+            Self::Traffic if kind == "list" => vec![
+                needed("file", LIST_FILE, ANY_TEXT),
+                needed("flows", LIST_TEXT, ANY_TEXT),
+                number(
+                    "group",
+                    "The group that results are told apart by.",
+                    255,
+                    "0",
+                ),
+            ],
+            Self::Group | Self::Transport => transport_keys(self, kind),
+            Self::Window => vec![
+                text("from", "Its beginning.", Form::Span, "\"0ps\""),
+                text(
+                    "to",
+                    "Its end; `none` for that of the run.",
+                    OPTIONAL_SPAN,
+                    "\"none\"",
+                ),
+            ],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
+    parts.map(|about| about.name).collect()
+}
+
+fn root_keys() -> Vec<Key> {
+    let with_doc = |name, doc: &'static str, shape| Key {
+        name,
+        doc: doc.into(),
+        shape,
+        default: None,
+    };
+    let table = |name, doc, section| with_doc(name, doc, Shape::Table(section, &[]));
+    vec![
+        needed("name", NAME, ANY_TEXT),
+        needed(
+            "title",
+            "What reports call it; the name if it is left out.",
+            ANY_TEXT,
+        ),
+        needed("baseline", BASELINE, ANY_TEXT),
+        number("seed", SEED, u64::MAX, "1"),
+        number("runs", RUNS, u32::MAX.into(), "1"),
+        table("topology", "Hosts, switches and cables.", Section::Topology),
+        table("switch", "The ports of switches.", Section::Switch),
+        with_doc("nic", NIC, Shape::OptionalTable(Section::Nic)),
+        table("transport", "What the hosts speak.", Section::Transport),
+        with_doc(
+            "traffic",
+            "What the hosts send: sources of flows.",
+            Shape::Tables(Section::Traffic),
+        ),
+        with_doc(
+            "probe",
+            "Pings, which are no flows.",
+            Shape::Tables(Section::Probe),
+        ),
+        table(
+            "measure",
+            "Which flows count, and when the run ends.",
+            Section::Measure,
+        ),
+        table(
+            "observe",
+            "What is written down besides the flows.",
+            Section::Observe,
+        ),
+    ]
+}
+
+fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
+    let mut keys = Vec::new();
+    if section == Section::Transport {
+        keys.push(setting::<Opening>("opening", OPENING, &Opening::Ready));
+        keys.push(Key {
+            name: "accounting",
+            doc: ACCOUNTING.into(),
+            shape: Shape::Table(Section::Accounting, ACCOUNTINGS),
+            default: Some("\"ip\"".into()),
+        });
+        keys.push(optional_table("tagging", TAGGING, Section::Tagging));
+        keys.push(table(
+            "host_delay",
+            "What hosts add to the way of a packet.",
+            Section::HostDelay,
+        ));
+        keys.push(Key {
+            name: "group",
+            doc: GROUP.into(),
+            shape: Shape::Tables(Section::Group),
+            default: None,
+        });
+    }
+    if kind != "dcqcn" {
+        keys.push(table(
+            "rule",
+            "How the window answers marks and losses.",
+            Section::Rule,
+        ));
+        keys.push(table("receiver", RECEIVER, Section::Receiver));
+    }
+    keys
+}
+
+/// A window rule of a kind and, for DCTCP, of an implementation.
+pub(crate) fn rule(kind: &str, profile: Option<&str>) -> Option<window::Config> {
+    match profile {
+        Some(profile) if kind == "dctcp" => {
+            window::dctcp::Config::profile(profile).map(window::Config::Dctcp)
+        }
+        _ => window::Config::named(kind),
+    }
+}
+
+/// The settings of a published DCQCN for links of this speed.
+pub(crate) fn dcqcn(profile: &str, line: Rate) -> Option<dcqcn::Config> {
+    Some(dcqcn::Profile::read(profile).ok()?.config(line))
+}
+
+/// The speed for which defaults that depend on one are shown.
+pub(crate) const LINE: Rate = Rate::from_gbps(10);
+
+/// Text of which the doc says all.
+const ANY_TEXT: Form = Form::Text("");
+
+const OPTIONAL_SPAN: Form = Form::Optional(&Form::Span);

@@ -1,0 +1,55 @@
+//! Scenario files: what is simulated, written as TOML, and the runs that come of it.
+//!
+//! ```
+//! use tidegate_scenario::Scenario;
+//!
+//! let text = r#"
+//!     name = "thresholds"
+//!     runs = 2
+//!     [topology]
+//!     kind = "star"
+//!     hosts = 3
+//!     [switch]
+//!     marking = { kind = "tcn" }
+//!     [[traffic]]
+//!     kind = "long-lived"
+//!     from = "0-1"
+//!     to = 2
+//!     bytes = "1MB"
+//!     [sweep]
+//!     "switch.marking.threshold" = { from = "40us", to = "80us", step = "40us" }
+//! "#;
+//! let scenario = Scenario::parse("thresholds.toml", text, &[]).unwrap();
+//! let labels: Vec<_> = scenario.plan().unwrap().into_iter().map(|run| run.label).collect();
+//! assert_eq!(labels, ["threshold 40us", "threshold 40us", "threshold 80us", "threshold 80us"]);
+//! ```
+//!
+//! A scenario is read in steps, each a module that knows only those before it: the tree of keys and
+//! values, each with its place (`text`), typed settings (`settings`), the points of the sweep (`sweep`),
+//! and setups of the simulator (`setup`). What a file can say is in `layout`, which takes it from the
+//! libraries. There is no disk here: whoever reads a scenario of several files hands in its
+//! [`Files`].
+
+mod files;
+pub mod fuzz;
+mod layout;
+mod scenario;
+mod settings;
+mod setup;
+mod sweep;
+mod switch_file;
+#[cfg(test)]
+mod tests;
+mod text;
+
+pub use files::Files;
+pub use layout::reference::reference;
+pub use layout::schema::schema;
+pub use scenario::plan::Experiment;
+pub use scenario::{Scenario, is_called};
+pub use settings::limits::Limits;
+pub use setup::build::Built;
+pub use setup::outline::{Outline, Threshold};
+pub use sweep::axis::Coordinate;
+pub use switch_file::SwitchFile;
+pub use text::problem::Problem;

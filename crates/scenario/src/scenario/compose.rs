@@ -1,0 +1,162 @@
+//! From the tree of a file to the scenario that it is.
+
+use std::sync::Arc;
+
+use super::name::name_of_file;
+use super::{Point, Scenario, at_point};
+use crate::files::{Files, NoFiles};
+use crate::layout::Section;
+use crate::settings::describe;
+use crate::settings::limits::Limits;
+use crate::settings::traffic::Listed;
+use crate::sweep::{axis, settle};
+use crate::text::diagnose;
+use crate::text::document::{Node, Step, Table};
+use crate::text::problem::{Place, Problem, Source};
+
+/// What a scenario is read from.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub(super) files: Arc<dyn Files>,
+    /// With overrides.
+    pub(super) table: Table,
+    pub(super) whole: Place,
+    /// What overrides set, and their texts.
+    pub(super) overrides: Vec<(Vec<Step>, String)>,
+    pub(super) limits: Limits,
+}
+
+impl Text {
+    /// A text that has no file.
+    pub(super) fn parse(file_name: &str, text: &str, limits: Limits) -> Result<Self, Problem> {
+        let source = Arc::new(Source {
+            name: file_name.to_owned(),
+            text: text.to_owned(),
+            folder: None,
+        });
+        let mut table = Table::parse(&source)?;
+        if let Some(include) = table.remove("include") {
+            return Err(
+                Problem::new("this scenario has no file, and cannot include others")
+                    .at(&include.place),
+            );
+        }
+        Ok(Self {
+            files: Arc::new(NoFiles),
+            table,
+            whole: Place::whole(&source),
+            overrides: Vec::new(),
+            limits,
+        })
+    }
+
+    /// Reads the tree of a scenario.
+    pub(super) fn compose(&self) -> Result<Scenario, Problem> {
+        let mut table = self.table.clone();
+        let (whole, limits) = (&self.whole, &self.limits);
+        let top = Place {
+            source: Arc::clone(&whole.source),
+            span: 0..0,
+        };
+        // What a published figure claims changes no run.
+        let figure = table.remove("figure").map(|entry| entry.place);
+        let axes = match table.remove("sweep") {
+            Some(sweep) => axis::axes(&sweep.node, limits)?,
+            None => Vec::new(),
+        };
+        let set: Vec<_> = self
+            .overrides
+            .iter()
+            .map(|(path, _)| path.clone())
+            .collect();
+        let (axes, notes) = settle::settle(axes, &set)?;
+        let mut files = Listed::new(&*self.files);
+        let base = describe::describe(&table, &top, &mut files)?;
+        let name = match &base.name {
+            Some(name) => name.item.clone(),
+            None => name_of_file(&whole.source.name),
+        };
+        let runs = u64::from(base.runs);
+        let choices = axis::points(&axes, limits)?;
+        if runs == 0 || runs.saturating_mul(choices.len() as u64) > limits.runs {
+            let most = limits.runs / (choices.len() as u64).max(1);
+            return Err(
+                Problem::new(format!("`runs` is {runs}, which is out of range"))
+                    .at(base.root.place("runs"))
+                    .help(format!("allowed: 1 to {most} for this sweep")),
+            );
+        }
+        let mut points = Vec::new();
+        for choices in choices {
+            let described = if choices.is_empty() {
+                base.clone()
+            } else {
+                let mut table = table.clone();
+                for (path, node) in choices.iter().flat_map(|choice| &choice.sets) {
+                    table.assign(path, node, &Section::selects)?;
+                }
+                let described = describe::describe(&table, &top, &mut files);
+                let label = |choice: &&axis::Choice| choice.label.clone();
+                let labels: Vec<String> = choices.iter().map(label).collect();
+                described.map_err(|problem| at_point(problem, &labels.join(", ")))?
+            };
+            let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+            let sets = choices.iter().flat_map(|choice| &choice.sets);
+            points.push(Point {
+                label: if labels.is_empty() {
+                    name.clone()
+                } else {
+                    labels.join(", ")
+                },
+                settings: choices
+                    .iter()
+                    .map(|choice| choice.setting.clone())
+                    .collect(),
+                sets: sets.map(|(path, node)| override_text(path, node)).collect(),
+                described: Arc::new(described),
+            });
+        }
+        Ok(Scenario {
+            title: base.title.clone().unwrap_or_else(|| name.clone()),
+            baseline: base.baseline.clone(),
+            name,
+            notes,
+            base,
+            axes,
+            points,
+            overrides: self
+                .overrides
+                .iter()
+                .map(|(_, text)| text.clone())
+                .collect(),
+            limits: *limits,
+            figure,
+            text: None,
+        })
+    }
+
+    /// A problem of this scenario with all others behind it.
+    pub(super) fn diagnose(&self, first: Problem) -> Problem {
+        diagnose::all(first, &self.table, |table| {
+            let rest = Self {
+                table: table.clone(),
+                ..self.clone()
+            };
+            rest.compose()?.plan_points().map(|_| ())
+        })
+    }
+}
+
+/// A value that a sweep sets, as an override.
+fn override_text(path: &[Step], node: &Node) -> String {
+    let keys: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
+    let is_bare = |text: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-/%".contains(c);
+        !text.is_empty() && text.chars().all(fits)
+    };
+    let value = match node.scalar() {
+        Some(text) if is_bare(&text) => text,
+        _ => node.toml(),
+    };
+    format!("{}={value}", keys.join("."))
+}

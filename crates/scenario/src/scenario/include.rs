@@ -1,0 +1,93 @@
+//! Reads files, each laid over those that it includes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::files::Files;
+use crate::layout::Section;
+use crate::text::document::{Entry, Node, Overlay, Table, Value};
+use crate::text::problem::{Place, Problem, Source};
+
+/// The longest scenario file.
+const LONGEST_FILE: u64 = 4 << 20;
+
+/// How deep files may include each other.
+const DEEPEST_INCLUDE: usize = 16;
+
+/// Reads a file, laid over those that it includes.
+pub(super) fn read(files: &dyn Files, path: &Path) -> Result<(Table, Place), Problem> {
+    load(files, path, None, &mut Vec::new())
+}
+
+fn load(
+    files: &dyn Files,
+    path: &Path,
+    from: Option<&Place>,
+    open: &mut Vec<PathBuf>,
+) -> Result<(Table, Place), Problem> {
+    let at = |problem: Problem| match from {
+        Some(place) => problem.at(place),
+        None => problem,
+    };
+    let (real, text) = files.read(path, LONGEST_FILE).map_err(|why| {
+        let message = format!("`{}` cannot be read: {why}", path.display());
+        at(Problem::new(message))
+    })?;
+    if open.contains(&real) {
+        return Err(at(Problem::new(format!(
+            "`{}` includes itself",
+            path.display()
+        )))
+        .help("a file cannot be included by what it includes"));
+    }
+    if open.len() == DEEPEST_INCLUDE {
+        let message = format!("files include each other more than {DEEPEST_INCLUDE} deep");
+        return Err(at(Problem::new(message)));
+    }
+    let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let source = Arc::new(Source {
+        name: files.title(path),
+        text,
+        folder: Some(folder.clone()),
+    });
+    let mut table = Table::parse(&source)?;
+    let whole = Place::whole(&source);
+    let Some(include) = table.remove("include") else {
+        return Ok((table, whole));
+    };
+    open.push(real);
+    let mut below = Table::default();
+    for (name, place) in included(&include)? {
+        let (mut table, _) = load(files, &folder.join(name), Some(&place), open)?;
+        // Claims are about the file that they stand in.
+        table.remove("figure");
+        lay_over(&mut below, &table);
+    }
+    open.pop();
+    lay_over(&mut below, &table);
+    Ok((below, whole))
+}
+
+/// Lays a file over those before it.
+fn lay_over(below: &mut Table, above: &Table) {
+    for entry in above.entries() {
+        below.lay(&mut Vec::new(), entry, Overlay::Merge, &Section::selects);
+    }
+}
+
+/// The names of included files.
+fn included(include: &Entry) -> Result<Vec<(String, Place)>, Problem> {
+    let items = match &include.node.value {
+        Value::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(&include.node),
+    };
+    let name = |item: &Node| match &item.value {
+        Value::Text(name) => Ok((name.clone(), item.place.clone())),
+        _ => Err(Problem::new(format!(
+            "`include` is {}, and should be the name of a file",
+            item.noun()
+        ))
+        .at(&item.place)),
+    };
+    items.iter().map(name).collect()
+}

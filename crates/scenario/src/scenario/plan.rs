@@ -1,0 +1,126 @@
+//! The runs of a scenario: every point of its sweep, each with its repetitions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::name::id;
+use super::{Point, Scenario, at_point};
+use crate::settings::describe::{Described, Marking};
+use crate::settings::limits::Limits;
+use crate::setup::build::Built;
+use crate::setup::outline::Outline;
+use crate::sweep::axis::Coordinate;
+use crate::text::problem::Problem;
+
+/// One run of a scenario.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// Unique among the runs of the scenario, and fit for a file name.
+    pub id: String,
+    /// What tells its point from the others, in a few words; the scenario's name without a sweep.
+    pub label: String,
+    /// The same as keys and values, one for each axis of the sweep.
+    pub point: Vec<Coordinate>,
+    /// Which repetition of the point it is, from 0.
+    pub replication: u32,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// What its point came to mean.
+    pub outline: Arc<Outline>,
+    described: Arc<Described>,
+    overrides: Vec<String>,
+    limits: Limits,
+}
+
+impl Scenario {
+    /// Every run: the points of the sweep in its order, the first axis varying slowest, each with its
+    /// repetitions. Each point is made once, so that all of them can run.
+    pub fn plan(&self) -> Result<Vec<Experiment>, Problem> {
+        let plan = self.plan_points();
+        match &self.text {
+            Some(text) => plan.map_err(|problem| text.diagnose(problem)),
+            None => plan,
+        }
+    }
+
+    pub(super) fn plan_points(&self) -> Result<Vec<Experiment>, Problem> {
+        let mut taken = BTreeSet::new();
+        let mut runs = Vec::new();
+        for point in &self.points {
+            let Described {
+                seed,
+                runs: count,
+                root,
+                ..
+            } = &*point.described;
+            let beyond = || {
+                Problem::new("the seeds of the repetitions pass the largest number")
+                    .at(root.place("seed"))
+            };
+            let last = seed.checked_add(u64::from(*count - 1)).ok_or_else(beyond)?;
+            let outline = point.described.outline(*seed, &self.limits);
+            let outline = outline.map_err(|problem| match self.axes.len() {
+                0 => problem,
+                _ => at_point(problem, &point.label),
+            })?;
+            let outline = Arc::new(outline);
+            for (replication, seed) in (0..).zip(*seed..=last) {
+                runs.push(self.experiment(point, &outline, (replication, seed), &mut taken));
+            }
+        }
+        Ok(runs)
+    }
+
+    fn experiment(
+        &self,
+        point: &Point,
+        outline: &Arc<Outline>,
+        (replication, seed): (u32, u64),
+        taken: &mut BTreeSet<String>,
+    ) -> Experiment {
+        let mut overrides = self.overrides.clone();
+        if !self.axes.is_empty() {
+            overrides.push("sweep={}".into());
+        }
+        overrides.extend(point.sets.iter().cloned());
+        if self.base.runs != 1 {
+            overrides.push("runs=1".into());
+        }
+        overrides.push(format!("seed={seed}"));
+        Experiment {
+            id: id(&point.label, seed, taken),
+            label: point.label.clone(),
+            point: point.settings.clone(),
+            replication,
+            seed,
+            outline: Arc::clone(outline),
+            described: Arc::clone(&point.described),
+            overrides,
+            limits: self.limits,
+        }
+    }
+}
+
+impl Experiment {
+    /// Makes the run.
+    pub fn build(&self) -> Result<Built, Problem> {
+        self.described.build(self.seed, &self.limits)
+    }
+
+    /// The marking scheme of the switches by its name; of two at once, both: `tcn or codel`.
+    pub fn scheme(&self) -> String {
+        fn name(marking: &Marking) -> String {
+            match marking {
+                Marking::One(config) => config.item.name().to_owned(),
+                Marking::Or(pair) => format!("{} or {}", name(&pair.0), name(&pair.1)),
+            }
+        }
+        name(&self.described.switch.marking)
+    }
+
+    /// Overrides of the scenario's file that give this run alone. Those that the scenario was read
+    /// with come first.
+    pub fn overrides(&self) -> Vec<String> {
+        self.overrides.clone()
+    }
+}

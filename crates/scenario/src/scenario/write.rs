@@ -1,0 +1,361 @@
+//! A scenario as one TOML text with every default written out.
+
+use std::fmt::Write;
+
+use tidegate_sim::setup::Accounting;
+use tidegate_sim::workload::Source;
+use tidegate_transport::rate::dcqcn;
+use tidegate_units::{Field, Parameters, Rate, Setting, Time};
+
+use super::Scenario;
+use crate::layout::{FABRIC, HOSTS, LINE, toml_of};
+use crate::settings::describe::{
+    Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
+};
+use crate::settings::reader::{Located, Spots};
+use crate::settings::traffic::{Follows, Traffic};
+use crate::setup::build::dcqcn_config;
+use crate::sweep::axis::Axis;
+use crate::text::document::{Node, Value, key, quoted};
+
+/// How flows that are in a file are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lists {
+    /// All of them.
+    Whole,
+    /// By the name of their file.
+    Named,
+}
+
+/// The text of a scenario.
+pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
+    let base = &scenario.base;
+    let mut page = Page {
+        text: String::new(),
+        lists,
+        axes: &scenario.axes,
+    };
+    page.line("name", &quoted(&scenario.name));
+    page.line("title", &quoted(&scenario.title));
+    if let Some(label) = &scenario.baseline {
+        page.line("baseline", &quoted(label));
+    }
+    page.line("seed", &base.seed.to_string());
+    page.line("runs", &base.runs.to_string());
+    if base.nic.is_none() {
+        page.line("nic", "\"none\"");
+    }
+    page.body(base);
+    page.sweep();
+    page.text
+}
+
+struct Page<'a> {
+    text: String,
+    lists: Lists,
+    axes: &'a [Axis],
+}
+
+impl Page<'_> {
+    fn line(&mut self, name: &str, value: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "{} = {value}", key(name));
+    }
+
+    fn header(&mut self, header: &str) {
+        let _ = writeln!(self.text, "\n{header}");
+    }
+
+    fn setting<T: Setting>(&mut self, name: &str, value: &T) {
+        self.line(name, &toml_of(T::FORM, &value.write()));
+    }
+
+    fn body(&mut self, base: &Described) {
+        self.header("[topology]");
+        self.kind(&base.topology.spots);
+        self.part(&base.topology.item, |_| true);
+        self.header("[switch]");
+        self.setting("ecmp", &base.ecmp);
+        self.ports("switch", &base.switch);
+        if let Some(nic) = &base.nic {
+            self.header("[nic]");
+            self.ports("nic", nic);
+        }
+        self.transport(base);
+        for traffic in &base.traffic {
+            self.header("[[traffic]]");
+            self.source(traffic);
+        }
+        for probe in &base.probes {
+            self.header("[[probe]]");
+            self.part(&probe.item, |_| true);
+        }
+        self.header("[measure]");
+        self.setting("convention", &base.convention);
+        self.setting("stalled", &base.stalled);
+        self.part(&base.window.item, |_| true);
+        self.observe(&base.observe);
+    }
+
+    fn kind(&mut self, spots: &Spots) {
+        self.line("kind", &quoted(&spots.kind));
+    }
+
+    /// The settings of a part, of those fields that are `wanted`.
+    fn part(&mut self, part: &dyn Parameters, wanted: impl Fn(&Field) -> bool) {
+        for field in part.fields().iter().filter(|field| wanted(field)) {
+            if let Some(text) = part.value(field.name) {
+                self.line(field.name, &toml_of(field.form, &text));
+            }
+        }
+    }
+
+    /// Whether a sweep varies the profile of the table at `path`: the settings that the file does not
+    /// name are then of the profile.
+    fn varies_profile(&self, path: &str) -> bool {
+        let key = format!("{path}.profile");
+        let sets = self
+            .axes
+            .iter()
+            .flat_map(|axis| &axis.choices)
+            .flat_map(|choice| &choice.sets);
+        sets.map(|(path, _)| path).any(|path| {
+            let names: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
+            names.join(".") == key
+        })
+    }
+
+    /// The settings of a part that may have a profile.
+    fn profiled<T: Parameters>(&mut self, path: &str, part: &Located<T>, default: &str) {
+        let varies = self.varies_profile(path);
+        let profile = part.spots.profile.as_deref();
+        // A profile that is written with all settings changes nothing, but says where they are from.
+        self.line("profile", &quoted(profile.unwrap_or(default)));
+        self.part(&part.item, |field| !varies || part.spots.names(field.name));
+    }
+
+    fn ports(&mut self, path: &str, switch: &Switch) {
+        self.setting("non_ect", &switch.non_ect);
+        self.marking(&format!("{path}.marking"), &switch.marking);
+        self.header(&format!("[{path}.scheduler]"));
+        self.kind(&switch.scheduler.spots);
+        self.part(&switch.scheduler.item, |_| true);
+        self.header(&format!("[{path}.buffer]"));
+        self.kind(&switch.buffer.spots);
+        self.part(&switch.buffer.item, |_| true);
+        if let Some(egress) = &switch.egress {
+            self.header(&format!("[{path}.buffer.egress]"));
+            self.kind(&egress.spots);
+            self.part(&egress.item, |_| true);
+        }
+    }
+
+    fn marking(&mut self, path: &str, marking: &Marking) {
+        self.header(&format!("[{path}]"));
+        match marking {
+            Marking::One(config) => {
+                self.kind(&config.spots);
+                self.part(&config.item, |_| true);
+            }
+            Marking::Or(pair) => {
+                self.line("kind", "\"or\"");
+                self.marking(&format!("{path}.first"), &pair.0);
+                self.marking(&format!("{path}.second"), &pair.1);
+            }
+        }
+    }
+
+    fn transport(&mut self, base: &Described) {
+        self.header("[transport]");
+        self.setting("opening", &base.opening);
+        let accounting = match base.accounting {
+            accounting if accounting == Accounting::default() => "\"ip\"".to_owned(),
+            Accounting::ETHERNET => "\"ethernet\"".to_owned(),
+            Accounting { per_packet, least } => {
+                format!("{{ per_packet = {per_packet}, least = {least} }}")
+            }
+        };
+        self.line("accounting", &accounting);
+        if base.tagging.is_none() {
+            self.line("tagging", "\"none\"");
+        }
+        let mut transports = base.transports.iter();
+        if let Some(first) = transports.next() {
+            self.one_transport("transport", "transport", first);
+        }
+        self.header("[transport.host_delay]");
+        self.part(&base.host_delay.item, |_| true);
+        if let Some(tagging) = &base.tagging {
+            self.header("[transport.tagging]");
+            self.profiled("transport.tagging", tagging, "ns2");
+        }
+        for (number, transport) in transports.enumerate() {
+            self.header("[[transport.group]]");
+            let place = format!("transport.group.{number}");
+            self.one_transport("transport.group", &place, transport);
+        }
+    }
+
+    /// `path` is that of headers, `place` that of sweeps, which count the tables of a list.
+    fn one_transport(&mut self, path: &str, place: &str, transport: &Transport) {
+        match transport {
+            Transport::Dcqcn(dcqcn) => self.dcqcn(place, dcqcn),
+            Transport::Tcp(tcp) => self.tcp(path, place, tcp),
+        }
+    }
+
+    fn dcqcn(&mut self, place: &str, dcqcn: &Dcqcn) {
+        self.line("kind", "\"dcqcn\"");
+        self.setting("profile", &dcqcn.profile);
+        let config = dcqcn_config(dcqcn, LINE);
+        let elsewhere = dcqcn_config(dcqcn, ANOTHER_LINE);
+        let varies = self.varies_profile(place);
+        self.part(&config, |field| {
+            let value = |config: &dcqcn::Config| Parameters::value(config, field.name);
+            let follows = varies || value(&config) != value(&elsewhere);
+            !follows || dcqcn.spots.names(field.name)
+        });
+    }
+
+    fn tcp(&mut self, path: &str, place: &str, tcp: &Tcp) {
+        self.line("kind", "\"tcp\"");
+        self.profiled(place, &tcp.config, crate::layout::PROFILE);
+        self.rule(&format!("{path}.rule"), &format!("{place}.rule"), &tcp.rule);
+        if let Some(receiver) = &tcp.receiver {
+            self.header(&format!("[{path}.receiver]"));
+            let config = &receiver.config;
+            if let Some(profile) = &config.spots.profile {
+                self.line("profile", &quoted(profile));
+            }
+            self.part(&config.item, |field| config.spots.names(field.name));
+            if let Some(rule) = &receiver.rule {
+                let place = format!("{place}.receiver.rule");
+                self.rule(&format!("{path}.receiver.rule"), &place, rule);
+            }
+        }
+    }
+
+    fn rule(
+        &mut self,
+        path: &str,
+        place: &str,
+        rule: &Located<tidegate_transport::window::Config>,
+    ) {
+        self.header(&format!("[{path}]"));
+        self.kind(&rule.spots);
+        if rule.spots.kind == "dctcp" {
+            self.profiled(place, rule, "rfc8257");
+        } else {
+            self.part(&rule.item, |_| true);
+        }
+    }
+
+    fn source(&mut self, traffic: &Traffic) {
+        self.kind(&traffic.source.spots);
+        if let Source::List(_) = traffic.source.item {
+            if let Some(list) = &traffic.list {
+                self.line("group", &list.group.to_string());
+                match &list.file {
+                    Some(file) if self.lists == Lists::Named => {
+                        self.line("file", &quoted(&file.display().to_string()));
+                    }
+                    _ => self.line("flows", &quoted(&list.text)),
+                }
+            }
+            return;
+        }
+        for field in traffic.source.item.fields() {
+            let word = match field.name {
+                "link" if traffic.link == Follows::Topology => Some(HOSTS),
+                "oversubscription" if traffic.oversubscription == Follows::Topology => Some(FABRIC),
+                _ => None,
+            };
+            let text = traffic.source.item.value(field.name);
+            match (word, text) {
+                (Some(word), _) => self.line(field.name, &quoted(word)),
+                (None, Some(text)) => self.line(field.name, &toml_of(field.form, &text)),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn observe(&mut self, observe: &Observe) {
+        self.header("[observe]");
+        self.selection("ports", &observe.ports);
+        self.selection("links", &observe.links);
+        self.selection("flows", &observe.flows);
+        if observe.series.is_none() {
+            self.line("series", "\"none\"");
+        }
+        let to = match observe.to {
+            Time::MAX => "none".to_owned(),
+            to => (to - Time::ZERO).to_string(),
+        };
+        let from = (observe.from - Time::ZERO).to_string();
+        self.line(
+            "window",
+            &format!("{{ from = {}, to = {} }}", quoted(&from), quoted(&to)),
+        );
+        if let Some(series) = &observe.series {
+            self.series(series);
+        }
+    }
+
+    fn series(&mut self, series: &Series) {
+        self.header("[observe.series]");
+        self.setting("interval", &series.interval);
+        self.line("limit", &series.limit.to_string());
+        self.selection("queues", &series.queues);
+        self.selection("links", &series.links);
+        self.selection("flows", &series.flows);
+    }
+
+    fn selection(&mut self, name: &str, selection: &Selection) {
+        match selection.as_slice() {
+            [] => self.line(name, "\"none\""),
+            [(word, _)] => self.line(name, &quoted(word)),
+            names => {
+                let names: Vec<String> = names.iter().map(|(name, _)| quoted(name)).collect();
+                self.line(name, &format!("[{}]", names.join(", ")));
+            }
+        }
+    }
+
+    fn sweep(&mut self) {
+        if self.axes.is_empty() {
+            return;
+        }
+        self.header("[sweep]");
+        for axis in self.axes {
+            let values: Vec<String> = axis
+                .values
+                .iter()
+                .map(|value| absolute(value).toml())
+                .collect();
+            let lines = values.join(",\n    ");
+            self.line(&axis.key, &format!("[\n    {lines},\n]"));
+        }
+    }
+}
+
+/// A speed other than the one that defaults are shown for.
+const ANOTHER_LINE: Rate = Rate::from_gbps(77);
+
+/// The same value with names of files that hold from anywhere.
+fn absolute(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::List(items) => Value::List(items.iter().map(absolute).collect()),
+        Value::Text(text) => match (text.strip_prefix("file:"), &node.place.source.folder) {
+            (Some(name), Some(folder)) => {
+                let path = folder.join(name.trim());
+                Value::Text(format!("file:{}", path.display()))
+            }
+            _ => Value::Text(text.clone()),
+        },
+        other => other.clone(),
+    };
+    Node {
+        value,
+        place: node.place.clone(),
+    }
+}

@@ -1,0 +1,383 @@
+//! Reads one table of a scenario: its kind, its settings, and where each of them stands.
+
+use tidegate_units::{ConfigError, Field, Form, Parameters, Setting};
+
+use crate::layout::{Key, Section};
+use crate::text::document::{Entry, Node, Table, Value, normal};
+use crate::text::problem::{Place, Problem, nearest};
+
+/// Settings, and where they were written.
+#[derive(Clone, Debug)]
+pub(crate) struct Located<T> {
+    pub(crate) item: T,
+    pub(crate) spots: Spots,
+}
+
+/// Where the settings of a table were written.
+#[derive(Clone, Debug)]
+pub(crate) struct Spots {
+    section: Section,
+    /// Keys besides those of the section.
+    fields: &'static [Field],
+    /// The table.
+    pub(crate) whole: Place,
+    /// The kind and the profile, as they hold.
+    pub(crate) kind: String,
+    pub(crate) profile: Option<String>,
+    /// The keys that the file names.
+    pub(crate) named: Vec<(String, Place)>,
+}
+
+impl Spots {
+    /// Whether the file names a key.
+    pub(crate) fn names(&self, key: &str) -> bool {
+        self.named.iter().any(|(name, _)| name == key)
+    }
+
+    /// The names of all keys that the table may have.
+    fn known(&self) -> Vec<&'static str> {
+        let mut names = self.section.names(&self.kind);
+        names.extend(self.fields.iter().map(|field| field.name));
+        names
+    }
+
+    /// Where a key's value is, or else what would be written beside it.
+    pub(crate) fn place(&self, key: &str) -> &Place {
+        let named = |key: &str| self.named.iter().find(|(name, _)| name == key);
+        let found = named(key).or_else(|| named("kind"));
+        found.map_or(&self.whole, |(_, place)| place)
+    }
+
+    /// A setting of this table that cannot be used.
+    pub(crate) fn problem(&self, error: &ConfigError) -> Problem {
+        match error {
+            ConfigError::OutOfRange {
+                field,
+                value,
+                allowed,
+            } => {
+                let last = field.rsplit('.').next().unwrap_or(field);
+                let is_key = self.known().contains(&last);
+                let message = match (is_key, self.names(last)) {
+                    (true, false) if value == "none" => format!("`{field}` is needed here"),
+                    (true, false) => {
+                        format!("`{field}` is {value} by default, which is out of range")
+                    }
+                    // What a part reads of its surroundings is no key of its own.
+                    (false, _) if !self.kind.is_empty() => {
+                        format!(
+                            "`{field}` is {value}, which does not go with `{}`",
+                            self.kind
+                        )
+                    }
+                    _ => format!("`{field}` is {value}, which is out of range"),
+                };
+                Problem::new(message)
+                    .at(self.place(last))
+                    .help(format!("allowed: {allowed}"))
+            }
+            ConfigError::Unreadable { field, error } => {
+                unreadable(field, &error.to_string()).at(self.place(field))
+            }
+            other => Problem::new(other.to_string()).at(&self.whole),
+        }
+    }
+}
+
+/// A value that its setting cannot read.
+fn unreadable(key: &str, error: &str) -> Problem {
+    // The quantities of all settings begin at zero.
+    let is_negative = error
+        .strip_prefix("`-")
+        .is_some_and(|rest| rest.starts_with(is_digit));
+    let error = &if is_negative {
+        error.replacen("cannot be read", "is negative", 1)
+    } else {
+        error.to_owned()
+    };
+    match error.split_once("; accepted: ") {
+        Some((what, accepted)) => {
+            Problem::new(format!("`{key}`: {what}")).help(format!("accepted: {accepted}"))
+        }
+        None => Problem::new(format!("`{key}`: {error}")),
+    }
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// A table that is read key by key.
+pub(crate) struct Reader<'a> {
+    table: &'a Table,
+    section: Section,
+    spots: Spots,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins with the kind. Without one in the file it is `default`.
+    pub(crate) fn new(
+        node: &'a Node,
+        section: Section,
+        default: Option<&str>,
+    ) -> Result<Self, Problem> {
+        Self::with_fields(node, section, default, &[])
+    }
+
+    /// The same for a table that has some more settings.
+    pub(crate) fn with_fields(
+        node: &'a Node,
+        section: Section,
+        default: Option<&str>,
+        fields: &'static [Field],
+    ) -> Result<Self, Problem> {
+        let Value::Table(table) = &node.value else {
+            let message = format!("this is {}, and should be a table", node.noun());
+            let help = match (section.kinds(), node.scalar()) {
+                (Some(kinds), Some(word)) if kinds.contains(&word.as_str()) => {
+                    format!("write it as {{ kind = \"{word}\" }}")
+                }
+                (Some(_), _) => "such as { kind = \"…\" }".to_owned(),
+                (None, _) => "keys and values in braces, or below a header".to_owned(),
+            };
+            return Err(Problem::new(message).at(&node.place).help(help));
+        };
+        let place = |entry: &Entry| (entry.key.clone(), entry.node.place.clone());
+        let mut reader = Self {
+            table,
+            section,
+            spots: Spots {
+                section,
+                fields,
+                whole: node.place.clone(),
+                kind: String::new(),
+                profile: None,
+                named: table.entries().iter().map(place).collect(),
+            },
+        };
+        if let Some(kinds) = section.kinds() {
+            reader.spots.kind = reader.pick("kind", &kinds, default)?;
+        }
+        if let Some(profiles) = section.profiles(&reader.spots.kind)
+            && table.get("profile").is_some()
+        {
+            reader.spots.profile = Some(reader.pick("profile", profiles, None)?);
+        }
+        reader.check_names()?;
+        Ok(reader)
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        &self.spots.kind
+    }
+
+    pub(crate) fn profile(&self) -> Option<&str> {
+        self.spots.profile.as_deref()
+    }
+
+    pub(crate) fn spots(&self) -> &Spots {
+        &self.spots
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&'a Node> {
+        self.table.get(key)
+    }
+
+    /// One of some words.
+    fn pick(&self, key: &str, words: &[&str], default: Option<&str>) -> Result<String, Problem> {
+        let Some(node) = self.table.get(key) else {
+            return match default {
+                Some(word) => Ok(word.to_owned()),
+                None => Err(Problem::new(format!("the table has no `{key}`"))
+                    .at(&self.spots.whole)
+                    .help(format!("one of {}", words.join(", ")))),
+            };
+        };
+        let Some(word) = node.scalar() else {
+            let message = format!("`{key}` is {}, and should be a word", node.noun());
+            return Err(Problem::new(message).at(&node.place));
+        };
+        if words.contains(&word.as_str()) {
+            return Ok(word);
+        }
+        let problem = Problem::new(format!("there is no {key} `{word}` here")).at(&node.place);
+        Err(problem.help(suggest(&word, words)))
+    }
+
+    /// Refuses keys that the table does not have.
+    fn check_names(&self) -> Result<(), Problem> {
+        let names = self.spots.known();
+        let mut entries = self.table.entries().iter();
+        match entries.find(|entry| !names.contains(&entry.key.as_str())) {
+            None => Ok(()),
+            Some(entry) => Err(self.unknown(entry, &names)),
+        }
+    }
+
+    fn unknown(&self, entry: &Entry, names: &[&str]) -> Problem {
+        let owner = match self.spots.kind.as_str() {
+            "" => String::new(),
+            kind => format!(" of `{kind}`"),
+        };
+        let message = format!("unknown key `{}`{owner}", entry.key);
+        let problem = Problem::new(message).at(&entry.place);
+        // A key of another kind was probably left behind.
+        let others = self.section.kinds().unwrap_or_default();
+        let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
+        match (
+            nearest(&entry.key, names.iter().copied()),
+            others.iter().find(knows),
+        ) {
+            (None, Some(kind)) => problem.help(format!(
+                "it belongs to `{kind}`; `{}` has {}",
+                self.spots.kind,
+                names.join(", ")
+            )),
+            _ => problem.help(suggest(&entry.key, names)),
+        }
+    }
+
+    /// Sets all settings of `part` that the file names.
+    pub(crate) fn fill(&self, part: &mut dyn Parameters) -> Result<(), Problem> {
+        for field in part.fields() {
+            if let Some(node) = self.table.get(field.name) {
+                let text = setting_text(field.name, field.form, node)?;
+                let set = self.set(part, field.name, &text, node);
+                set.or_else(|problem| self.blame_item(part, field.name, node).and(Err(problem)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the item of a list that cannot be read alone.
+    fn blame_item(
+        &self,
+        part: &mut dyn Parameters,
+        field: &str,
+        node: &Node,
+    ) -> Result<(), Problem> {
+        let Value::List(items) = &node.value else {
+            return Ok(());
+        };
+        for item in items {
+            self.set(part, field, &item.scalar().unwrap_or_default(), item)?;
+        }
+        Ok(())
+    }
+
+    /// Sets one setting to a text that came from `node`.
+    pub(crate) fn set(
+        &self,
+        part: &mut dyn Parameters,
+        field: &str,
+        text: &str,
+        node: &Node,
+    ) -> Result<(), Problem> {
+        part.set(field, text).map_err(|error| match error {
+            ConfigError::Unreadable { field, error } => {
+                unreadable(field, &error.to_string()).at(&node.place)
+            }
+            other => self.spots.problem(&other),
+        })
+    }
+
+    /// A setting that is of no part; its default is in the layout.
+    pub(crate) fn read<T: Setting>(&self, key: &'static str) -> Result<T, Problem> {
+        let from_file = match self.table.get(key) {
+            Some(node) => {
+                let text = setting_text(key, T::FORM, node)?;
+                let value = T::read(&text);
+                Some(value.map_err(|error| unreadable(key, &error.to_string()).at(&node.place))?)
+            }
+            None => None,
+        };
+        if let Some(value) = from_file {
+            return Ok(value);
+        }
+        let keys = self.section.own_keys(&self.spots.kind);
+        let default = keys
+            .iter()
+            .find(|known| known.name == key)
+            .and_then(default_text);
+        let default = default.unwrap_or_default();
+        let value = T::read(&default);
+        value.map_err(|error| unreadable(key, &error.to_string()).at(&self.spots.whole))
+    }
+
+    /// A table below this one; the place of this one stands for a table that is absent.
+    pub(crate) fn below(&self, key: &str) -> Node {
+        self.table.get(key).cloned().unwrap_or_else(|| Node {
+            value: Value::Table(Table::default()),
+            place: self.spots.whole.clone(),
+        })
+    }
+
+    /// A table below this one that may be `none`.
+    pub(crate) fn optional(&self, key: &str) -> Option<&'a Node> {
+        let node = self.table.get(key)?;
+        (node.scalar().as_deref() != Some("none")).then_some(node)
+    }
+
+    /// A list of tables below this one.
+    pub(crate) fn tables(&self, key: &str) -> Result<&'a [Node], Problem> {
+        match self.table.get(key).map(|node| (&node.value, node)) {
+            None => Ok(&[]),
+            Some((Value::List(items), _)) => Ok(items),
+            Some((_, node)) => {
+                let message = format!("`{key}` is {}, and should be a list of tables", node.noun());
+                let help = format!("write each as [[{key}]]");
+                Err(Problem::new(message).at(&node.place).help(help))
+            }
+        }
+    }
+}
+
+/// The default of a key as a setting's text.
+fn default_text(key: &Key) -> Option<String> {
+    key.default
+        .as_ref()
+        .map(|toml| toml.trim_matches('"').to_owned())
+}
+
+/// A value as the text of a setting of this form.
+pub(crate) fn setting_text(key: &str, form: Form, node: &Node) -> Result<String, Problem> {
+    if let Some(text) = node.scalar() {
+        return Ok(text);
+    }
+    let takes_list = matches!(form, Form::List(_) | Form::Text(_))
+        || matches!(form, Form::Optional(Form::List(_)));
+    let Value::List(items) = &node.value else {
+        let message = format!("`{key}` is {}, and should be a value", node.noun());
+        return Err(Problem::new(message).at(&node.place));
+    };
+    if !takes_list {
+        let message = format!("`{key}` is a list, and should be one value");
+        return Err(Problem::new(message).at(&node.place));
+    }
+    let mut texts = Vec::new();
+    for item in items {
+        match item.scalar() {
+            Some(text) => texts.push(text),
+            None => {
+                let message = format!(
+                    "an item of `{key}` is {}, and should be a value",
+                    item.noun()
+                );
+                return Err(Problem::new(message).at(&item.place));
+            }
+        }
+    }
+    Ok(texts.join(", "))
+}
+
+/// What to write instead of `word`.
+pub(crate) fn suggest(word: &str, known: &[&str]) -> String {
+    match nearest(&normal(word), known.iter().copied()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            let mut known = known.to_vec();
+            known.sort_unstable();
+            format!("known: {}", known.join(", "))
+        }
+    }
+}

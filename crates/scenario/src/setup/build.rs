@@ -1,0 +1,580 @@
+//! From typed settings to a set-up of the simulator, every part of which was made once.
+
+use std::collections::BTreeSet;
+
+use tidegate_dataplane::sched::Scheduler;
+use tidegate_dataplane::{buffer, mark};
+use tidegate_sim::observe::Convention;
+use tidegate_sim::setup::{self, HostDelay, Ports, Setup, Stack, Stop};
+use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
+use tidegate_sim::{Flow, Network, NodeId, Routes};
+use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Endpoint, Seq};
+use tidegate_units::{ConfigError, Rate, Ratio, Settings, Time};
+
+use super::outline::Outline;
+use super::select;
+use crate::settings::describe::{Dcqcn, Described, Marking, Switch, Tcp, Transport};
+use crate::settings::limits::Limits;
+use crate::settings::reader::Spots;
+use crate::settings::traffic::{Follows, Traffic};
+use crate::text::problem::Problem;
+
+/// A run that is ready to go.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// What the simulator is told.
+    pub setup: Setup,
+    /// Where each flow comes from, in the order of the set-up's flows.
+    pub plan: Vec<Planned>,
+    /// What flow lists call their flows, in the same order; empty if there is no list.
+    pub names: Vec<String>,
+    /// How completion times are measured.
+    pub convention: Convention,
+    /// Which flows count.
+    pub window: Window,
+    /// The name of each link, such as `leaf0>host3`.
+    pub ports: Vec<String>,
+}
+
+impl Described {
+    /// Makes the run with this seed.
+    pub(crate) fn build(&self, seed: u64, limits: &Limits) -> Result<Built, Problem> {
+        self.build_with_sources(seed, limits)
+            .map(|(built, _)| built)
+    }
+
+    /// What the run with this seed comes to.
+    pub(crate) fn outline(&self, seed: u64, limits: &Limits) -> Result<Outline, Problem> {
+        let (built, traffic) = self.build_with_sources(seed, limits)?;
+        let warnings = self.link_warnings(&built.setup.network);
+        Outline::new(&built, &traffic, &self.topology.spots.kind, warnings)
+            .map_err(|error| self.setup_problem(&error))
+    }
+
+    fn build_with_sources(
+        &self,
+        seed: u64,
+        limits: &Limits,
+    ) -> Result<(Built, workload::Traffic), Problem> {
+        limits.check_topology(&self.topology)?;
+        let network = self.topology.item.build();
+        let network = network.map_err(|error| self.topology.spots.problem(&error))?;
+        self.check_ports(&network, seed, limits)?;
+        let line = host_rates(&network).into_iter().next();
+        let line = line.unwrap_or(Rate::from_gbps(1));
+        let transports = self.transports.iter();
+        let transports = transports.map(|transport| build_transport(transport, line));
+        let transports = transports.collect::<Result<Vec<_>, _>>()?;
+
+        let traffic = self.sources(&network, limits)?;
+        let racks = network.racks();
+        let rack = |host: tidegate_sim::HostId| racks.get(host.index()).map_or(0, |rack| rack.0);
+        let plan = traffic.plan(network.hosts(), &rack, seed);
+        let plan = plan.map_err(|error| self.source_problem(&error))?;
+        self.check_count(&plan, limits)?;
+        let probes = traffic.probes(network.hosts()).map_err(|error| {
+            let spots = self
+                .probes
+                .get(error.number as usize)
+                .map(|probe| &probe.spots);
+            problem(&error.cause, spots.unwrap_or(&self.root))
+        })?;
+        if plan.is_empty() && probes.is_empty() {
+            return Err(Problem::new("the scenario sends nothing")
+                .at(&self.root.whole)
+                .help("add a source of flows, such as [[traffic]] with kind = \"poisson\""));
+        }
+        if plan.is_empty() && self.window.item.end.is_none() {
+            return Err(Problem::new("probes alone do not end a run")
+                .at(self.window.spots.place("end"))
+                .help("set a time: [measure] with end = \"10ms\""));
+        }
+        let flows: Vec<Flow> = plan.iter().map(|planned| planned.flow).collect();
+        let window = self.window.item.clone();
+        if !flows.is_empty() {
+            let checked = window.check(&flows);
+            checked.map_err(|error| self.window.spots.problem(&error))?;
+        }
+        let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
+        let ports = port_names(&network);
+        let mut setup = Setup {
+            flows,
+            paths,
+            probes,
+            switch: ports_of(&self.switch),
+            nic: self.nic.as_ref().map(ports_of),
+            transports,
+            accounting: self.accounting,
+            opening: self.opening,
+            tagging: self.tagging.as_ref().map(|tagging| tagging.item.clone()),
+            host_delay: HostDelay::clone(&self.host_delay.item),
+            ecmp: self.ecmp,
+            observe: tidegate_sim::observe::Observe::default(),
+            stop: self.stop(&window),
+            seed,
+            network,
+        };
+        setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
+        setup.check().map_err(|error| self.setup_problem(&error))?;
+        let built = Built {
+            setup,
+            plan,
+            names,
+            convention: self.convention,
+            window,
+            ports,
+        };
+        Ok((built, traffic))
+    }
+
+    /// Sources whose load is a part of a speed that no host has.
+    fn link_warnings(&self, network: &Network) -> Vec<String> {
+        let rates = host_rates(network);
+        let texts: Vec<String> = rates.iter().map(ToString::to_string).collect();
+        let each = (0..)
+            .zip(&self.traffic)
+            .filter_map(|(number, traffic): (u32, _)| {
+                let Source::Poisson(config) = &traffic.source.item else {
+                    return None;
+                };
+                (traffic.link == Follows::Itself && !rates.contains(&config.link)).then(|| {
+                format!(
+                    "the load of traffic.{number} is a part of {} (`link`), and the hosts' cables \
+                     have {}\n  help: leave `link` out to take the speed of the hosts",
+                    config.link,
+                    texts.join(", ")
+                )
+            })
+            });
+        each.collect()
+    }
+
+    fn stop(&self, window: &Window) -> Stop {
+        let finished = match window.drain {
+            Drain::NthFinish => window.finishes,
+            Drain::AllFinished | Drain::FixedTime => None,
+        };
+        Stop {
+            at: window.end.map_or(Time::MAX, |end| Time::ZERO + end),
+            finished: finished.map(|finishes| u32::try_from(finishes).unwrap_or(u32::MAX)),
+            stalled: self.stalled,
+        }
+    }
+
+    /// Makes one port of each kind, and one buffer for each number of ports.
+    fn check_ports(&self, network: &Network, seed: u64, limits: &Limits) -> Result<(), Problem> {
+        let mut degrees = vec![0_u32; network.nodes() as usize];
+        let (mut of_switches, mut of_hosts) = (BTreeSet::new(), BTreeSet::new());
+        for link in network.links() {
+            degrees[link.from.index()] += 1;
+            let rates = if network.is_host(link.from) {
+                &mut of_hosts
+            } else {
+                &mut of_switches
+            };
+            rates.insert(link.rate);
+        }
+        let (hosts, switches) = degrees.split_at(network.hosts() as usize);
+        let site = |rates, degrees: &[u32]| Sites {
+            rates,
+            degrees: degrees.iter().copied().collect(),
+            ports: degrees.iter().copied().map(u64::from).sum(),
+            seed,
+        };
+        check_node(&self.switch, &site(of_switches, switches), limits)?;
+        match &self.nic {
+            Some(nic) => check_node(nic, &site(of_hosts, hosts), limits),
+            None => Ok(()),
+        }
+    }
+
+    /// The sources, with what follows from the topology.
+    fn sources(&self, network: &Network, limits: &Limits) -> Result<workload::Traffic, Problem> {
+        let mut sources = Vec::new();
+        for traffic in &self.traffic {
+            let mut source = traffic.source.clone();
+            if let Some(text) = &traffic.list {
+                source.item = Source::List(List::clone(&text.list));
+            }
+            if let Source::Poisson(config) = &mut source.item {
+                if traffic.link == Follows::Topology {
+                    config.link = common_rate(network, traffic)?;
+                }
+                if traffic.oversubscription == Follows::Topology {
+                    let reads = matches!(
+                        config.load_on,
+                        Some(LoadOn::Uplinks | LoadOn::UplinksApproximate)
+                    );
+                    config.oversubscription = match common_oversubscription(network) {
+                        Some(ratio) => ratio,
+                        None if reads => {
+                            let message =
+                                "the leaves of this topology are not oversubscribed alike";
+                            return Err(Problem::new(message)
+                                .at(traffic.source.spots.place("oversubscription"))
+                                .help("say what the load is of: oversubscription = \"2\""));
+                        }
+                        None => Ratio::ONE,
+                    };
+                }
+            }
+            limits.check_source(&mut source, network.hosts())?;
+            sources.push(source.item);
+        }
+        Ok(workload::Traffic {
+            sources,
+            probes: self.probes.iter().map(|probe| probe.item.clone()).collect(),
+        })
+    }
+
+    fn check_count(&self, plan: &[Planned], limits: &Limits) -> Result<(), Problem> {
+        if plan.len() as u64 <= limits.flows {
+            return Ok(());
+        }
+        // The source with the most flows is the one to change.
+        let mut counts = vec![0_u64; self.traffic.len()];
+        for planned in plan {
+            counts[planned.source as usize] += 1;
+        }
+        let most = (0..counts.len())
+            .max_by_key(|&source| counts[source])
+            .unwrap_or(0);
+        let spots = &self.traffic[most].source.spots;
+        let field = if spots.names("until") {
+            "until"
+        } else {
+            "flows"
+        };
+        Err(limits
+            .too_many_flows(plan.len() as u64)
+            .at(spots.place(field)))
+    }
+
+    /// What lists say of their flows besides the flows: names and paths.
+    fn list_columns(
+        &self,
+        traffic: &workload::Traffic,
+        plan: &[Planned],
+        network: &Network,
+    ) -> Result<(Vec<String>, Vec<u32>), Problem> {
+        let entry = |planned: &Planned| match &traffic.sources[planned.source as usize] {
+            Source::List(list) => list.entries.get(planned.index as usize),
+            _ => None,
+        };
+        if !traffic
+            .sources
+            .iter()
+            .any(|source| matches!(source, Source::List(_)))
+        {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let name = |planned| entry(planned).map_or(String::new(), |entry| entry.id.to_string());
+        let names = plan.iter().map(name).collect();
+        let paths: Vec<Option<u32>> = plan
+            .iter()
+            .map(|planned| entry(planned).and_then(|entry| entry.path))
+            .collect();
+        let place = |planned: &Planned| {
+            let spots = &self.traffic[planned.source as usize].source.spots;
+            spots.place(if spots.names("file") { "file" } else { "flows" })
+        };
+        for planned in plan {
+            if let Some(entry) = entry(planned)
+                && entry.ack_path.is_some()
+                && entry.ack_path != entry.path
+            {
+                let message = format!("line {}: `ack_path` is not `path`", entry.line);
+                return Err(Problem::new(message)
+                    .at(place(planned))
+                    .help("acknowledgements take the way of their data"));
+            }
+        }
+        if paths.iter().all(Option::is_none) {
+            return Ok((names, Vec::new()));
+        }
+        let routes = Routes::new(network).map_err(|error| self.setup_problem(&error))?;
+        let mut chosen = Vec::with_capacity(paths.len());
+        for (planned, path) in plan.iter().zip(paths) {
+            let Some(path) = path else {
+                return Err(Problem::new("some flows have a path and others have none")
+                    .at(place(planned))
+                    .help("give all flows of the run a `path`, or none"));
+            };
+            let flow = planned.flow;
+            let choices = routes
+                .choices(flow.src, flow.dst)
+                .min(routes.choices(flow.dst, flow.src));
+            if path >= choices {
+                let line = entry(planned).map_or(0, |entry| entry.line);
+                let message = format!("line {line}: there is no path {path} between these hosts");
+                return Err(Problem::new(message)
+                    .at(place(planned))
+                    .help(format!("paths 0 to {}", choices.saturating_sub(1))));
+            }
+            chosen.push(path);
+        }
+        Ok((names, chosen))
+    }
+
+    fn source_problem(&self, error: &workload::Error) -> Problem {
+        let spots = self
+            .traffic
+            .get(error.number as usize)
+            .map(|traffic| &traffic.source.spots);
+        problem(&error.cause, spots.unwrap_or(&self.root))
+    }
+
+    /// Pauses need hosts that can be paused, and that send none.
+    fn pause_problem(&self) -> Problem {
+        match &self.nic {
+            None => Problem::new("lossless switches need hosts that they can pause")
+                .at(self.switch.buffer.spots.place("kind"))
+                .help("add [nic]: ideal hosts have no ports"),
+            Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
+                .at(nic.buffer.spots.place("kind"))
+                .help("any other buffer, such as { kind = \"unlimited\" }"),
+        }
+    }
+
+    /// What a check of the whole set-up refuses, at the section that it is about.
+    fn setup_problem(&self, error: &ConfigError) -> Problem {
+        let ConfigError::OutOfRange { field, .. } = error else {
+            return self.root.problem(error);
+        };
+        match *field {
+            "mss" | "accounting" => transport_spots(&self.transports[0]).problem(error),
+            "nic" => self.pause_problem(),
+            "stalled" | "stop" => self.window.spots.problem(error),
+            field if field.starts_with("observe.") => self.observe.spots.problem(error),
+            _ => self.root.problem(error),
+        }
+    }
+}
+
+fn problem(cause: &Cause, spots: &Spots) -> Problem {
+    match cause {
+        Cause::Line(error) => {
+            let place = spots.place(if spots.names("file") { "file" } else { "flows" });
+            Problem::new(error.to_string()).at(place)
+        }
+        Cause::Setting(error) => spots.problem(error),
+        _ => Problem::new("there are too many flows").at(&spots.whole),
+    }
+}
+
+/// A name for each link.
+fn port_names(network: &Network) -> Vec<String> {
+    let name = |node: NodeId| network.name(node);
+    let links = network.links().iter();
+    links
+        .map(|link| format!("{}>{}", name(link.from), name(link.to)))
+        .collect()
+}
+
+fn host_rates(network: &Network) -> BTreeSet<Rate> {
+    let links = network
+        .links()
+        .iter()
+        .filter(|link| network.is_host(link.from));
+    links.map(|link| link.rate).collect()
+}
+
+/// The speed of the hosts' cables, if all have the same.
+fn common_rate(network: &Network, traffic: &Traffic) -> Result<Rate, Problem> {
+    let rates = host_rates(network);
+    match (rates.first(), rates.len()) {
+        (Some(&rate), 1) => Ok(rate),
+        _ => Err(Problem::new("the hosts' cables have different speeds")
+            .at(traffic.source.spots.place("link"))
+            .help("say what the load is of: link = \"10Gbps\"")),
+    }
+}
+
+/// The speed of a rack's hosts over that of its links to the core, if all racks have the same; one if
+/// there is no core.
+fn common_oversubscription(network: &Network) -> Option<Ratio> {
+    let mut sums = vec![(0_u64, 0_u64); network.nodes() as usize];
+    for link in network.links() {
+        let (to_hosts, to_switches) = &mut sums[link.from.index()];
+        let side = if network.is_host(link.to) {
+            to_hosts
+        } else {
+            to_switches
+        };
+        *side = side.saturating_add(link.rate.as_bps());
+    }
+    let racks: BTreeSet<NodeId> = network.racks().into_iter().collect();
+    let ratio = |rack: &NodeId| match sums[rack.index()] {
+        (_, 0) => Some((1, 1)),
+        (to_hosts, to_switches) => {
+            let divisor = greatest_common_divisor(to_hosts, to_switches);
+            let part = |value: u64| u32::try_from(value / divisor).ok();
+            Some((part(to_hosts)?, part(to_switches)?))
+        }
+    };
+    let ratios: BTreeSet<_> = racks.iter().map(ratio).collect();
+    match (ratios.first(), ratios.len()) {
+        (Some(&Some((above, below))), 1) => Ratio::new(above, below),
+        _ => None,
+    }
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a.max(1)
+}
+
+/// What the ports of a node are made of.
+pub(crate) fn ports_of(switch: &Switch) -> Ports {
+    Ports {
+        marking: marking_config(&switch.marking),
+        scheduling: switch.scheduler.item.clone(),
+        buffer: buffer_config(switch),
+        non_ect: switch.non_ect,
+    }
+}
+
+fn marking_config(marking: &Marking) -> mark::Config {
+    match marking {
+        Marking::One(config) => config.item.clone(),
+        Marking::Or(pair) => {
+            mark::Config::Or(Box::new((marking_config(&pair.0), marking_config(&pair.1))))
+        }
+    }
+}
+
+fn buffer_config(switch: &Switch) -> buffer::Config {
+    match (&switch.buffer.item, &switch.egress) {
+        (buffer::Config::Pfc(pfc), Some(egress)) => {
+            buffer::Config::PfcOver(Box::new((pfc.clone(), egress.item.clone())))
+        }
+        (config, _) => config.clone(),
+    }
+}
+
+/// Where the ports of switches, or of hosts, are.
+pub(crate) struct Sites {
+    /// The different speeds of their links.
+    pub(crate) rates: BTreeSet<Rate>,
+    /// The different numbers of ports that a node has.
+    pub(crate) degrees: BTreeSet<u32>,
+    /// How many ports there are in all.
+    pub(crate) ports: u64,
+    pub(crate) seed: u64,
+}
+
+/// Refuses what cannot be built at these places.
+pub(crate) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Problem> {
+    let scheduler = &switch.scheduler;
+    let built = scheduler.item.build();
+    let built = built.map_err(|error| scheduler.spots.problem(&error))?;
+    let queues = built.queues();
+    let round = |queue| built.round(queue);
+    for &rate in &sites.rates {
+        let port = mark::PortInfo {
+            rate,
+            queues,
+            round: &round,
+            first: built.first(),
+            scheduler: scheduler.item.name(),
+            seed: sites.seed,
+            stream: 0,
+        };
+        check_marking(&switch.marking, &port, sites.ports, limits)?;
+    }
+    for &degree in &sites.degrees {
+        let Ok(ports) = u16::try_from(degree.max(1)) else {
+            let message = format!("a switch with {degree} ports is more than 65535");
+            return Err(Problem::new(message).at(&switch.spots.whole));
+        };
+        if let Some(egress) = &switch.egress {
+            let made = egress.item.build(ports, queues);
+            made.map_err(|error| egress.spots.problem(&error))?;
+        }
+        let made = buffer_config(switch).build(ports, queues);
+        made.map_err(|error| switch.buffer.spots.problem(&error))?;
+    }
+    Ok(())
+}
+
+fn check_marking(
+    marking: &Marking,
+    port: &mark::PortInfo<'_>,
+    ports: u64,
+    limits: &Limits,
+) -> Result<(), Problem> {
+    match marking {
+        Marking::One(config) => {
+            limits.check_tables(config, port.queues, ports)?;
+            let made = config.item.build(port);
+            made.map(|_| ())
+                .map_err(|error| config.spots.problem(&error))
+        }
+        Marking::Or(pair) => {
+            check_marking(&pair.0, port, ports, limits)?;
+            check_marking(&pair.1, port, ports, limits)
+        }
+    }
+}
+
+fn transport_spots(transport: &Transport) -> &Spots {
+    match transport {
+        Transport::Dcqcn(dcqcn) => &dcqcn.spots,
+        Transport::Tcp(tcp) => &tcp.config.spots,
+    }
+}
+
+fn build_transport(transport: &Transport, line: Rate) -> Result<setup::Transport, Problem> {
+    Ok(match transport {
+        Transport::Dcqcn(dcqcn) => {
+            let config = dcqcn_config(dcqcn, line);
+            config
+                .check(line)
+                .map_err(|error| dcqcn.spots.problem(&error))?;
+            setup::Transport::Dcqcn(Box::new(config))
+        }
+        Transport::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp)?)),
+    })
+}
+
+/// The settings of DCQCN on links of this speed.
+pub(crate) fn dcqcn_config(dcqcn: &Dcqcn, line: Rate) -> dcqcn::Config {
+    let mut config = dcqcn.profile.config(line);
+    for (field, text) in &dcqcn.sets {
+        Settings::set(&mut config, field, text).expect("the text was read before");
+    }
+    config
+}
+
+fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
+    let source = Stack {
+        config: tcp.config.item.clone(),
+        rule: tcp.rule.item.clone(),
+    };
+    check_stack(&source, &tcp.config.spots, &tcp.rule.spots)?;
+    let sink = match &tcp.receiver {
+        None => source.clone(),
+        Some(receiver) => {
+            let rule = receiver.rule.as_ref().unwrap_or(&tcp.rule);
+            let stack = Stack {
+                config: receiver.config.item.clone(),
+                rule: rule.item.clone(),
+            };
+            check_stack(&stack, &receiver.config.spots, &rule.spots)?;
+            stack
+        }
+    };
+    Ok(setup::Tcp { source, sink })
+}
+
+fn check_stack(stack: &Stack, config: &Spots, rule: &Spots) -> Result<(), Problem> {
+    stack
+        .config
+        .check()
+        .map_err(|error| config.problem(&error))?;
+    let made = Endpoint::established(&stack.config, &stack.rule, Seq(0), Seq(0));
+    made.map(|_| ()).map_err(|error| rule.problem(&error))
+}

@@ -1,0 +1,372 @@
+//! What a point of a scenario came to mean, before it runs: the network, the thresholds, the load.
+
+use std::collections::BTreeSet;
+
+use tidegate_dataplane::mark::{self, bcc::Parameters};
+use tidegate_sim::offered::Offered;
+use tidegate_sim::setup::{Setup, Transport};
+use tidegate_sim::workload::{LoadOn, Source, Traffic};
+use tidegate_sim::{LinkId, Network, Routes, ideal};
+use tidegate_units::{Bytes, Form, Rate, Setting, Size, Span};
+
+use super::build::Built;
+
+/// What a point came to mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// The kind of its topology.
+    pub topology: String,
+    /// How many hosts there are.
+    pub hosts: u32,
+    /// How many switches there are.
+    pub switches: u32,
+    /// The speeds of the hosts' cables, slowest first.
+    pub host_rates: Vec<Rate>,
+    /// The speeds of the cables between switches, slowest first.
+    pub fabric_rates: Vec<Rate>,
+    /// What a full packet and its ACK take through the empty network, host delays included: the least
+    /// and the most of all flows.
+    pub base_rtt: Option<(Span, Span)>,
+    /// The marking scheme of the switches.
+    pub scheme: String,
+    /// Its thresholds.
+    pub thresholds: Vec<Threshold>,
+    /// What flows ask of links.
+    pub offered: Offered,
+    /// The name and the load of the busiest link.
+    pub busiest: Option<(String, f64)>,
+    /// What makes results other than they seem, each with what to set.
+    pub warnings: Vec<String>,
+}
+
+/// A threshold of a scheme, as a time and as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// The setting.
+    pub name: &'static str,
+    /// As the file says it, or as the scheme derives it; `derived` if that differs from speed to speed.
+    pub value: String,
+    /// What that is in the other unit, at each speed of a switch's ports; both, if it differs.
+    pub at_rates: Vec<(Rate, String)>,
+}
+
+/// Packet-hops that one core simulates in a second. On a virtual machine with others beside it the guide's
+/// rack has 10 million, the `threshold` scenario 20, and `main` with its shared pools 5.
+const HOPS_PER_SECOND: f64 = 1e7;
+
+impl Outline {
+    /// About how long one run takes on one core, in seconds: an estimate for planning, not a promise.
+    pub fn seconds(&self) -> f64 {
+        self.offered.packet_hops / HOPS_PER_SECOND
+    }
+
+    /// `topology` is the name of its kind.
+    pub(crate) fn new(
+        built: &Built,
+        traffic: &Traffic,
+        topology: &str,
+        mut warnings: Vec<String>,
+    ) -> Result<Self, tidegate_units::ConfigError> {
+        let setup = &built.setup;
+        let network = &setup.network;
+        let offered = Offered::new(setup, traffic, &built.plan)?;
+        let name = |link: LinkId| built.ports[link.index()].clone();
+        if let Some((link, load)) = offered.overload() {
+            warnings.push(overload_warning(&name(link), load, traffic));
+        }
+        warnings.extend(timeout_warnings(setup));
+        let is_fabric = |from, to| !network.is_host(from) && !network.is_host(to);
+        let rates = |fabric: bool| -> Vec<Rate> {
+            let links = network.links().iter();
+            let meant = links.filter(|link| is_fabric(link.from, link.to) == fabric);
+            let rates: BTreeSet<Rate> = meant.map(|link| link.rate).collect();
+            rates.into_iter().collect()
+        };
+        let links = network.links().iter();
+        let ports = links.filter(|link| !network.is_host(link.from));
+        let port_rates: BTreeSet<Rate> = ports.map(|link| link.rate).collect();
+        Ok(Self {
+            topology: topology.to_owned(),
+            hosts: network.hosts(),
+            switches: network.switches(),
+            host_rates: rates(false),
+            fabric_rates: rates(true),
+            base_rtt: base_rtt(setup)?,
+            scheme: scheme(&setup.switch.marking),
+            thresholds: thresholds(&setup.switch.marking, &port_rates, packet(setup)),
+            busiest: offered.busiest().map(|(link, load)| (name(link), load)),
+            offered,
+            warnings,
+        })
+    }
+}
+
+/// The size of a full packet.
+fn packet(setup: &Setup) -> u32 {
+    setup.accounting.size(match setup.transports.first() {
+        Some(Transport::Dcqcn(config)) => config.payload,
+        Some(Transport::Tcp(tcp)) => tcp.source.config.mss.into(),
+        None => 0,
+    })
+}
+
+fn overload_warning(link: &str, load: f64, traffic: &Traffic) -> String {
+    let percent = load * 100.0;
+    let per_sender = traffic.sources.iter().any(|source| match source {
+        Source::Poisson(config) => config.load_on == Some(LoadOn::Senders),
+        _ => false,
+    });
+    let what = if load > 1.0 {
+        "more than it carries: times are those of a queue that grows as long as flows arrive"
+    } else {
+        "nearly all that it carries: queues grow for most of the time"
+    };
+    let advice = if per_sender {
+        "lower `load`, which is a part of each sender's link here, or set load_on = \"receivers\""
+    } else {
+        "lower `load`, or count it on another link with `load_on`"
+    };
+    format!("{link} is offered {percent:.0} % of its speed, {what}\n  help: {advice}")
+}
+
+/// Receivers that may wait longer for a second segment than senders do for an ACK.
+fn timeout_warnings(setup: &Setup) -> BTreeSet<String> {
+    let each = setup.transports.iter().filter_map(|transport| {
+        let Transport::Tcp(tcp) = transport else {
+            return None;
+        };
+        let (delay, least) = (tcp.sink.config.ack_delay, tcp.source.config.rto_min);
+        (tcp.sink.config.delayed_ack > 1 && delay >= least).then(|| {
+            format!(
+                "an ACK may be delayed for {delay} (`ack_delay`), and senders time out after {least} \
+                 (`rto_min`): there may be timeouts without a loss\n  help: set \
+                 transport.ack_delay below transport.rto_min, such as {}, or transport.delayed_ack \
+                 to 1",
+                Span::from_ps(least.as_ps() / 10)
+            )
+        })
+    });
+    each.collect()
+}
+
+/// The least and the most that a full packet and its ACK take between the hosts of flows.
+fn base_rtt(setup: &Setup) -> Result<Option<(Span, Span)>, tidegate_units::ConfigError> {
+    let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+    let ack = setup.accounting.size(0);
+    let packet = packet(setup);
+    let mut path = Vec::new();
+    let mut range: Option<(Span, Span)> = None;
+    let pairs: BTreeSet<_> = setup
+        .flows
+        .iter()
+        .map(|flow| (flow.src, flow.dst))
+        .take(MOST_PAIRS)
+        .collect();
+    for (src, dst) in pairs {
+        routes.path(src, dst, 0, &mut path);
+        let back: Vec<LinkId> = path.iter().map(|&link| Network::reverse(link)).collect();
+        let there = ideal::transit(&setup.network, &path, packet);
+        let both = there + ideal::transit(&setup.network, &back, ack);
+        let (least, most) = range.unwrap_or((both, both));
+        range = Some((least.min(both), most.max(both)));
+    }
+    let delays = &setup.host_delay.values;
+    let least = delays.iter().min().copied().unwrap_or_default();
+    let most = delays.iter().max().copied().unwrap_or_default();
+    Ok(range.map(|(shortest, longest)| (shortest + least, longest + most)))
+}
+
+/// More pairs than these do not show more round trips in any topology that there is.
+const MOST_PAIRS: usize = 10_000;
+
+fn scheme(marking: &mark::Config) -> String {
+    match marking {
+        mark::Config::Or(pair) => format!("{} or {}", scheme(&pair.0), scheme(&pair.1)),
+        one => one.name().to_owned(),
+    }
+}
+
+/// The thresholds of a scheme: its times and amounts that say when it marks.
+fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Vec<Threshold> {
+    if let mark::Config::Or(pair) = marking {
+        let mut both = thresholds(&pair.0, rates, packet);
+        both.extend(thresholds(&pair.1, rates, packet));
+        return both;
+    }
+    let says_when = |name: &str| name.contains("threshold") || name.contains("target");
+    let settled: Vec<(Rate, mark::Config)> = rates
+        .iter()
+        .map(|&rate| (rate, with_derived(marking, rate)))
+        .collect();
+    let threshold = |field: &tidegate_units::Field| {
+        let at_rates: Vec<(Rate, String)> = settled
+            .iter()
+            .filter_map(|(rate, marking)| Some((*rate, marking.value(field.name)?)))
+            .filter(|(_, value)| !value.is_empty() && value != "none")
+            .collect();
+        let (_, first) = at_rates.first()?;
+        let is_one = at_rates.iter().all(|(_, value)| value == first);
+        let value = if is_one { first.as_str() } else { "derived" }.to_owned();
+        let shown = |(rate, value): (Rate, String)| {
+            let other = in_other_unit(field.form, &value, rate, packet)?;
+            let text = if is_one {
+                other
+            } else {
+                format!("{value} ({other})")
+            };
+            Some((rate, text))
+        };
+        Some(Threshold {
+            name: field.name,
+            value,
+            at_rates: at_rates.into_iter().filter_map(shown).collect(),
+        })
+    };
+    let fields = marking.fields().iter();
+    let fields = fields.filter(|field| says_when(field.name));
+    fields.filter_map(threshold).collect()
+}
+
+/// A scheme with the thresholds that it derives at a port of this speed, if the file gives none.
+fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
+    let size = |bytes: u64| Size::Bytes(Bytes(rounded(bytes)));
+    let mut settled = marking.clone();
+    match &mut settled {
+        mark::Config::Tcn(tcn) => {
+            let derived = tcn.lambda.of_span(tcn.rtt);
+            tcn.threshold.get_or_insert(derived);
+        }
+        mark::Config::EcnSharp(sharp) => {
+            let (high, low) = (sharp.rtt, sharp.mean_rtt);
+            sharp.ins_target.get_or_insert(sharp.lambda.of_span(high));
+            sharp.pst_target.get_or_insert(sharp.lambda.of_span(low));
+        }
+        mark::Config::PerFlowTcn(tcn) => tcn.threshold = Some(tcn.sojourn()),
+        mark::Config::DiffEcn(diff) => {
+            let derived = size(rate.bytes_in(diff.derived_time()));
+            diff.threshold.get_or_insert(derived);
+        }
+        mark::Config::Bcc(bcc) => {
+            // Parameters that do not fit this speed are reported when the network is built.
+            if let Ok(derived) = Parameters::derive(bcc, rate) {
+                let size = |bytes: u32| size(bytes.into());
+                bcc.port_threshold.get_or_insert(size(derived.port));
+                bcc.pool_threshold.get_or_insert(size(derived.pool_max));
+                bcc.pool_min_threshold.get_or_insert(size(derived.pool_min));
+            }
+        }
+        _ => {}
+    }
+    settled
+}
+
+/// The values of a threshold as times if they are amounts, and as amounts if they are times.
+fn in_other_unit(form: Form, value: &str, rate: Rate, packet: u32) -> Option<String> {
+    let texts = value.split(',').map(str::trim);
+    let texts: Option<Vec<String>> = texts
+        .map(|text| converted(unit(form), text, rate, packet))
+        .collect();
+    let mut texts = texts?;
+    texts.dedup();
+    Some(texts.join(", "))
+}
+
+/// The form of one value.
+const fn unit(form: Form) -> Form {
+    match form {
+        Form::List(one) | Form::Optional(one) => unit(*one),
+        one => one,
+    }
+}
+
+/// A time as the bytes that a link carries in it, or an amount as the time that a link takes for it.
+fn converted(form: Form, text: &str, rate: Rate, packet: u32) -> Option<String> {
+    match form {
+        Form::Span => {
+            let span = Span::read(text).ok()?;
+            let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / 1_000_000_000_000;
+            let bytes = u64::try_from(bits / 8).ok()?;
+            Some(Bytes(rounded(bytes)).write())
+        }
+        Form::Bytes | Form::Size => {
+            let bytes = Size::read(text).ok()?.in_bytes(packet);
+            let ps = u128::from(bytes) * 8 * 1_000_000_000_000 / u128::from(rate.as_bps().max(1));
+            Some(Span::from_ps(rounded(u64::try_from(ps).ok()?)).write())
+        }
+        _ => None,
+    }
+}
+
+/// To three digits, for people.
+pub(crate) fn rounded(number: u64) -> u64 {
+    let mut unit = 1;
+    while number / unit >= 1_000 {
+        unit *= 10;
+    }
+    (number + unit / 2) / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_shown_as_time_and_as_bytes_at_each_speed() {
+        let rates = BTreeSet::from([Rate::from_gbps(10), Rate::from_gbps(40)]);
+        let of = |name: &str| {
+            let marking = mark::Config::named(name).unwrap();
+            let found = thresholds(&marking, &rates, 1500);
+            let shown = |threshold: Threshold| {
+                let others = threshold.at_rates.into_iter().map(|(_, text)| text);
+                format!(
+                    "{} {} = {}",
+                    threshold.name,
+                    threshold.value,
+                    others.collect::<Vec<_>>().join(" | ")
+                )
+            };
+            found.into_iter().map(shown).collect::<Vec<_>>()
+        };
+        assert_eq!(of("tcn"), ["threshold 78us = 97.5KB | 390KB"]);
+        assert_eq!(of("queue-red"), ["threshold 65pkts = 78us | 19.5us"]);
+        assert_eq!(
+            of("ecn-sharp"),
+            [
+                "ins_target 200us = 250KB | 1MB",
+                "pst_target 85us = 106KB | 425KB"
+            ]
+        );
+        assert!(of("none").is_empty());
+        assert_eq!(
+            of("diff-ecn"),
+            ["threshold derived = 16.3KB (13us) | 65KB (13us)"]
+        );
+        assert_eq!(of("per-flow-tcn"), ["threshold 11us = 13.8KB | 55KB"]);
+    }
+
+    #[test]
+    fn thresholds_that_a_scheme_derives_are_shown() {
+        let rates = BTreeSet::from([Rate::from_gbps(100)]);
+        let of = |name: &str, absent: &[&str]| {
+            let mut marking = mark::Config::named(name).unwrap();
+            for field in absent {
+                marking.set(field, "none").unwrap();
+            }
+            let found = thresholds(&marking, &rates, 1500);
+            let values = found.into_iter().map(|threshold| threshold.value);
+            values.collect::<Vec<_>>()
+        };
+        assert_eq!(of("tcn", &["threshold"]), ["85.2us"]);
+        let sharp = of("ecn-sharp", &["ins_target", "pst_target"]);
+        assert_eq!(sharp, ["200us", "85us"]);
+        // C × RTT × λ; B − B_R / α of 2 748 496 bytes; and 800 KB less.
+        assert_eq!(of("bcc", &[]), ["720KB", "2.75MB", "1.95MB"]);
+    }
+
+    #[test]
+    fn numbers_for_people_have_three_digits() {
+        for (number, shown) in [(0, 0), (999, 999), (1_004, 1_000), (97_549, 97_500)] {
+            assert_eq!(rounded(number), shown);
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! From names of ports, links and flows to their numbers.
+
+use tidegate_dataplane::sched::Scheduler;
+use tidegate_sim::observe::{Observe, Sampling, Which, Window};
+use tidegate_sim::{LinkId, Setup};
+use tidegate_units::{QueueId, Span};
+
+use crate::settings::describe::{self, Selection};
+use crate::settings::limits::Limits;
+use crate::text::problem::{Place, Problem, nearest};
+
+/// What the set-up observes.
+pub(crate) fn observe(
+    asked: &describe::Observe,
+    setup: &Setup,
+    names: &[String],
+    limits: &Limits,
+) -> Result<Observe, Problem> {
+    let finder = Finder { setup, names };
+    let ports = finder.links(&asked.ports, Kind::Ports)?;
+    let watched = match &ports {
+        Which::All => names.len() as u64,
+        Which::None => 0,
+        Which::Only(links) => links.len() as u64,
+    };
+    let queues = watched.saturating_mul(finder.most_queues().into());
+    if queues > limits.queues {
+        let message = format!(
+            "{queues} queues are more than the {} that can be observed",
+            limits.queues
+        );
+        return Err(Problem::new(message)
+            .at(asked.spots.place("ports"))
+            .help("name some ports, such as \"leaf0>host*\""));
+    }
+    Ok(Observe {
+        window: Window {
+            from: asked.from,
+            to: asked.to,
+        },
+        ports,
+        links: finder.links(&asked.links, Kind::Links)?,
+        flows: finder.flows(&asked.flows)?,
+        series: match &asked.series {
+            None => None,
+            Some(series) => Some(sampling(series, &finder, limits)?),
+        },
+    })
+}
+
+fn sampling(
+    series: &describe::Series,
+    finder: &Finder<'_>,
+    limits: &Limits,
+) -> Result<Sampling, Problem> {
+    if series.interval == Span::ZERO {
+        let problem = Problem::new("`interval` is zero").at(series.spots.place("interval"));
+        return Err(problem.help("a time above zero, such as 10us"));
+    }
+    if series.limit < 2 {
+        let problem = Problem::new(format!("`limit` is {}", series.limit));
+        return Err(problem
+            .at(series.spots.place("limit"))
+            .help("at least 2 samples"));
+    }
+    let queues = finder.queues(&series.queues)?;
+    let links = match finder.links(&series.links, Kind::Links)? {
+        Which::All => (0..finder.names.len() as u32).map(LinkId).collect(),
+        Which::None => Vec::new(),
+        Which::Only(links) => links,
+    };
+    let flows = match finder.flows(&series.flows)? {
+        Which::All => (0..finder.setup.flows.len() as u32).collect(),
+        Which::None => Vec::new(),
+        Which::Only(flows) => flows,
+    };
+    let traces = 1 + queues.len() as u64 + links.len() as u64 + flows.len() as u64;
+    let samples = traces.saturating_mul(series.limit.into());
+    if samples > limits.samples {
+        let message = format!(
+            "{traces} series of {} samples are more than the {} samples allowed",
+            series.limit, limits.samples
+        );
+        return Err(Problem::new(message)
+            .at(&series.spots.whole)
+            .help("sample fewer things, or lower `limit`"));
+    }
+    Ok(Sampling {
+        interval: series.interval,
+        limit: series.limit,
+        queues,
+        links,
+        flows,
+    })
+}
+
+/// What links are asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Links,
+    /// Only those that have a port: ideal hosts have none.
+    Ports,
+}
+
+struct Finder<'a> {
+    setup: &'a Setup,
+    names: &'a [String],
+}
+
+impl Finder<'_> {
+    fn has_port(&self, link: LinkId) -> bool {
+        let network = &self.setup.network;
+        self.setup.nic.is_some() || !network.is_host(network.link(link).from)
+    }
+
+    fn queues_of(&self, link: LinkId) -> u8 {
+        let network = &self.setup.network;
+        let ports = match &self.setup.nic {
+            Some(nic) if network.is_host(network.link(link).from) => nic,
+            _ => &self.setup.switch,
+        };
+        ports
+            .scheduling
+            .build()
+            .map_or(1, |scheduler| scheduler.queues())
+    }
+
+    fn most_queues(&self) -> u8 {
+        let of = |ports: &tidegate_sim::setup::Ports| {
+            ports
+                .scheduling
+                .build()
+                .map_or(1, |scheduler| scheduler.queues())
+        };
+        self.setup
+            .nic
+            .as_ref()
+            .map_or(0, of)
+            .max(of(&self.setup.switch))
+    }
+
+    fn links(&self, asked: &Selection, kind: Kind) -> Result<Which<LinkId>, Problem> {
+        match asked.as_slice() {
+            [] => return Ok(Which::None),
+            [(word, _)] if word == "none" => return Ok(Which::None),
+            [(word, _)] if word == "all" => return Ok(Which::All),
+            _ => {}
+        }
+        let mut found = Vec::new();
+        let mut seen = vec![false; self.names.len()];
+        for (name, place) in asked {
+            for link in self.matches(name, place, kind)? {
+                if !std::mem::replace(&mut seen[link.index()], true) {
+                    found.push(link);
+                }
+            }
+        }
+        Ok(Which::Only(found))
+    }
+
+    /// The links that a name, a pattern or a number stands for.
+    fn matches(&self, name: &str, place: &Place, kind: Kind) -> Result<Vec<LinkId>, Problem> {
+        let all = || (0..self.names.len() as u32).map(LinkId);
+        let fits = |&link: &LinkId| kind == Kind::Links || self.has_port(link);
+        if name == "all" {
+            return Ok(all().filter(fits).collect());
+        }
+        if name == "switches" {
+            let network = &self.setup.network;
+            return Ok(all()
+                .filter(|&link| !network.is_host(network.link(link).from))
+                .collect());
+        }
+        let named: Vec<LinkId> = match name.parse::<u32>() {
+            Ok(number) => all().filter(|link| link.0 == number).collect(),
+            Err(_) => all()
+                .filter(|link| is_like(&self.names[link.index()], name))
+                .collect(),
+        };
+        if named.is_empty() {
+            let problem =
+                Problem::new(format!("there is no link `{name}` in this network")).at(place);
+            let close = nearest(name, self.names.iter().map(String::as_str));
+            let last = self.names.len().saturating_sub(1);
+            return Err(match (name.parse::<u32>(), close) {
+                (Ok(_), _) => problem.help(format!("links 0 to {last}")),
+                (Err(_), Some(close)) => problem.help(format!("did you mean `{close}`?")),
+                (Err(_), None) => problem.help(format!(
+                    "two neighbours and `>` between them, such as `{}`; `*` stands for anything",
+                    self.names.first().map_or("", String::as_str)
+                )),
+            });
+        }
+        let usable: Vec<LinkId> = named.into_iter().filter(fits).collect();
+        if usable.is_empty() {
+            let message = format!("`{name}` leaves an ideal host, which has no port");
+            return Err(Problem::new(message)
+                .at(place)
+                .help("add [nic], or name ports of switches"));
+        }
+        Ok(usable)
+    }
+
+    /// The queues of ports such as `leaf0>host3`, or one of them, as `leaf0>host3:1`.
+    fn queues(&self, asked: &Selection) -> Result<Vec<(LinkId, QueueId)>, Problem> {
+        let mut found = Vec::new();
+        for (name, place) in asked {
+            if name == "none" {
+                continue;
+            }
+            let (port, queue) = match name.rsplit_once(':') {
+                Some((port, queue)) => (port, Some(queue)),
+                None => (name.as_str(), None),
+            };
+            for link in self.matches(port.trim(), place, Kind::Ports)? {
+                let count = self.queues_of(link);
+                let chosen = match queue.map(|queue| queue.trim().parse::<u8>()) {
+                    None => 0..count,
+                    Some(Ok(queue)) if queue < count => queue..queue + 1,
+                    Some(_) => {
+                        let message = format!("`{name}` is no queue of its port");
+                        return Err(Problem::new(message)
+                            .at(place)
+                            .help(format!("queues 0 to {}", count.saturating_sub(1))));
+                    }
+                };
+                found.extend(chosen.map(|queue| (link, QueueId(queue))));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
+    fn flows(&self, asked: &Selection) -> Result<Which<u32>, Problem> {
+        match asked.as_slice() {
+            [] => return Ok(Which::None),
+            [(word, _)] if word == "none" => return Ok(Which::None),
+            [(word, _)] if word == "all" => return Ok(Which::All),
+            _ => {}
+        }
+        let count = self.setup.flows.len() as u64;
+        let mut found: Vec<u32> = Vec::new();
+        for (name, place) in asked {
+            let (first, last) = name.split_once('-').unwrap_or((name, name));
+            let number = |text: &str| text.trim().parse::<u32>().ok();
+            let range = number(first)
+                .zip(number(last))
+                .filter(|(first, last)| first <= last);
+            match range {
+                Some((first, last)) if u64::from(last) < count => found.extend(first..=last),
+                _ => {
+                    let help = match count {
+                        0 => "the run has no flows".to_owned(),
+                        _ => format!("numbers or ranges from 0 to {}, `all` or `none`", count - 1),
+                    };
+                    let message = format!("there is no flow `{name}`");
+                    return Err(Problem::new(message).at(place).help(help));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Ok(Which::Only(found))
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any number of letters.
+fn is_like(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (name, pattern, fits) in [
+            ("leaf0>host3", "leaf0>host3", true),
+            ("leaf0>host3", "leaf0>host", false),
+            ("leaf0>host3", "*", true),
+            ("leaf0>host3", "leaf*>host*", true),
+            ("leaf0>host3", "*>host3", true),
+            ("leaf0>host3", "spine*", false),
+            ("leaf0>host33", "leaf0>*3", true),
+            ("leaf0>host3", "leaf0>host3*3", false),
+            ("leaf0>host3", "", false),
+        ] {
+            assert_eq!(is_like(name, pattern), fits, "{name} {pattern}");
+        }
+    }
+}

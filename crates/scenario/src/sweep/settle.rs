@@ -1,0 +1,112 @@
+//! Overrides of what a sweep varies: the value replaces the axis.
+
+use super::axis::{Axis, Choice};
+use crate::text::document::Step;
+use crate::text::problem::Problem;
+
+/// What an override and a value of a sweep have to do with each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meeting {
+    /// The override sets all that the value sets.
+    Covered,
+    /// The value sets again some of what the override sets.
+    Undone,
+    Apart,
+}
+
+/// Takes out the axes that overrides replace, and says which. An override that every value of an axis
+/// would undo is refused.
+pub(crate) fn settle(
+    axes: Vec<Axis>,
+    overrides: &[Vec<Step>],
+) -> Result<(Vec<Axis>, Vec<String>), Problem> {
+    let mut notes = Vec::new();
+    let mut kept = Vec::new();
+    for axis in axes {
+        let mut is_replaced = false;
+        for path in overrides {
+            let key = words(path);
+            let meetings: Vec<Meeting> = axis
+                .choices
+                .iter()
+                .map(|choice| meeting(path, choice))
+                .collect();
+            let all = |what| meetings.iter().all(|&meeting| meeting == what);
+            if all(Meeting::Covered) {
+                is_replaced = true;
+                notes.push(format!(
+                    "`{key}` is set, and no longer swept: {} are left out",
+                    count(axis.choices.len(), "value")
+                ));
+                break;
+            }
+            let undone: Vec<&str> = (axis.choices.iter().zip(&meetings))
+                .filter(|(_, meeting)| **meeting != Meeting::Apart)
+                .map(|(choice, _)| choice.label.as_str())
+                .collect();
+            if undone.len() == axis.choices.len() {
+                return Err(refused(&axis, &key, path));
+            }
+            if !undone.is_empty() {
+                notes.push(format!(
+                    "`{key}` has no effect at {}: the sweep sets it there",
+                    undone.join(", ")
+                ));
+            }
+        }
+        if !is_replaced {
+            kept.push(axis);
+        }
+    }
+    Ok((kept, notes))
+}
+
+fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
+    let message = format!(
+        "`{key}` would have no effect: every value of the sweep over `{}` sets it",
+        axis.key
+    );
+    let help = if key.starts_with(&format!("{}.", axis.key)) {
+        format!(
+            "replace the sweep by a whole value, such as --set '{}={{ kind = \"…\", … }}'",
+            axis.key
+        )
+    } else {
+        "leave the sweep out with --set 'sweep={}', or change its values in the file".to_owned()
+    };
+    let problem = Problem::new(message).help(help);
+    match path.first() {
+        Some(step) => problem.at(&step.place),
+        None => problem,
+    }
+}
+
+fn meeting(path: &[Step], choice: &Choice) -> Meeting {
+    let begins = |long: &[Step], short: &[Step]| {
+        let names = |steps: &[Step]| {
+            steps
+                .iter()
+                .map(|step| step.name.clone())
+                .collect::<Vec<_>>()
+        };
+        names(long).starts_with(&names(short))
+    };
+    let sets = || choice.sets.iter().map(|(set, _)| set.as_slice());
+    if sets().all(|set| begins(set, path)) {
+        Meeting::Covered
+    } else if sets().any(|set| begins(set, path) || begins(path, set)) {
+        Meeting::Undone
+    } else {
+        Meeting::Apart
+    }
+}
+
+fn words(path: &[Step]) -> String {
+    let names: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
+    names.join(".")
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}

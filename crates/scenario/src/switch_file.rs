@@ -1,0 +1,116 @@
+//! The file of a live switch: a table `[switch]` for what all ports do, a table `[[port]]` for each.
+
+use std::sync::Arc;
+
+use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
+use tidegate_units::{Setting, Settings};
+
+use crate::layout::Section;
+use crate::settings::describe::{self, Marking, Switch};
+use crate::settings::limits::Limits;
+use crate::settings::reader::{Located, Reader};
+use crate::setup::build::{Sites, check_node, ports_of};
+use crate::text::document::{Node, Table, Value};
+use crate::text::problem::{Place, Problem, Source};
+
+/// A live switch as its file describes it. What only the switch itself knows is of types of its own:
+/// `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
+#[derive(Clone, Debug)]
+pub struct SwitchFile<O, P> {
+    /// Which packets are marked.
+    pub marking: mark::Config,
+    /// Which packet leaves next.
+    pub scheduling: sched::Config,
+    /// Which packets are stored.
+    pub buffer: buffer::Config,
+    /// Which queue a packet waits in.
+    pub dscp: classify::Config,
+    /// Everything else that all ports do.
+    pub options: O,
+    /// The ports, in the order of the file.
+    pub ports: Vec<P>,
+}
+
+impl<O: Settings, P: Settings> SwitchFile<O, P> {
+    /// Reads the text of a file that errors call `name`. What it leaves out is as in `self`.
+    pub fn read(mut self, name: &str, text: &str) -> Result<Self, Problem> {
+        let source = Arc::new(Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            folder: None,
+        });
+        let root = Node {
+            value: Value::Table(Table::parse(&source)?),
+            place: Place { source, span: 0..0 },
+        };
+        let root = Reader::new(&root, Section::LiveFile, None)?;
+        let ports = root.tables("port")?.iter().map(port);
+        self.ports = ports.collect::<Result<_, _>>()?;
+        let node = root.below("switch");
+        let reader = Reader::with_fields(&node, Section::LiveSwitch, None, O::FIELDS)?;
+        reader.fill(&mut self.options)?;
+        if let Some(node) = reader.get("dscp") {
+            Reader::new(node, Section::Dscp, None)?.fill(&mut self.dscp)?;
+        }
+        let switch = self.switch(&reader)?;
+        let rates = self.ports.iter().filter_map(|port| value(port, "rate"));
+        let degree = self.ports.len() as u64;
+        let sites = Sites {
+            rates: rates.collect(),
+            degrees: [u32::try_from(degree).unwrap_or(u32::MAX)].into(),
+            ports: degree,
+            seed: value(&self.options, "seed").unwrap_or_default(),
+        };
+        check_node(&switch, &sites, &Limits::default())?;
+        let made = ports_of(&switch);
+        self.marking = made.marking;
+        self.scheduling = made.scheduling;
+        self.buffer = made.buffer;
+        Ok(self)
+    }
+
+    /// What the file says of marking, scheduler and buffer.
+    fn switch(&self, reader: &Reader<'_>) -> Result<Switch, Problem> {
+        let spots = || reader.spots().clone();
+        let (buffer, egress) = match reader.get("buffer") {
+            Some(node) => describe::buffer(node, self.buffer.name())?,
+            None => {
+                let item = self.buffer.clone();
+                let spots = spots();
+                (Located { item, spots }, None)
+            }
+        };
+        let marking = match reader.get("marking") {
+            Some(node) => describe::marking(node, self.marking.name(), 0)?,
+            None => {
+                let item = self.marking.clone();
+                let spots = spots();
+                Marking::One(Box::new(Located { item, spots }))
+            }
+        };
+        Ok(Switch {
+            spots: spots(),
+            marking,
+            scheduler: describe::scheduler(&reader.below("scheduler"))?,
+            buffer,
+            egress,
+            // It is among the options.
+            non_ect: NonEct::Pass,
+        })
+    }
+}
+
+fn port<P: Settings>(node: &Node) -> Result<P, Problem> {
+    let reader = Reader::with_fields(node, Section::LivePort, None, P::FIELDS)?;
+    if describe::text(&reader, "interface")?.is_none() {
+        let problem = Problem::new("the port has no `interface`").at(&node.place);
+        return Err(problem.help("the name of an interface, such as interface = \"veth0\""));
+    }
+    let mut port = P::default();
+    reader.fill(&mut port)?;
+    Ok(port)
+}
+
+fn value<T: Setting>(settings: &impl Settings, field: &str) -> Option<T> {
+    T::read(&settings.value(field)?).ok()
+}

@@ -1,0 +1,239 @@
+//! Scenarios as a whole: what they give, and that they read back.
+
+mod files;
+mod problems;
+mod random;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use super::*;
+
+pub(crate) const FILES: [(&str, &str); 5] = [
+    (
+        "everything.toml",
+        include_str!("../testdata/everything.toml"),
+    ),
+    ("lossless.toml", include_str!("../testdata/lossless.toml")),
+    ("minimal.toml", include_str!("../testdata/minimal.toml")),
+    ("profiles.toml", include_str!("../testdata/profiles.toml")),
+    ("sweep.toml", include_str!("../testdata/sweep.toml")),
+];
+
+/// A star with one flow, and something to vary.
+const BASE: &str = "[topology]\nkind = 'star'\nhosts = 4\n[switch]\n[transport]\n\
+                    [[traffic]]\nkind = 'long-lived'\nbytes = '10KB'\n";
+
+fn read(name: &str, overrides: &[&str]) -> Result<Scenario, Problem> {
+    let (_, text) = FILES.iter().find(|(file, _)| *file == name).unwrap();
+    let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+    Scenario::parse(name, text, &overrides)
+}
+
+/// What a plan comes to: everything that the simulator is told, for each run.
+fn told(scenario: &Scenario) -> Vec<String> {
+    let runs = scenario
+        .plan()
+        .unwrap_or_else(|problem| panic!("{problem}"));
+    let one = |run: Experiment| {
+        let built = run.build().unwrap_or_else(|problem| panic!("{problem}"));
+        // What is planned can begin.
+        let begun = tidegate_sim::run::run(&built.setup, &AtomicBool::new(true));
+        begun.unwrap_or_else(|error| panic!("{}: {error}", run.label));
+        format!(
+            "{} {} {:?} {} {built:?}",
+            run.id, run.label, run.point, run.seed
+        )
+    };
+    runs.into_iter().map(one).collect()
+}
+
+#[test]
+fn what_is_resolved_reads_back_as_the_same_runs() {
+    for (name, text) in FILES {
+        let scenario =
+            Scenario::parse(name, text, &[]).unwrap_or_else(|problem| panic!("{problem}"));
+        let resolved = scenario.resolved();
+        let again = Scenario::parse("resolved.toml", &resolved, &[]);
+        let again = again.unwrap_or_else(|problem| panic!("{problem}\n{resolved}"));
+        assert_eq!(again.resolved(), resolved, "{name}");
+        let (before, after) = (told(&scenario), told(&again));
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(&after) {
+            assert!(before == after, "{name}:\n{before}\n\n{after}");
+        }
+    }
+}
+
+#[test]
+fn the_runs_of_a_sweep_are_in_its_order_with_labels_and_ids() {
+    let scenario = read("sweep.toml", &[]).unwrap();
+    let runs = scenario.plan().unwrap();
+    let found: Vec<_> = runs
+        .iter()
+        .map(|run| (run.id.as_str(), run.label.as_str()))
+        .collect();
+    let expected = [
+        ("tcn-load-0.3-s7", "TCN, load 0.3"),
+        ("tcn-load-0.3-s8", "TCN, load 0.3"),
+        ("tcn-load-0.6-s7", "TCN, load 0.6"),
+        ("tcn-load-0.6-s8", "TCN, load 0.6"),
+        ("codel-load-0.3-s7", "CoDel, load 0.3"),
+    ];
+    assert_eq!(found[..5], expected);
+    assert_eq!(runs.len(), 12);
+    assert_eq!(
+        runs[11].overrides()[..2],
+        ["sweep={}", "switch.marking={ kind = \"mq-ecn\" }"]
+    );
+}
+
+#[test]
+fn the_overrides_of_a_run_give_it_alone() {
+    for (name, text) in FILES {
+        let scenario = Scenario::parse(name, text, &[]).unwrap();
+        for run in scenario.plan().unwrap() {
+            let alone = Scenario::parse(name, text, &run.overrides());
+            let alone = alone.unwrap_or_else(|problem| panic!("{:?}\n{problem}", run.overrides()));
+            let [again] = &alone.plan().unwrap()[..] else {
+                panic!("{:?} give more than one run", run.overrides());
+            };
+            let setup = |run: &Experiment| format!("{:?}", run.build().unwrap().setup);
+            assert_eq!(again.seed, run.seed);
+            assert!(setup(&run) == setup(again), "{:?}", run.overrides());
+        }
+    }
+}
+
+#[test]
+fn overrides_set_values_tables_and_entries_of_lists() {
+    let built = |overrides: &[&str]| {
+        let scenario = read("sweep.toml", overrides).unwrap_or_else(|problem| panic!("{problem}"));
+        let runs = scenario
+            .plan()
+            .unwrap_or_else(|problem| panic!("{problem}"));
+        (runs[0].build().unwrap().setup, runs.len())
+    };
+    let (setup, runs) = built(&["sweep={}", "runs=1", "switch.marking.kind=tcn"]);
+    assert_eq!((setup.switch.marking.name(), runs), ("tcn", 1));
+    assert_eq!(
+        setup.switch.marking.value("threshold").as_deref(),
+        Some("78us")
+    );
+    let (setup, _) = built(&[
+        "sweep={}",
+        "switch.marking={ kind = \"tcn\", threshold = \"1ms\" }",
+    ]);
+    assert_eq!(
+        setup.switch.marking.value("threshold").as_deref(),
+        Some("1ms")
+    );
+    // A kind that stays keeps its settings, and one that changes loses them.
+    let both = [
+        "sweep={}",
+        "switch.buffer.limit=9KB",
+        "switch.buffer.kind=per-port",
+    ];
+    assert_eq!(
+        built(&both).0.switch.buffer.value("limit").as_deref(),
+        Some("9KB")
+    );
+    let away = [
+        "sweep={}",
+        "switch.buffer.kind=pfc",
+        "switch.buffer.kind=per-port",
+    ];
+    assert_eq!(
+        built(&away).0.switch.buffer.value("limit").as_deref(),
+        Some("300KB")
+    );
+    // What is of no kind stays.
+    let dcqcn = [
+        "sweep={}",
+        "transport.opening=handshake",
+        "transport.kind=dcqcn",
+    ];
+    assert_eq!(
+        built(&dcqcn).0.opening,
+        tidegate_sim::setup::Opening::Handshake
+    );
+    let (setup, runs) = built(&[
+        "traffic.0.flows=3",
+        "traffic.1.fan-in=2",
+        "sweep.scheme=[{ seed = 4 }]",
+    ]);
+    assert_eq!((setup.flows.len(), setup.seed, runs), (5, 4, 4));
+    let (setup, _) = built(&["sweep={}", "transport.accounting.per_packet=50"]);
+    assert_eq!(setup.accounting.per_packet, 50);
+}
+
+#[test]
+fn the_load_follows_the_topology_unless_it_is_told_otherwise() {
+    let last = |overrides: &[&str]| {
+        let text = "[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n\
+                    [[traffic]]\nkind = 'ecn-sharp'\nuntil = 'none'\nflows = 200\n";
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse("load.toml", text, &overrides);
+        let runs = scenario.and_then(|scenario| scenario.plan());
+        let runs = runs.unwrap_or_else(|problem| panic!("{problem}"));
+        runs[0].build().unwrap().setup.flows[199].start
+    };
+    // Four hosts and two spines of the same speed: 2 to 1.
+    assert_eq!(
+        last(&[]),
+        last(&["traffic.0.link=10Gbps", "traffic.0.oversubscription=2"])
+    );
+    assert_eq!(
+        last(&["traffic.0.link=hosts", "traffic.0.oversubscription=fabric"]),
+        last(&[])
+    );
+    // Faster hosts do not make the uplinks faster, which the load is of.
+    assert_eq!(last(&["topology.host_rate=20Gbps"]), last(&[]));
+    assert_ne!(last(&["topology.fabric_rate=20Gbps"]), last(&[]));
+    assert_ne!(last(&["topology.spines=4"]), last(&[]));
+}
+
+#[test]
+fn labels_are_short_and_tell_points_apart() {
+    let labels = |sweep: &str| -> Vec<String> {
+        let text = format!("{BASE}[sweep]\n{sweep}");
+        let scenario = Scenario::parse("labels.toml", &text, &[]);
+        let runs = scenario.and_then(|scenario| scenario.plan());
+        let runs = runs.unwrap_or_else(|problem| panic!("{problem}"));
+        runs.into_iter().map(|run| run.label).collect()
+    };
+    assert_eq!(
+        labels("switch.marking.kind = ['tcn', 'codel']"),
+        ["tcn", "codel"]
+    );
+    assert_eq!(
+        labels("'switch.marking' = [{ kind = 'tcn' }, { kind = 'codel' }]"),
+        ["tcn", "codel"]
+    );
+    assert_eq!(
+        labels("'switch.marking' = [{ kind = 'tcn' }, { kind = 'tcn', threshold = '9us' }]"),
+        ["tcn", "tcn threshold 9us"]
+    );
+    assert_eq!(
+        labels("'switch.marking' = [{ threshold = '3KB' }, { threshold = '9KB', label = 'high' }]"),
+        ["threshold 3KB", "high"]
+    );
+    assert_eq!(
+        labels("both = [{ seed = 2, transport.mss = 1000 }, { seed = 3 }]"),
+        ["seed 2 mss 1000", "seed 3"]
+    );
+    // Settings that are called like the keys of a range.
+    assert_eq!(
+        labels("traffic.0.to = [2, 3]\ntraffic.0.from = ['0-1']"),
+        ["to 2, from 0-1", "to 3, from 0-1"]
+    );
+    assert_eq!(
+        labels("'transport.rto_min' = ['5ms']\n'transport.sack' = [true, false]"),
+        ["rto min 5ms, sack true", "rto min 5ms, sack false"]
+    );
+    assert_eq!(
+        labels("'transport.rule.gain' = ['1/8']\n'switch.marking' = [{ kind = 'none' }]"),
+        ["gain 1/8, none"]
+    );
+}

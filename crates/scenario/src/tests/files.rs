@@ -1,0 +1,150 @@
+//! Scenarios of several files.
+
+use std::path::PathBuf;
+
+use tidegate_units::Span;
+
+use super::*;
+
+/// Files in memory.
+#[derive(Debug)]
+struct Memory(&'static [(&'static str, &'static str)]);
+
+impl Files for Memory {
+    fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String> {
+        let file = self.0.iter().find(|(name, _)| Path::new(name) == path);
+        let (_, text) = file.ok_or("there is no such file")?;
+        if text.len() as u64 > longest {
+            return Err(format!("it is longer than {longest} bytes"));
+        }
+        Ok((path.to_owned(), (*text).to_owned()))
+    }
+}
+
+fn read_of(
+    files: &'static [(&'static str, &'static str)],
+    name: &str,
+    overrides: &[String],
+) -> Result<Scenario, Problem> {
+    Scenario::read(Arc::new(Memory(files)), Path::new(name), overrides)
+}
+
+#[test]
+fn a_file_is_laid_over_those_that_it_includes() {
+    let files = &[
+        (
+            "base/fabric.toml",
+            "[topology]\nkind = 'star'\nhosts = 5\nhost_delay = '3us'\n",
+        ),
+        ("base/sizes.cdf", "1000 0\n2000 1\n"),
+        (
+            "base/all.toml",
+            "include = 'fabric.toml'\nseed = 3\n[switch]\nmarking = { kind = 'tcn', threshold = \
+                 '9us' }\n[[traffic]]\nkind = 'poisson'\nsizes = 'file:sizes.cdf'\nflows = 5\n",
+        ),
+        (
+            "mine.toml",
+            "include = ['base/all.toml']\n[topology]\nhosts = 6\n[switch.marking]\nkind = \
+                 'codel'\n[sweep]\n'traffic.0.sizes' = ['file:base/sizes.cdf', '5KB']\n",
+        ),
+        (
+            "list.toml",
+            "[[traffic]]\nkind = 'list'\nfile = 'flows.csv'\n",
+        ),
+        (
+            "flows.csv",
+            "id,start_s,src,dst,bytes\nb,0.5,0,1,10\na,0.25,1,0,20\n",
+        ),
+    ];
+    let scenario = read_of(files, "mine.toml", &["seed=9".to_owned()]);
+    let scenario = scenario.unwrap_or_else(|problem| panic!("{problem}"));
+    assert_eq!(scenario.name, "mine");
+    let runs = scenario.plan().unwrap();
+    assert_eq!(runs.len(), 2);
+    let built = runs[0].build().unwrap();
+    assert_eq!((built.setup.network.hosts(), built.setup.seed), (6, 9));
+    assert_eq!(built.setup.network.links()[0].delay, Span::from_us(3));
+    assert_eq!(built.setup.switch.marking.name(), "codel");
+    assert!(
+        built
+            .setup
+            .flows
+            .iter()
+            .all(|flow| (1000..=2000).contains(&flow.bytes))
+    );
+    assert!(
+        runs[1]
+            .build()
+            .unwrap()
+            .setup
+            .flows
+            .iter()
+            .all(|flow| flow.bytes == 5000)
+    );
+
+    let list = read_of(files, "list.toml", &[]).unwrap();
+    let built = list.plan().unwrap()[0].build().unwrap();
+    assert_eq!(built.names, ["a", "b"]);
+    assert_eq!(
+        built
+            .plan
+            .iter()
+            .map(|planned| planned.index)
+            .collect::<Vec<_>>(),
+        [1, 0]
+    );
+    // What is resolved needs no other file.
+    let again = Scenario::parse("resolved.toml", &list.resolved(), &[]).unwrap();
+    assert_eq!(again.plan().unwrap()[0].build().unwrap().names, ["a", "b"]);
+}
+
+#[test]
+fn files_that_are_missing_or_include_themselves_are_refused() {
+    let files = &[
+        ("a.toml", "include = 'b.toml'\n"),
+        ("b.toml", "seed = 1\ninclude = ['c.toml']\n"),
+        ("c.toml", "include = 'a.toml'\n"),
+        ("missing.toml", "include = 'nowhere.toml'\n"),
+        ("wrong.toml", "include = 5\n"),
+        (
+            "list.toml",
+            "[[traffic]]\nkind = 'list'\nfile = 'nowhere.csv'\n",
+        ),
+        (
+            "sizes.toml",
+            "[[traffic]]\nkind = 'burst'\nsizes = 'file:bad.cdf'\n",
+        ),
+        ("bad.cdf", "1000 0.5\n"),
+        (
+            "diamond.toml",
+            "include = ['leaf.toml', 'leaf.toml']\n[[traffic]]\nkind = 'burst'\n",
+        ),
+        ("leaf.toml", "seed = 4\n"),
+    ];
+    let said = |file: &str| {
+        let problem = read_of(files, file, &[]).unwrap_err();
+        problem.to_string()
+    };
+    let expected = [
+        "`a.toml` includes itself",
+        "  --> c.toml:1:11",
+        "   |",
+        " 1 | include = 'a.toml'",
+        "   |           ^^^^^^^^",
+        "  help: a file cannot be included by what it includes",
+    ];
+    assert_eq!(said("a.toml"), expected.join("\n"));
+    assert!(said("missing.toml").starts_with("`nowhere.toml` cannot be read: "));
+    assert!(said("missing.toml").contains("--> missing.toml:1:11"));
+    assert!(said("absent.toml").starts_with("`absent.toml` cannot be read: "));
+    assert!(
+        said("wrong.toml").starts_with("`include` is a number, and should be the name of a file")
+    );
+    assert!(said("list.toml").starts_with("`nowhere.csv` cannot be read: "));
+    assert!(said("list.toml").contains("--> list.toml:3:8"));
+    assert!(
+        said("sizes.toml")
+            .starts_with("`bad.cdf`, line 1, lines: `1 lines of numbers` is too little")
+    );
+    assert!(read_of(files, "diamond.toml", &[]).is_ok());
+}
