@@ -86,7 +86,7 @@ pub fn change(ratio: f64) -> String {
     format!("{sign}{text} %")
 }
 
-/// What stands for a number that there is not.
+/// What is shown for a number that there is not.
 pub const NOTHING: &str = "-";
 
 /// A value in the largest unit of which it has at least one. `base` is the unit that the value is in.

@@ -35,7 +35,7 @@ pub struct Record {
 pub struct Run {
     /// Unique in its folder and fit for a file name, the same whenever the same run is repeated.
     pub id: String,
-    /// What tells this run from the others of its sweep, in the order of the sweep: full keys and
+    /// What distinguishes this run from the others of its sweep, in the order of the sweep: full keys and
     /// values, such as `switch.marking.kind` and `tcn`.
     pub point: Vec<Setting>,
     /// The point in a few words, such as `tcn, load 0.6`.
@@ -48,7 +48,7 @@ pub struct Run {
     pub replication: u32,
     /// The seed, as text: JSON readers round large numbers.
     pub seed: String,
-    /// A number that stands for all results of the run, in hexadecimal.
+    /// A hash of all results of the run, in hexadecimal.
     pub fingerprint: String,
     /// The command that repeats this run alone.
     pub command: String,
@@ -139,11 +139,11 @@ pub struct Flow {
     pub marks: u32,
     /// Bytes that arrived in the observed window, if the flow was observed.
     pub received: Option<u64>,
-    /// Its goodput while it was on its way in the observed window, if it was observed.
+    /// Its goodput while it was active in the observed window, if it was observed.
     pub goodput_bps: Option<u64>,
 }
 
-/// A flow's size, as results are told apart by it.
+/// A flow's size, as results are grouped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -327,7 +327,7 @@ impl Quantity {
     }
 }
 
-/// A number in JSON, which has none that is not finite: `null` stands for it and is read as not a
+/// A number in JSON, which has none that is not finite: `null` represents it and is read as not a
 /// number.
 mod real {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -48,7 +48,7 @@ pub const FLOWS: &[Field<Flow>] = &[
     ),
     field!(
         Flow,
-        "goodput while it was on its way in the observed window, in bit/s; null if not observed",
+        "goodput while it was active in the observed window, in bit/s; null if not observed",
         goodput_bps: Option<u64>
     ),
 ];

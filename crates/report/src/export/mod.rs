@@ -2,7 +2,7 @@
 //! summaries.
 //!
 //! Files are made in memory and written by [`crate::folder`]: a run's tables take a few megabytes, and
-//! what goes wrong on the way to the disk is then the disk's own message.
+//! what goes wrong while writing is then the disk's own message.
 
 pub mod csv;
 mod flow;

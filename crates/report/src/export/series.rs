@@ -32,7 +32,7 @@ pub struct Sample {
     value: Option<f64>,
 }
 
-/// What the rows alone do not tell.
+/// What the rows alone do not show.
 #[derive(Serialize, Deserialize)]
 struct Note {
     from_ps: u64,

@@ -226,7 +226,7 @@ pub(super) fn write_cells<'a, C: Cell + 'a>(
     Ok(())
 }
 
-/// A column of a group of rows, on its way back.
+/// A column of a group of rows that is read.
 pub(super) struct Column {
     name: &'static str,
     reader: ColumnReader,
@@ -283,7 +283,7 @@ fn holds<C: Cell>(reader: &ColumnReader) -> bool {
     found == C::Physical::get_physical_type()
 }
 
-/// A table on its way into a file.
+/// A table that is written to a file.
 pub(super) struct Writer<'a, Row> {
     origin: &'a Origin,
     fields: &'a [Field<Row>],

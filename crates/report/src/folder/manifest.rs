@@ -65,7 +65,7 @@ impl Manifest {
                     "is not fit for a file name: no leading dot, no slash",
                 ));
             }
-            // Some file systems do not tell upper case from lower.
+            // Some file systems ignore case.
             if !seen.insert(id.to_lowercase()) {
                 return Err(wrong("is not unique"));
             }

@@ -2,7 +2,7 @@
 
 use super::section::Panel;
 
-/// Lines that a chart shows; of more, none could be told from another.
+/// Lines that a chart shows; of more, none could be distinguished from another.
 pub(super) const CURVES: usize = 48;
 /// Rows of a table.
 pub(super) const ROWS: usize = 300;
@@ -37,7 +37,7 @@ impl Room {
     }
 
     /// Says below the charts what is left out.
-    pub(super) fn tell(&self, panels: &mut [Panel]) {
+    pub(super) fn note_omissions(&self, panels: &mut [Panel]) {
         if self.left_out > 0 {
             let note = format!(
                 "The first {} values of the sweep are not shown, to keep the page small.",

@@ -141,7 +141,7 @@ function draw(view) {
   view.figure.dataset.drawn = data.querySelectorAll('path, circle, rect').length;
 }
 
-// How far lines are moved apart, so that points and intervals at the same place can be told apart.
+// How far lines are moved apart, so that points and intervals at the same place can be distinguished.
 function apartOf(view, lines) {
   if (view.chart.kind !== 'curves') return 0;
   const intervals = lines.some(line => line.low?.some((low, n) => low < line.high[n]));
@@ -200,7 +200,7 @@ function drawLine(view, line, place) {
   if (kind !== 'bars' && kind !== 'dots') {
     const path = make('path', { class: `path ${kind}`, d: pathOf(view, line) });
     path.setAttribute('stroke-dasharray', dashesOf(line, kind));
-    // A colour that comes again is told apart by its width.
+    // A colour that comes again is distinguished by its width.
     if (line.hue >= HUES) path.style.strokeWidth = 1.6 + Math.floor(line.hue / HUES);
     group.append(path);
   }

@@ -32,7 +32,7 @@ pub struct Group {
 pub struct Row {
     /// Its place in the summary.
     pub point: usize,
-    /// What tells it from the others of the group.
+    /// What distinguishes it from the others of the group.
     pub name: String,
 }
 
@@ -119,7 +119,7 @@ impl Sweep {
         self.stops().into_iter().map(group).collect()
     }
 
-    /// The records of each point, in the order of their repetitions. Points are told apart as a summary
+    /// The records of each point, in the order of their repetitions. Points are grouped as a summary
     /// does it: a seed that comes again begins another point.
     pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
         let points = &summary.points;
@@ -222,7 +222,7 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
             let values = rest.iter().map(|setting| setting.value.as_str());
             values.collect::<Vec<_>>().join(", ")
         });
-        // Labels of several folders begin with what tells these apart.
+        // Labels of several folders begin with what distinguishes these.
         let is_taken = *again > 0 && names.contains(&name);
         names.push(if is_taken {
             format!("{name} ({})", again + 1)
@@ -233,7 +233,7 @@ fn curves(points: &[Point], along: Option<&str>) -> (Vec<String>, Vec<usize>) {
     (names, curve_of)
 }
 
-/// The label without the number that tells it from that of another folder.
+/// The label without the number that distinguishes it from that of another folder.
 fn unnumbered(label: &str, again: usize) -> &str {
     let number = format!(" ({})", again + 1);
     label

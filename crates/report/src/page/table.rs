@@ -11,7 +11,7 @@ use crate::record::{End, Run};
 use crate::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
 
 /// Why numbers should not be trusted: each reason once, with where it holds. Reasons that differ in
-/// their numbers only are one, told with the first's.
+/// their numbers only are one, shown with the first's.
 pub(super) fn warnings(out: &mut String, summary: &Summary) -> Result {
     let mut reasons: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     for text in &summary.warnings {
@@ -199,7 +199,7 @@ pub(super) fn write_rest(out: &mut String, known: usize, what: &str, place: &str
 fn write_key(out: &mut String, summary: &Summary, sweep: &Sweep) -> Result {
     out.push_str(
         "<p>Value ± half of its 95 % confidence interval. <span class=\"best\">Best of its \
-         group</span>; <span class=\"tied\">not told apart from the best</span>: the intervals meet.",
+         group</span>; <span class=\"tied\">not distinguishable from the best</span>: the intervals meet.",
     );
     let baselines = summary.points.iter().filter_map(|point| point.baseline);
     let names: BTreeSet<&str> = baselines

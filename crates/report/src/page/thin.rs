@@ -42,7 +42,7 @@ fn place_of(share: f64, count: usize) -> usize {
 pub struct Thinned {
     /// The points.
     pub marks: Vec<Mark>,
-    /// How many samples each pair of points stands for, if more than two.
+    /// How many samples each pair of points represents, if more than two.
     pub pooled: Option<usize>,
 }
 

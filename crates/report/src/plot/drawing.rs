@@ -30,7 +30,7 @@ pub(super) fn draw_line(
     }
     if kind != Kind::Dots {
         let dashes = dashes(kind, line);
-        // A colour that comes again is told apart by its width.
+        // A colour that comes again is distinguished by its width.
         let again = (line.hue / COLOURS) as f64;
         let width = match (kind, line.origin) {
             (Kind::Trace, _) | (_, Origin::Published) => 1.2,

@@ -189,7 +189,7 @@ fn on_its_side(chart: &Chart) -> Scene {
     scene
 }
 
-/// How far lines are moved apart, so that points and intervals at the same place can be told apart.
+/// How far lines are moved apart, so that points and intervals at the same place can be distinguished.
 fn apart(chart: &Chart, values: &AxisScale) -> f64 {
     let mut marks = chart.lines.iter().flat_map(|line| &line.marks);
     let has_intervals = marks.any(|mark| mark.interval.is_some_and(|(low, high)| high > low));

@@ -1,4 +1,4 @@
-//! Colours that people with any colour vision can tell apart, and shapes and dashes for those who
+//! Colours that people with any colour vision can distinguish, and shapes and dashes for those who
 //! print without colour.
 
 use super::scene::Ink;

@@ -94,7 +94,7 @@ pub(super) enum Weight {
     Regular,
 }
 
-/// Which way a text goes.
+/// The direction of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Level,

@@ -6,7 +6,7 @@
 //!   is honest about whatever makes runs differ: flow sizes, paths, start times.
 //! - [`bootstrap`]: within one run, from blocks of flows that follow each other, drawn again and again
 //!   by a seeded generator. Flows that start together meet the same queues, so single flows are not
-//!   independent; blocks nearly are. It cannot tell what another seed would give.
+//!   independent; blocks nearly are. It cannot show what another seed would give.
 
 pub mod bootstrap;
 mod normal;

@@ -332,7 +332,7 @@ pub(super) fn p99_of<'a>(
     Some((weighted_percentile(&mut masses, P99)?, with.len()))
 }
 
-/// A distribution as values with the probability that each stands for: what lies between two quantiles
+/// A distribution as values with the probability that each represents: what lies between two quantiles
 /// counts as the upper one, what lies behind the last as the largest value.
 fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
     let end = (1.0, distribution.max);

@@ -112,7 +112,7 @@ impl Better {
 pub struct Point {
     /// The point in a few words.
     pub label: String,
-    /// What tells it from the others.
+    /// What distinguishes it from the others.
     pub settings: Vec<Setting>,
     /// How many runs it has.
     pub runs: u32,

@@ -1,4 +1,4 @@
-//! Which of several values is the best, and which cannot be told apart from it.
+//! Which of several values is the best, and which cannot be distinguished from it.
 
 use super::{Better, Estimate, Relative};
 

@@ -14,7 +14,7 @@ use super::measure::{blocked, completion, counted, slowdown, unfinished};
 const RUN_TAIL: usize = 100;
 /// Of fewer flows, all runs together, fewer than ten lie behind a 99th percentile.
 const POINT_TAIL: usize = 1_000;
-/// A trend is told only if it is larger than this, and than chance would have it once in some hundred
+/// A trend is reported only if it is larger than this, and than chance would have it once in some hundred
 /// times.
 const TREND: f64 = 0.05;
 const CHANCE: f64 = 3.0;

@@ -53,7 +53,7 @@ fn a_page_stays_below_five_megabytes_whatever_it_is_made_from() {
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     assert!(
         page.contains("to keep the page small"),
-        "what is left out is told"
+        "what is left out is stated"
     );
 }
 
@@ -104,7 +104,7 @@ fn names_that_look_like_markup_mean_themselves() {
 fn a_page_loads_nothing() {
     let (manifest, records) = sample::sweep(1, &["0.3"], 1);
     let page = rendered("One run", &manifest, &records);
-    for way in [
+    for leak in [
         "src=",
         "href=\"http",
         "@import",
@@ -112,7 +112,7 @@ fn a_page_loads_nothing() {
         "fetch(",
         "import(",
     ] {
-        assert!(!page.contains(way), "{way}");
+        assert!(!page.contains(leak), "{leak}");
     }
     assert!(page.contains("default-src 'none'"));
 }
@@ -276,8 +276,12 @@ fn a_warning_whose_numbers_differ_is_told_once() {
     let page = rendered("Warnings", &manifest, &records);
     let begin = page.find("Read with care").unwrap();
     let warnings = &page[begin..begin + page[begin..].find("</section>").unwrap()];
-    let (told, _) = warnings.split_once("<details>").unwrap();
-    assert_eq!(told.matches("the p99 of small flows").count(), 1, "{told}");
+    let (shown, _) = warnings.split_once("<details>").unwrap();
+    assert_eq!(
+        shown.matches("the p99 of small flows").count(),
+        1,
+        "{shown}"
+    );
     assert!(
         warnings.contains("and alike in 6 of 6 settings"),
         "{warnings}"

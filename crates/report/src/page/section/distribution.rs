@@ -11,7 +11,7 @@ const BUDGET: usize = 60_000;
 const MOST: usize = 200;
 const LEAST: usize = 40;
 
-/// What is told of a flow.
+/// What is shown of a flow.
 struct Measure {
     id: &'static str,
     title: &'static str,
@@ -57,7 +57,7 @@ pub(super) fn section(material: &Material) -> Section {
             panels.extend(classes(material, stop, measure, room.points));
         }
     }
-    room.tell(&mut panels);
+    room.note_omissions(&mut panels);
     Section {
         id: "distributions",
         title: "Distributions",
@@ -72,7 +72,7 @@ fn classes(material: &Material, stop: &Stop, measure: &Measure, most: usize) -> 
         .iter()
         .map(|(name, class)| chart(material, stop, measure, (name, *class), most));
     let panels: Vec<Panel> = charts.filter(|panel| !panel.chart.is_empty()).collect();
-    // With one size there is nothing to tell apart.
+    // With one size there is nothing to compare.
     let single = panels.len() == 2;
     panels
         .into_iter()

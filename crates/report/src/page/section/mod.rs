@@ -87,7 +87,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
     sections
 }
 
-/// File systems that do not tell upper case from lower must tell the charts apart.
+/// File systems that ignore case must keep the charts apart.
 fn make_unique(sections: &mut [Section]) {
     let mut seen = std::collections::BTreeSet::new();
     for panel in sections.iter_mut().flat_map(|section| &mut section.panels) {

@@ -59,7 +59,7 @@ pub(super) fn section(material: &Material) -> Section {
             panels.push(Panel { chart, facets });
         }
     }
-    room.tell(&mut panels);
+    room.note_omissions(&mut panels);
     Section {
         id: "probes",
         title: "Probes",

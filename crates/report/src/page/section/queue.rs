@@ -53,7 +53,7 @@ pub(super) fn section(material: &Material) -> Section {
             panels.extend(distributions(material, stop, name, choice));
         }
     }
-    room.tell(&mut panels);
+    room.note_omissions(&mut panels);
     if known > apart {
         let which = if apart == 1 {
             "busiest".to_owned()

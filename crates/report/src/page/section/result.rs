@@ -66,7 +66,7 @@ fn chart(material: &Material, place: usize, metric: &Metric) -> Chart {
         .iter()
         .flat_map(|line| &line.marks)
         .filter(|mark| !mark.y.is_nan());
-    // What never happened is told by the table.
+    // What never happened is in the table.
     let lines = if known.all(|mark| mark.y == 0.0) {
         Vec::new()
     } else {

@@ -13,7 +13,7 @@ const LEAST: usize = 100;
 const TOGETHER: usize = 12;
 const APART: usize = 8;
 
-/// How a quantity is told of, in the order of the page.
+/// How a quantity is shown, in the order of the page.
 const QUANTITIES: [(Quantity, &str); 10] = [
     (Quantity::QueueBytes, "queue length"),
     (Quantity::QueuePackets, "packets in the queue"),
@@ -27,7 +27,7 @@ const QUANTITIES: [(Quantity, &str); 10] = [
     (Quantity::ActiveFlows, "active flows"),
 ];
 
-/// The run that stands for a point: its first.
+/// The run that represents a point: its first.
 fn first<'a>(records: &[&'a Record]) -> Option<&'a Record> {
     records.first().copied()
 }
