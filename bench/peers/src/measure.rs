@@ -1,6 +1,6 @@
 //! A run, measured: what it cost, and what was seen in the part of it that averages are taken over.
 //!
-//! What is seen comes from further runs of the same set-up, so that looking costs no speed. A run
+//! What is seen comes from further runs of the same setup, so that looking costs no speed. A run
 //! has the same events every time.
 
 use std::sync::atomic::AtomicBool;
@@ -51,7 +51,7 @@ pub(crate) struct Queue {
 const LEAST_SECONDS: f64 = 1.0;
 const MOST_RUNS: u32 = 100;
 
-/// Runs a set-up for its speed, and again for what is seen in the window.
+/// Runs a setup for its speed, and again for what is seen in the window.
 pub(crate) fn measure(
     scenario: Scenario,
     setup: &Setup,

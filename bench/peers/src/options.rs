@@ -127,7 +127,7 @@ impl Options {
             .ok_or_else(|| format!("--{name} is '{text}', allowed is {least} to {most}"))
     }
 
-    /// A time in seconds; zero stands for none.
+    /// A time in seconds; zero means none.
     pub(crate) fn time(&self, name: &str) -> Result<Option<Time>, String> {
         let seconds = self.number(name, 0.0, 1e6)?;
         let time = Time::from_ps(to_whole(seconds * 1e12));

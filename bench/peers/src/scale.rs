@@ -52,7 +52,7 @@ const CASES: [(&str, Case); 7] = [
 /// What a child reports.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// Peak memory with the set-up ready, in bytes.
+    /// Peak memory with the setup ready, in bytes.
     before: f64,
     /// Peak memory at the end, in bytes.
     after: f64,
@@ -165,7 +165,7 @@ impl Cost {
 
 /// Bytes of memory for one more.
 struct Growth {
-    /// With what the set-up holds.
+    /// With what the setup holds.
     whole: f64,
     /// From the start of the run to its end.
     during_run: f64,
@@ -256,7 +256,7 @@ impl Case {
     }
 }
 
-/// The set-up of a scenario with these flows.
+/// The setup of a scenario with these flows.
 fn of(arguments: &str, flows: Vec<Flow>) -> Result<Setup, String> {
     let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     scenario::setup(&Options::parse(&words)?, flows, Vec::new())

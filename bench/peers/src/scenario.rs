@@ -1,4 +1,4 @@
-//! The scenarios as set-ups of the simulator, with the transport of ns-3.37's DCTCP.
+//! The scenarios as setups of the simulator, with the transport of ns-3.37's DCTCP.
 
 use tidegate_dataplane::mark::{self, queue_red};
 use tidegate_dataplane::{NonEct, buffer, sched};
@@ -20,7 +20,7 @@ use crate::options::{Options, Scenario};
 /// Bytes of the IP and TCP headers.
 pub(crate) const HEADERS: u16 = 40;
 
-/// The whole set-up for these flows, and the spine of each; empty for any.
+/// The whole setup for these flows, and the spine of each; empty for any.
 pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Result<Setup, String> {
     let stack = Stack {
         config: stack(options)?,
@@ -169,7 +169,7 @@ fn change(options: &Options, name: &str, settings: &mut impl Settings) -> Result
     Ok(())
 }
 
-/// The segment size of a set-up's first transport.
+/// The segment size of a setup's first transport.
 pub(crate) fn mss(setup: &Setup) -> u16 {
     match &setup.transports[0] {
         Transport::Tcp(tcp) => tcp.source.config.mss,

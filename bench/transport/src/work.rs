@@ -1,4 +1,4 @@
-//! The loop: a window of segments is on the way at any time, each arrives and is acknowledged. The
+//! The loop: a window of segments is in flight at any time, each arrives and is acknowledged. The
 //! same loop around no endpoints shows what is its own.
 
 use std::hint::black_box;
@@ -8,19 +8,19 @@ use tidegate_units::{Ecn, Span, Time};
 
 /// The largest window, in segments.
 pub(crate) const WINDOW: u32 = 64;
-/// Places for segments on the way: a power of two.
+/// Slots for segments in flight: a power of two.
 const PLACES: usize = 128;
 /// One segment of 1500 bytes at 10 Gb/s.
 const SEGMENT_TIME: Span = Span::from_ns(1200);
 
-/// Segments on the way, first in, first out.
-struct Way {
+/// Segments in flight, first in, first out.
+struct InFlight {
     places: [Segment; PLACES],
     first: usize,
     count: usize,
 }
 
-impl Way {
+impl InFlight {
     fn new() -> Self {
         Self {
             places: [Segment::default(); PLACES],
@@ -102,14 +102,14 @@ fn segment_loop<S>(
     mut send: impl FnMut(&mut S, Time) -> Option<Segment>,
     mut arrive: impl FnMut(&mut S, &Segment, Time),
 ) {
-    let mut way = Way::new();
+    let mut in_flight = InFlight::new();
     let mut now = Time::ZERO;
     for number in 0..segments {
         while let Some(segment) = send(state, now) {
-            way.push(segment);
+            in_flight.push(segment);
         }
         now += SEGMENT_TIME;
-        let mut segment = way.pop();
+        let mut segment = in_flight.pop();
         if marking && number % 8 == 0 {
             segment.ecn = Ecn::Ce;
         }

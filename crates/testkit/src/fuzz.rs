@@ -34,7 +34,7 @@ pub fn port(bytes: &[u8]) -> Result<(), String> {
     run(scheme, scheduler, buffer, (drive, non_ect), rest)
 }
 
-/// Checks a port of these parts with the operations that `bytes` stand for. A scheme that cannot
+/// Checks a port of these parts with the operations that `bytes` encode. A scheme that cannot
 /// work with the scheduler passes.
 pub fn run(
     scheme: Choice,

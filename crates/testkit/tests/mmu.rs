@@ -67,10 +67,10 @@ fn compare(label: &str, mut buffer: AnyBuffer, mut oracle: Ingress, steps: u32, 
             let resumed = oracle.release(id).map(|account| account as u16);
             events.extend(resumed.map(|account| (account, PauseAction::Resume)));
         }
-        let told: Vec<_> = std::iter::from_fn(|| buffer.poll_pause())
+        let reported: Vec<_> = std::iter::from_fn(|| buffer.poll_pause())
             .map(|pause| (pause.ingress, pause.action))
             .collect();
-        assert_eq!(told, events, "{label}, step {step}");
+        assert_eq!(reported, events, "{label}, step {step}");
         let port = (draw >> 32) as u16 % PORTS;
         let pool = buffer.pool_bytes(PortId(port), QueueId(QUEUES - 1));
         assert_eq!(i128::from(pool), oracle.egress.pool(port.into()), "{label}");

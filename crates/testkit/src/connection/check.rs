@@ -9,7 +9,7 @@ use super::{End, Op, Side};
 const BURST: usize = 100_000;
 /// Events in which a fair network must bring everything written to the other end.
 const PATIENCE: usize = 400_000;
-/// The way of a segment through the fair network.
+/// The delay of a segment through the fair network.
 const DELAY: Span = Span::from_us(50);
 /// Bytes that one write adds at most, in segments: what takes longer shows nothing new.
 const SEGMENTS_PER_WRITE: u32 = 60;
@@ -36,9 +36,9 @@ struct Pair {
     ends: [Endpoint; 2],
     mss: [u32; 2],
     now: Time,
-    /// What is on the way, in the order of sending, with its destination and time of arrival on a
+    /// What is in flight, in the order of sending, with its destination and time of arrival on a
     /// fair network.
-    way: Vec<(Time, Side, Segment)>,
+    in_flight: Vec<(Time, Side, Segment)>,
     forged: bool,
 }
 
@@ -51,7 +51,7 @@ impl Pair {
             ],
             mss: [client, server].map(|end| u32::from(end.config.mss)),
             now: Time::ZERO,
-            way: Vec::new(),
+            in_flight: Vec::new(),
             forged: false,
         })
     }
@@ -69,13 +69,13 @@ impl Pair {
             Op::Close(side) => self.end(side).close(now),
             Op::Deliver(number) => {
                 if let Some(index) = self.index(number) {
-                    let (_, side, segment) = self.way.remove(index);
+                    let (_, side, segment) = self.in_flight.remove(index);
                     self.end(side).on_segment(&segment, now);
                 }
             }
             Op::Duplicate(number) => {
                 if let Some(index) = self.index(number) {
-                    let (_, side, segment) = self.way[index];
+                    let (_, side, segment) = self.in_flight[index];
                     self.end(side).on_segment(&segment, now);
                 }
             }
@@ -86,14 +86,14 @@ impl Pair {
             }
             Op::Lose(number) => {
                 if let Some(index) = self.index(number) {
-                    self.way.remove(index);
+                    self.in_flight.remove(index);
                 }
             }
             Op::Mark(number) => {
                 if let Some(index) = self.index(number)
-                    && self.way[index].2.ecn.is_capable()
+                    && self.in_flight[index].2.ecn.is_capable()
                 {
-                    self.way[index].2.ecn = Ecn::Ce;
+                    self.in_flight[index].2.ecn = Ecn::Ce;
                 }
             }
             Op::Read(side, bytes) => {
@@ -108,14 +108,14 @@ impl Pair {
     }
 
     fn index(&self, number: u8) -> Option<usize> {
-        usize::from(number).checked_rem(self.way.len())
+        usize::from(number).checked_rem(self.in_flight.len())
     }
 
-    /// Gives a forged segment the numbers of this connection, as far as the last segments on the
-    /// way show them: an attacker who sees everything.
+    /// Gives a forged segment the numbers of this connection, as far as the last segments in
+    /// flight show them: an attacker who sees everything.
     fn aim(&self, side: Side, segment: &Segment) -> Segment {
         let seen = |to| {
-            let mut later = self.way.iter().rev();
+            let mut later = self.in_flight.iter().rev();
             later.find_map(|(_, side, segment)| (*side == to).then_some(segment))
         };
         let seq = seen(side).map_or(Seq(0), |last| last.seq);
@@ -155,7 +155,7 @@ impl Pair {
         for side in Side::BOTH {
             let (now, mut burst) = (self.now, 0);
             while let Some(segment) = self.end(side).poll_segment(now) {
-                self.way.push((now + DELAY, side.peer(), segment));
+                self.in_flight.push((now + DELAY, side.peer(), segment));
                 self.end(side).check();
                 burst += 1;
                 if burst > BURST {
@@ -216,16 +216,16 @@ impl Pair {
 
     /// The next arrival or timeout.
     fn step(&mut self) -> Result<(), String> {
-        let arrival = self.way.iter().map(|(time, _, _)| *time).min();
+        let arrival = self.in_flight.iter().map(|(time, _, _)| *time).min();
         let timeout = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
         let Some(next) = arrival.into_iter().chain(timeout).min() else {
             return Err(format!("stalled: {:?}", self.ends));
         };
         self.now = self.now.max(next);
         let now = self.now;
-        let first = self.way.iter().position(|(time, _, _)| *time <= now);
+        let first = self.in_flight.iter().position(|(time, _, _)| *time <= now);
         if let Some(index) = first {
-            let (_, side, segment) = self.way.remove(index);
+            let (_, side, segment) = self.in_flight.remove(index);
             self.end(side).on_segment(&segment, now);
         }
         for side in Side::BOTH {

@@ -1,7 +1,7 @@
 //! The operation model of a connection: everything that applications, the network and an attacker
 //! can do to two endpoints, and what must hold afterwards.
 //!
-//! [`decode()`] turns any bytes into a set-up and operations, so that random seeds in `cargo test` and
+//! [`decode()`] turns any bytes into a setup and operations, so that random seeds in `cargo test` and
 //! a fuzzer's inputs go through the same code. [`check()`] runs them.
 
 mod check;
@@ -47,17 +47,17 @@ pub struct End {
     pub iss: Seq,
 }
 
-/// One thing that the outside can do. Segments on the way are named by a number that is reduced to
+/// One thing that the outside can do. Segments in flight are named by a number that is reduced to
 /// how many there are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Op {
-    /// Let time pass; timers run out on the way.
+    /// Let time pass; timers run out meanwhile.
     Advance(Span),
     /// The application closes.
     Close(Side),
     /// A segment arrives, in whatever order.
     Deliver(u8),
-    /// A segment arrives and stays on the way.
+    /// A segment arrives and stays in flight.
     Duplicate(u8),
     /// An attacker's segment arrives. Its numbers count from what the end expects.
     Forge(Side, Segment),

@@ -184,12 +184,12 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
                     pool == Some(&cx.pool_bytes),
                     "the pool held {pool:?} before the packet, and the scheme saw {cx:?}"
                 );
-                let is_told = match rest {
+                let is_notified = match rest {
                     [] => true,
-                    [Saw::Queued(told)] => *told == cx,
+                    [Saw::Queued(seen)] => *seen == cx,
                     _ => false,
                 };
-                ensure!(is_told, "after {cx:?} the scheme was told {rest:?}");
+                ensure!(is_notified, "after {cx:?} the scheme saw {rest:?}");
                 Some(verdict)
             }
             _ => return Err(format!("at enqueue the scheme was called for {saw:?}")),
@@ -199,7 +199,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
                 let verdict = verdict.ok_or("a packet was stored that the scheme never saw")?;
                 ensure!(
                     saw.len() == 2,
-                    "the scheme was not told that a packet was stored"
+                    "the scheme was not notified that a packet was stored"
                 );
                 let ecn = self.settle(accepted.queue, pkt.ecn, verdict)?;
                 let ecn = ecn.ok_or("a packet was stored that should have been dropped")?;
@@ -211,7 +211,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             Err(reason) => {
                 ensure!(
                     saw.len() < 2,
-                    "the scheme was told that a lost packet was stored"
+                    "the scheme was notified that a lost packet was stored"
                 );
                 self.lose(queue, pkt, verdict, reason)?;
             }

@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
 
-    /// Admits everything, and lies as it is told to.
+    /// Admits everything, and misreports as it is set to.
     struct Liar {
         extra: u32,
         pool: u32,

@@ -70,7 +70,7 @@ impl Model {
         queue.held.push_back(held);
     }
 
-    /// Removes a packet and tells its place in the queue, or `None` if it is not held there.
+    /// Removes a packet and returns its index in the queue, or `None` if it is not held there.
     pub(super) fn remove(&mut self, queue: QueueId, id: PktId) -> Option<(usize, Held)> {
         let queue = self.queues.get_mut(queue.index())?;
         let place = queue.held.iter().position(|held| held.id == id)?;

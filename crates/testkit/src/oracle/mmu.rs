@@ -206,7 +206,7 @@ pub enum Rule {
     },
 }
 
-/// What PFC is told.
+/// The parameters of PFC.
 #[derive(Clone, Debug)]
 pub struct Lossless {
     /// Bytes in all.

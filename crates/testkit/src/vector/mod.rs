@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_in_a_file_are_told() {
+    fn mistakes_in_a_file_are_reported() {
         for (rest, problem) in [
             ("", "a case needs `steps` or `error`"),
             ("config = { threshold = 1.5 }", "config.threshold: a string"),
