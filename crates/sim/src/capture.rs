@@ -16,7 +16,7 @@ use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
 
 /// A packet with everything that its headers say.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct Captured {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
     /// The connection's slot in the table.
@@ -49,7 +49,7 @@ pub struct LinkCapture<W: Write> {
 }
 
 /// A packet by the time it leaves, then by link, and then by when it was noted.
-type Ahead = ByKey<(Time, LinkId, u64), Shown>;
+type Ahead = ByKey<(Time, LinkId, u64), Captured>;
 
 /// The first port of the sources of connections; their sinks all have the next below.
 const FIRST_PORT: u16 = 10_000;
@@ -86,7 +86,7 @@ impl<W: Write> LinkCapture<W> {
         let Some(&(_, interface)) = found else {
             return Ok(());
         };
-        let Shown {
+        let Captured {
             src,
             dst,
             slot,
@@ -147,7 +147,7 @@ pub(crate) trait Recorder {
     fn set_payload(&mut self, payload: u32);
 
     /// A packet begins to leave at `at`.
-    fn note(&mut self, at: Time, link: LinkId, shown: Shown);
+    fn note(&mut self, at: Time, link: LinkId, captured: Captured);
 
     /// Everything that leaves before `now` was noted.
     fn write(&mut self, now: Time);
@@ -162,10 +162,10 @@ impl<W: Write> Recorder for LinkCapture<W> {
         self.payload = payload;
     }
 
-    fn note(&mut self, at: Time, link: LinkId, shown: Shown) {
+    fn note(&mut self, at: Time, link: LinkId, captured: Captured) {
         self.ahead.push(Reverse(ByKey {
             key: (at, link, self.noted),
-            value: shown,
+            value: captured,
         }));
         self.noted += 1;
     }

@@ -259,7 +259,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
-    use crate::capture::Shown;
+    use crate::capture::Captured;
     use crate::topology::leaf_spine;
     use crate::{Flow, HostId};
 
@@ -304,10 +304,10 @@ mod tests {
 
         fn set_payload(&mut self, _payload: u32) {}
 
-        fn note(&mut self, at: Time, link: LinkId, mut shown: Shown) {
+        fn note(&mut self, at: Time, link: LinkId, mut captured: Captured) {
             // Numbers that engines give in the order in which they come to the packets.
-            (shown.packet.serial, shown.packet.spilled) = (0, 0);
-            self.all.push((at, link, format!("{shown:?}")));
+            (captured.packet.serial, captured.packet.spilled) = (0, 0);
+            self.all.push((at, link, format!("{captured:?}")));
         }
 
         fn write(&mut self, _now: Time) {}

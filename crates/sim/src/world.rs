@@ -4,7 +4,7 @@ use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
 use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, Plan};
-use crate::capture::{Recorder, Shown};
+use crate::capture::{Captured, Recorder};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
@@ -18,7 +18,7 @@ pub(crate) struct World<C> {
     hosts: Hosts,
     now: Time,
     /// What left on links that are captured, and no capture has taken.
-    shown: Vec<(Time, LinkId, Shown)>,
+    captured: Vec<(Time, LinkId, Captured)>,
 }
 
 impl<C: Calendar> World<C> {
@@ -34,7 +34,7 @@ impl<C: Calendar> World<C> {
             fabric,
             hosts,
             now: Time::ZERO,
-            shown: Vec::new(),
+            captured: Vec::new(),
         })
     }
 
@@ -46,12 +46,13 @@ impl<C: Calendar> World<C> {
 
     /// Looks at what left on links that are captured, before it goes on.
     #[inline]
-    fn show(&mut self) {
+    fn collect_captured(&mut self) {
         if !self.fabric.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
             let seen = fabric.captured.drain(..);
-            let shown = seen.map(|(at, link, id)| (at, link, hosts.show(&fabric.packets[id])));
-            self.shown.extend(shown);
+            let captured =
+                seen.map(|(at, link, id)| (at, link, hosts.captured(&fabric.packets[id])));
+            self.captured.extend(captured);
         }
     }
 }
@@ -101,9 +102,9 @@ pub(crate) trait Engine: Sized {
     /// Shows a capture what has left since the last time.
     fn record(&mut self, recorder: &mut dyn Recorder) {
         let world = self.world_mut();
-        world.show();
-        for (at, link, shown) in world.shown.drain(..) {
-            recorder.note(at, link, shown);
+        world.collect_captured();
+        for (at, link, captured) in world.captured.drain(..) {
+            recorder.note(at, link, captured);
         }
         recorder.write(world.now);
     }
@@ -239,7 +240,7 @@ impl BucketEngine {
             let fabric = &mut self.world.fabric;
             fabric.calendar.take(level, stop, &mut self.arrivals);
             fabric.serve_switches(level, &self.arrivals, stop);
-            self.world.show();
+            self.world.collect_captured();
         }
         self.work_at_hosts(stop);
     }
@@ -252,7 +253,7 @@ impl BucketEngine {
         }
         fabric.calendar.go_on();
         fabric.serve_step(&mut self.taken, stop);
-        self.world.show();
+        self.world.collect_captured();
         self.work_at_hosts(stop);
     }
 

@@ -4,7 +4,7 @@ use tidegate_transport::Segment;
 use tidegate_units::{Span, Time};
 
 use super::{ENDLESS, Hosts, ends};
-use crate::capture::{Content, Shown};
+use crate::capture::{Captured, Content};
 use crate::connection::{Ends, Phase};
 use crate::packet::{Packet, Side};
 
@@ -28,7 +28,7 @@ impl Hosts {
     }
 
     /// A packet as a capture shows it, which it is only while in flight.
-    pub(crate) fn show(&self, packet: &Packet) -> Shown {
+    pub(crate) fn captured(&self, packet: &Packet) -> Captured {
         let connection = &self.connections[packet.end().slot()];
         let slot = packet.end().slot() as u32;
         let flow = &self.flows.get(connection.flow as usize);
@@ -50,7 +50,7 @@ impl Hosts {
                 ..self.spilled[packet.spilled - 1]
             }),
         };
-        Shown {
+        Captured {
             src,
             dst,
             slot,
