@@ -35,7 +35,7 @@ pub trait Discipline: Clone + Debug {
     /// A queue got its first packet. It is not yet active.
     fn on_active(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         now: Time,
@@ -43,12 +43,12 @@ pub trait Discipline: Clone + Debug {
     );
 
     /// Names the packet to send. Called only while a packet of the group waits.
-    fn pick(&mut self, part: &mut Part<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick;
+    fn pick(&mut self, part: &mut GroupView<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick;
 
     /// The picked packet left its queue, which is still active.
     fn on_departed(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         next: Option<u32>,
@@ -60,7 +60,7 @@ pub trait Discipline: Clone + Debug {
     #[inline]
     fn on_ranked(
         &mut self,
-        _part: &mut Part<'_, Self>,
+        _part: &mut GroupView<'_, Self>,
         _queue: QueueId,
         _slot: Slot,
         _pkt: &Pkt,
@@ -119,9 +119,9 @@ impl Members {
     }
 }
 
-/// One group at work.
+/// A group with the queues of its port.
 #[derive(Debug)]
-pub struct Part<'a, D: Discipline> {
+pub struct GroupView<'a, D: Discipline> {
     /// All queues of the port.
     pub(super) queues: &'a mut [D::Queue],
     pub(super) group: D::Group,

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
-use super::discipline::{Discipline, Members, Part};
+use super::discipline::{Discipline, GroupView, Members};
 use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, pass_through};
 
 settings! {
@@ -272,7 +272,7 @@ impl Discipline for Turns {
     #[inline]
     fn on_active(
         &mut self,
-        Part { queues, group, .. }: &mut Part<'_, Self>,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         now: Time,
@@ -284,7 +284,7 @@ impl Discipline for Turns {
     #[inline]
     fn pick(
         &mut self,
-        Part { queues, group, .. }: &mut Part<'_, Self>,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         now: Time,
         turn: impl FnMut(&Turn),
     ) -> Pick {
@@ -294,7 +294,7 @@ impl Discipline for Turns {
     #[inline]
     fn on_departed(
         &mut self,
-        Part { queues, group, .. }: &mut Part<'_, Self>,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         next: Option<u32>,

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{About, ConfigError, Field, Form, Named, QueueId, Settings, Time, settings};
 
-use super::discipline::{Discipline, Members, Part};
+use super::discipline::{Discipline, GroupView, Members};
 use super::queue_set::QueueSet;
 use super::{
     Build, Divide, Divided, Pick, Round, Scheduler, Turn, dwrr, pass_through, pifo, wfq, wrr,
@@ -206,10 +206,10 @@ impl<D: Discipline> Layered<D> {
     fn work<R>(
         &mut self,
         members: Members,
-        work: impl FnOnce(&mut D, &mut Part<'_, D>, &mut QueueSet) -> R,
+        work: impl FnOnce(&mut D, &mut GroupView<'_, D>, &mut QueueSet) -> R,
     ) -> R {
         let Rules { inside, .. } = &mut *self.rules;
-        let mut part = Part {
+        let mut part = GroupView {
             group: inside.load(&self.queues, &members),
             queues: &mut self.queues,
             members,

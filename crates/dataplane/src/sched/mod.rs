@@ -14,7 +14,7 @@ mod virtual_time;
 pub mod wfq;
 pub mod wrr;
 
-pub use discipline::{Discipline, Members, Part};
+pub use discipline::{Discipline, GroupView, Members};
 pub use dwrr::Dwrr;
 pub use fifo::Fifo;
 pub use layered::Layered;

@@ -28,7 +28,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Span, Time, choices, settings};
 
-use super::discipline::{Discipline, Members, Part};
+use super::discipline::{Discipline, GroupView, Members};
 use super::virtual_time::{Inverse, check_weights, is_before};
 use super::{Build, Divide, Pick, Scheduler, Turn};
 use crate::{Pkt, Slot};
@@ -319,7 +319,7 @@ impl Discipline for Ranks {
     #[inline]
     fn on_active(
         &mut self,
-        _: &mut Part<'_, Self>,
+        _: &mut GroupView<'_, Self>,
         _: QueueId,
         _: u32,
         _: Time,
@@ -328,7 +328,7 @@ impl Discipline for Ranks {
     }
 
     #[inline]
-    fn pick(&mut self, part: &mut Part<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
+    fn pick(&mut self, part: &mut GroupView<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
         let Members { first, end, .. } = part.members;
         self.serve(&mut part.queues[usize::from(first)..usize::from(end)])
     }
@@ -336,7 +336,7 @@ impl Discipline for Ranks {
     #[inline]
     fn on_departed(
         &mut self,
-        _: &mut Part<'_, Self>,
+        _: &mut GroupView<'_, Self>,
         _: QueueId,
         _: u32,
         _: Option<u32>,
@@ -348,7 +348,7 @@ impl Discipline for Ranks {
     #[inline]
     fn on_ranked(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         slot: Slot,
         pkt: &Pkt,

@@ -27,7 +27,7 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
-use super::discipline::{Discipline, Members, Part};
+use super::discipline::{Discipline, GroupView, Members};
 use super::queue_set::QueueSet;
 use super::virtual_time::{FRACTION, Inverse, MAX_WEIGHT, inverses, is_before};
 use super::{Build, Divide, Pick, Scheduler, Turn};
@@ -279,7 +279,7 @@ impl Discipline for Stamps {
     #[inline]
     fn on_active(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         _: Time,
@@ -289,14 +289,14 @@ impl Discipline for Stamps {
     }
 
     #[inline]
-    fn pick(&mut self, part: &mut Part<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
+    fn pick(&mut self, part: &mut GroupView<'_, Self>, _: Time, _: impl FnMut(&Turn)) -> Pick {
         self.smallest(part.queues, part.members.active, &mut part.group)
     }
 
     #[inline]
     fn on_departed(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         _: u32,
         next: Option<u32>,

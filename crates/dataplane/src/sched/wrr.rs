@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
-use super::discipline::{Discipline, Members, Part};
+use super::discipline::{Discipline, GroupView, Members};
 use super::queue_set::QueueSet;
 use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
 
@@ -353,13 +353,13 @@ impl Discipline for Turns {
     #[inline]
     fn on_active(
         &mut self,
-        part: &mut Part<'_, Self>,
+        part: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         now: Time,
         turn: impl FnMut(&Turn),
     ) {
-        let Part {
+        let GroupView {
             queues,
             group,
             members,
@@ -368,14 +368,14 @@ impl Discipline for Turns {
     }
 
     #[inline]
-    fn pick(&mut self, part: &mut Part<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+    fn pick(&mut self, part: &mut GroupView<'_, Self>, now: Time, turn: impl FnMut(&Turn)) -> Pick {
         part.group.pick(part.queues, &part.members, now, turn)
     }
 
     #[inline]
     fn on_departed(
         &mut self,
-        Part { queues, group, .. }: &mut Part<'_, Self>,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
         queue: QueueId,
         len: u32,
         next: Option<u32>,
