@@ -20,21 +20,21 @@ pub use file::read_switch;
 pub use plan::{Rig, rig};
 pub use twin::{Line, compare, twin};
 
-/// How calm the machine was: what a measurement in real time should be judged by.
+/// What else the machine did meanwhile: what a measurement in real time should be judged by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Calm {
+pub struct HostNoise {
     /// How late the switch sent packets, all but 1 % of them, at its latest port.
     pub lateness: Span,
     /// Time in which packets waited and the wire was idle because the switch did not run, at the port
     /// that lost most.
     pub lost: Span,
-    /// The part of a thousand of the processors' time that a hypervisor gave to others.
+    /// The part of a thousand of the processors' time that a hypervisor gave to others: steal time.
     pub stolen: u32,
     /// Frames that the kernel had no room for.
     pub missed: u64,
 }
 
-impl Calm {
+impl HostNoise {
     fn of(outcome: &testbed::Outcome) -> Self {
         let ports = || outcome.counters.ports.iter();
         let lateness = ports().map(|port| port.lateness.p99_ns).max();
@@ -55,8 +55,8 @@ impl Calm {
             stolen,
             missed,
         } = *self;
-        let is_calm = lateness < LATE && lost < LOST && stolen < 20 && missed == 0;
-        (!is_calm).then(|| {
+        let is_quiet = lateness < LATE && lost < LOST && stolen < 20 && missed == 0;
+        (!is_quiet).then(|| {
             format!(
                 "the machine was busy: packets left up to {} us late, {} ms of the wire were lost, \
                  {}.{} % of the processors were stolen, {missed} frames missed",
@@ -69,7 +69,7 @@ impl Calm {
     }
 }
 
-/// Packets may be this late before it is told.
+/// Packets may be this late before it is reported.
 const LATE: Span = Span::from_us(200);
 
 /// And this much of the wire may be lost.
@@ -82,7 +82,7 @@ pub fn run(
     command: String,
     congestion: Option<&str>,
     interrupt: &AtomicBool,
-) -> Result<Option<(Record, Calm)>, Failure> {
+) -> Result<Option<(Record, HostNoise)>, Failure> {
     let refused = |why: &dyn Display| Failure::Refused(why.to_string());
     let built = experiment.build().map_err(|problem| refused(&problem))?;
     let mut rig = rig(&built).map_err(|why| refused(&why))?;
@@ -95,7 +95,7 @@ pub fn run(
     }
     let record = record::record(experiment, command, &built, &outcome);
     let record = record.map_err(|error| refused(&error))?;
-    Ok(Some((record, Calm::of(&outcome))))
+    Ok(Some((record, HostNoise::of(&outcome))))
 }
 
 /// Runs what the folder of a sweep does not hold yet on real packets, one run after the other.

@@ -1,4 +1,4 @@
-//! From a set-up of the simulator to a switch and a plan for a testbed, or why there is none.
+//! From a setup of the simulator to a switch and a plan for a testbed, or why there is none.
 
 use tidegate_dataplane::classify::Unknown;
 use tidegate_live::Config;
@@ -122,7 +122,7 @@ fn ports(setup: &Setup) -> Result<Vec<PortSettings>, String> {
         }
         let mut port = PortSettings::new("", up.rate);
         port.uplink = Some(up.rate);
-        // Both directions of the cable, on the way in: a round trip is as long as it should be.
+        // Both directions of the cable, on ingress: a round trip is as long as it should be.
         port.delay = up.delay + up.delay;
         ports.push(port);
     }
@@ -160,7 +160,7 @@ fn ping(probe: &Probe) -> Ping {
     }
 }
 
-/// What the kernel is told.
+/// The settings of the kernel.
 fn tcp(setup: &Setup) -> Result<Tcp, String> {
     let [Transport::Tcp(tcp)] = setup.transports.as_slice() else {
         return Err(only("transport", "one TCP for all hosts"));

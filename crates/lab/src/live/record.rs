@@ -2,7 +2,7 @@
 //!
 //! What both worlds have is made by the code that makes the simulator's records. Times are those of
 //! the testbed; a flow's completion time counts from when it was really handed over. The kernel does
-//! not tell which packets of a flow were marked: that number is zero.
+//! not show which packets of a flow were marked: that number is zero.
 
 use std::collections::BTreeMap;
 

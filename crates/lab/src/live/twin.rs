@@ -7,7 +7,7 @@ use tidegate_report::Record;
 use tidegate_report::record::{Distribution, End};
 use tidegate_sim::run;
 
-use super::Calm;
+use super::HostNoise;
 use crate::record::{real, record};
 use crate::sweep::Failure;
 use tidegate_scenario::Experiment;
@@ -35,16 +35,16 @@ pub fn twin(
     experiment: &Experiment,
     congestion: Option<&str>,
     interrupt: &AtomicBool,
-) -> Result<Option<(Vec<Line>, Calm)>, Failure> {
+) -> Result<Option<(Vec<Line>, HostNoise)>, Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
-    let Some((live, calm)) = super::run(experiment, String::new(), congestion, interrupt)? else {
+    let Some((live, noise)) = super::run(experiment, String::new(), congestion, interrupt)? else {
         return Ok(None);
     };
     let built = experiment.build().map_err(|problem| refused(&problem))?;
     let outcome = run::run(&built.setup, interrupt).map_err(|error| refused(&error))?;
     let simulated = record(experiment, String::new(), &built, &outcome);
     let simulated = simulated.map_err(|error| refused(&error))?;
-    Ok((simulated.run.end != End::Interrupted).then(|| (compare(&live, &simulated), calm)))
+    Ok((simulated.run.end != End::Interrupted).then(|| (compare(&live, &simulated), noise)))
 }
 
 /// What both records have: goodput of observed links and services, observed queues, round trips and

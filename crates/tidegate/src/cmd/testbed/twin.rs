@@ -39,7 +39,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
                 sweep::Failure::Refused(why) => Error::new(why),
                 other => Error::new(other),
             })?;
-        let Some((lines, calm)) = pair else {
+        let Some((lines, noise)) = pair else {
             output.warn("interrupted: what is finished follows");
             break;
         };
@@ -51,7 +51,7 @@ pub(crate) fn twin(arguments: &Twin, output: Output) -> Result<Verdict, Error> {
         if !output.json {
             output.print(&table(&pair, output.paint))?;
         }
-        if let Some(complaint) = calm.complaint() {
+        if let Some(complaint) = noise.complaint() {
             output.warn(&format!("{label}: {complaint}"));
         }
         pairs.push(pair);
