@@ -21,7 +21,7 @@ use tidegate_units::{Catalogue, Choice, Field, Form, Named, Parameters, Setting}
 
 use crate::builtin;
 
-/// What a name stands for.
+/// What a name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {

@@ -1,4 +1,4 @@
-//! Labels in few columns: what is the same in all of them is left out first, what tells them apart stays.
+//! Labels in few columns: what is the same in all of them is left out first, what distinguishes them stays.
 
 use std::collections::BTreeSet;
 
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn labels_that_differ_never_become_equal() {
-        // Nothing but the order tells them apart.
+        // Nothing but the order distinguishes them.
         let labels = ["first then second", "second then first"];
         assert_eq!(shortened(&labels, 6), ["first…", "second then first"]);
         assert_eq!(shortened(&labels, 4), labels);

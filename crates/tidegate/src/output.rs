@@ -32,7 +32,7 @@ impl Error {
 }
 
 impl From<io::Error> for Error {
-    /// Errors of standard output: those of files are told with their path.
+    /// Errors of standard output: those of files are reported with their path.
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Self::ClosedPipe
@@ -142,7 +142,7 @@ impl Output {
     }
 
     /// Writes results.
-    #[expect(clippy::unused_self, reason = "whoever prints has been told how")]
+    #[expect(clippy::unused_self, reason = "whoever prints has one")]
     pub(crate) fn print(self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;

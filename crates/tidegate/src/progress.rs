@@ -2,7 +2,7 @@
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the program's edge: it tells people how long things take"
+    reason = "the program's edge: it shows people how long things take"
 )]
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub(crate) struct Board {
     shown: Option<MultiProgress>,
     whole: ProgressBar,
     /// Elsewhere, when the last line was written; `None` if nothing is to be said.
-    told: Option<Mutex<Instant>>,
+    last_line: Option<Mutex<Instant>>,
     begun: Instant,
     runs: usize,
     done: AtomicUsize,
@@ -64,7 +64,7 @@ impl Board {
             output,
             shown: bars,
             whole,
-            told: (!is_terminal && !output.quiet).then(|| Mutex::new(begun)),
+            last_line: (!is_terminal && !output.quiet).then(|| Mutex::new(begun)),
             begun,
             runs,
             done: AtomicUsize::new(0),
@@ -103,13 +103,15 @@ impl Board {
 
     /// A line, if it is time for one and not all is done.
     fn say(&self) {
-        let Some(told) = &self.told else {
+        let Some(last_line) = &self.last_line else {
             return;
         };
-        let mut told = told.lock().expect("nobody panics while writing a line");
+        let mut last_line = last_line
+            .lock()
+            .expect("nobody panics while writing a line");
         let done = self.done.load(Ordering::Relaxed);
-        if told.elapsed() >= PAUSE && done < self.runs {
-            *told = Instant::now();
+        if last_line.elapsed() >= PAUSE && done < self.runs {
+            *last_line = Instant::now();
             let steps = self.steps.load(Ordering::Relaxed);
             self.output
                 .say(&line(done, self.runs, steps, self.begun.elapsed()));

@@ -58,7 +58,7 @@ pub(crate) struct LiveRun {
     pub(crate) common: Common,
 }
 
-/// Where a switch can be asked, unless it is told otherwise: on this machine alone.
+/// Where a switch can be asked, unless another address is given: on this machine alone.
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9755";
 
 /// Shows what a running switch does: rates, queues, waiting times, marks, drops and lateness, by port and

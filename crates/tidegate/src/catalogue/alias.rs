@@ -184,7 +184,7 @@ const ALIASES: &[Alias] = &[
             "propagation-delay",
         ],
         "host-delay",
-        "The base round trip is the sum of the delays on the way: mostly `topology.host_delay`, twice in \
+        "The base round trip is the sum of the delays on the path: mostly `topology.host_delay`, twice in \
          each direction.",
     ),
     alias(

@@ -1,4 +1,4 @@
-//! `tidegate explain`: what a name stands for, and how to use it.
+//! `tidegate explain`: what a name means, and how to use it.
 
 use std::fmt::Write;
 

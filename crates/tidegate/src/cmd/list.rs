@@ -50,6 +50,6 @@ pub(crate) fn list(arguments: &List, output: Output) -> Result<Verdict, Error> {
         }
     }
     output.print(&text)?;
-    output.say("\n`tidegate explain NAME` tells more of each.");
+    output.say("\n`tidegate explain NAME` describes each.");
     Ok(Verdict::Good)
 }

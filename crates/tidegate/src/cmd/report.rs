@@ -197,9 +197,9 @@ fn title(folders: &[Folder]) -> String {
     titles.join(" · ")
 }
 
-/// What tells folders apart: the names of their scenarios, their own names, or their paths.
+/// What distinguishes folders: the names of their scenarios, their own names, or their paths.
 fn names(folders: &[Folder]) -> Vec<String> {
-    let ways: [fn(&Folder) -> String; 2] = [
+    let namings: [fn(&Folder) -> String; 2] = [
         |folder| folder.manifest().name.clone(),
         |folder| {
             let name = folder.path().file_name().unwrap_or_default();
@@ -210,7 +210,9 @@ fn names(folders: &[Folder]) -> Vec<String> {
         let distinct = names.iter().collect::<BTreeSet<_>>();
         distinct.len() == names.len() && !names.iter().any(String::is_empty)
     };
-    let mut names = ways.iter().map(|way| folders.iter().map(way).collect());
+    let mut names = namings
+        .iter()
+        .map(|naming| folders.iter().map(naming).collect());
     names.find(is_distinct).unwrap_or_else(|| {
         let paths = folders.iter().map(Folder::path);
         paths.map(|path| path.display().to_string()).collect()
@@ -295,7 +297,7 @@ fn legend(summary: &Summary, tables: &Tables) -> String {
         _ = write!(legend, "; * is the best of its {among}");
     }
     if tables.has_tied {
-        legend.push_str("; ~ is not told apart from the best: the intervals meet");
+        legend.push_str("; ~ is not distinguishable from the best: the intervals meet");
     }
     legend
 }

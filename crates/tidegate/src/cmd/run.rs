@@ -35,7 +35,7 @@ pub(crate) struct Job {
 }
 
 /// What became of the runs of a job.
-pub(crate) struct Ran {
+pub(crate) struct JobResult {
     pub(crate) finished: usize,
     pub(crate) failed: Vec<Failed>,
     pub(crate) is_interrupted: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Ran {
 
 /// What `--json` prints of each scenario.
 #[derive(Serialize)]
-struct Told<'a> {
+struct JsonResult<'a> {
     scenario: &'a str,
     folder: String,
     report: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) fn run(
     overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
     overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
     let mut jobs: Vec<Job> = Vec::new();
-    // All files are read before the first is run: a mistake in the last one is told at once.
+    // All files are read before the first is run: a mistake in the last one is reported at once.
     for file in files {
         let scenario = source::read(file, &overrides).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
@@ -101,7 +101,7 @@ pub(crate) fn run(
     }
     watch(output);
     let mut verdict = Verdict::Good;
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     for job in &jobs {
         if is_interrupted() {
             break;
@@ -110,10 +110,10 @@ pub(crate) fn run(
         if of_job == Verdict::Bad {
             verdict = Verdict::Bad;
         }
-        told.push(value);
+        results.push(value);
     }
     if output.json {
-        output.print_json(&serde_json::json!({ "results": told }))?;
+        output.print_json(&serde_json::json!({ "results": results }))?;
     }
     Ok(verdict)
 }
@@ -141,7 +141,7 @@ fn run_job(
     let ran = execute(job, &folder, running.jobs, &board, output)?;
     drop(board);
     let finished = ran.finished;
-    let mut told = Told {
+    let mut result = JsonResult {
         scenario: &job.scenario.name,
         folder: job.path.display().to_string(),
         report: None,
@@ -151,7 +151,7 @@ fn run_job(
         interrupted: ran.is_interrupted,
         summary: None,
     };
-    if told.interrupted {
+    if result.interrupted {
         let again = again(job, running);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
@@ -160,26 +160,26 @@ fn run_job(
         ));
         return Ok((
             Verdict::Bad,
-            serde_json::to_value(&told).map_err(Error::new)?,
+            serde_json::to_value(&result).map_err(Error::new)?,
         ));
     }
     let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
     let stalled = stalled(&comparison.records);
-    let verdict = if told.failed.is_empty() && stalled.is_empty() {
+    let verdict = if result.failed.is_empty() && stalled.is_empty() {
         Verdict::Good
     } else {
         Verdict::Bad
     };
-    told.failed.extend(stalled);
-    told.report = Some(page.display().to_string());
-    told.summary = Some(&comparison.summary);
+    result.failed.extend(stalled);
+    result.report = Some(page.display().to_string());
+    result.summary = Some(&comparison.summary);
     if !output.json {
         report::print(&comparison, Some(&page), output)?;
     }
     report::warn(&comparison, output);
-    Ok((verdict, serde_json::to_value(&told).map_err(Error::new)?))
+    Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?))
 }
 
 /// Runs what the folder of a job lacks.
@@ -189,7 +189,7 @@ pub(crate) fn execute(
     jobs: Option<NonZeroUsize>,
     board: &Board,
     output: Output,
-) -> Result<Ran, Error> {
+) -> Result<JobResult, Error> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
     let open = job.plan.len() - folder.finished().len();
     let begin = format!(
@@ -236,7 +236,7 @@ pub(crate) fn execute(
         return Err(Error::new(text));
     }
     let finished = folder.finished().len();
-    Ok(Ran {
+    Ok(JobResult {
         finished,
         failed: failed(&done),
         is_interrupted: finished < job.plan.len() && done.is_interrupted,
@@ -342,20 +342,20 @@ pub(crate) fn is_interrupted() -> bool {
 
 /// The first Ctrl-C ends the runs soon, the second one ends the program.
 pub(super) fn listen(output: Output) {
-    let heard = ctrlc::set_handler(move || {
+    let set = ctrlc::set_handler(move || {
         if INTERRUPT.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
         output.say("stopping; what is finished is kept (once more to end at once)");
     });
-    if let Err(error) = heard {
+    if let Err(error) = set {
         output.warn(&format!(
             "Ctrl-C will lose runs that are not finished: {error}"
         ));
     }
 }
 
-/// A run that panics is reported with its name: here only where it happened is told.
+/// A run that panics is reported with its name: here only where it happened is reported.
 fn watch_panics() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
