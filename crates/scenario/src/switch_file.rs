@@ -9,9 +9,9 @@ use crate::layout::Section;
 use crate::settings::describe::{self, Marking, Switch};
 use crate::settings::limits::Limits;
 use crate::settings::reader::{Located, Reader};
-use crate::setup::build::{Sites, check_node, ports_of};
+use crate::setup::build::{PortSet, check_node, ports_of};
 use crate::text::document::{Node, Table, Value};
-use crate::text::problem::{Place, Problem, Source};
+use crate::text::problem::{Location, Problem, Source};
 
 /// A live switch as its file describes it. What only the switch itself knows is of types of its own:
 /// `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
@@ -41,7 +41,7 @@ impl<O: Settings, P: Settings> SwitchFile<O, P> {
         });
         let root = Node {
             value: Value::Table(Table::parse(&source)?),
-            place: Place { source, span: 0..0 },
+            loc: Location { source, span: 0..0 },
         };
         let root = Reader::new(&root, Section::LiveFile, None)?;
         let ports = root.tables("port")?.iter().map(port);
@@ -55,13 +55,13 @@ impl<O: Settings, P: Settings> SwitchFile<O, P> {
         let switch = self.switch(&reader)?;
         let rates = self.ports.iter().filter_map(|port| value(port, "rate"));
         let degree = self.ports.len() as u64;
-        let sites = Sites {
+        let set = PortSet {
             rates: rates.collect(),
             degrees: [u32::try_from(degree).unwrap_or(u32::MAX)].into(),
             ports: degree,
             seed: value(&self.options, "seed").unwrap_or_default(),
         };
-        check_node(&switch, &sites, &Limits::default())?;
+        check_node(&switch, &set, &Limits::default())?;
         let made = ports_of(&switch);
         self.marking = made.marking;
         self.scheduling = made.scheduling;
@@ -71,25 +71,25 @@ impl<O: Settings, P: Settings> SwitchFile<O, P> {
 
     /// What the file says of marking, scheduler and buffer.
     fn switch(&self, reader: &Reader<'_>) -> Result<Switch, Problem> {
-        let spots = || reader.spots().clone();
+        let locs = || reader.locs().clone();
         let (buffer, egress) = match reader.get("buffer") {
             Some(node) => describe::buffer(node, self.buffer.name())?,
             None => {
                 let item = self.buffer.clone();
-                let spots = spots();
-                (Located { item, spots }, None)
+                let locs = locs();
+                (Located { item, locs }, None)
             }
         };
         let marking = match reader.get("marking") {
             Some(node) => describe::marking(node, self.marking.name(), 0)?,
             None => {
                 let item = self.marking.clone();
-                let spots = spots();
-                Marking::One(Box::new(Located { item, spots }))
+                let locs = locs();
+                Marking::One(Box::new(Located { item, locs }))
             }
         };
         Ok(Switch {
-            spots: spots(),
+            locs: locs(),
             marking,
             scheduler: describe::scheduler(&reader.below("scheduler"))?,
             buffer,
@@ -103,7 +103,7 @@ impl<O: Settings, P: Settings> SwitchFile<O, P> {
 fn port<P: Settings>(node: &Node) -> Result<P, Problem> {
     let reader = Reader::with_fields(node, Section::LivePort, None, P::FIELDS)?;
     if describe::text(&reader, "interface")?.is_none() {
-        let problem = Problem::new("the port has no `interface`").at(&node.place);
+        let problem = Problem::new("the port has no `interface`").at(&node.loc);
         return Err(problem.help("the name of an interface, such as interface = \"veth0\""));
     }
     let mut port = P::default();

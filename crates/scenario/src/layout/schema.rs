@@ -41,7 +41,7 @@ impl Definitions {
     fn reference(&mut self, section: Section) -> Value {
         let name = section.name();
         if !self.found.contains_key(name) {
-            // A place is kept, as a section may refer to itself.
+            // An entry is kept, as a section may refer to itself.
             self.found.insert(name.into(), Value::Null);
             let made = self.section(section);
             self.found.insert(name.into(), made);

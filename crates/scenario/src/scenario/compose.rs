@@ -12,7 +12,7 @@ use crate::settings::traffic::Listed;
 use crate::sweep::{axis, settle};
 use crate::text::diagnose;
 use crate::text::document::{Node, Step, Table};
-use crate::text::problem::{Place, Problem, Source};
+use crate::text::problem::{Location, Problem, Source};
 
 /// What a scenario is read from.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Text {
     pub(super) files: Arc<dyn Files>,
     /// With overrides.
     pub(super) table: Table,
-    pub(super) whole: Place,
+    pub(super) whole: Location,
     /// What overrides set, and their texts.
     pub(super) overrides: Vec<(Vec<Step>, String)>,
     pub(super) limits: Limits,
@@ -38,13 +38,13 @@ impl Text {
         if let Some(include) = table.remove("include") {
             return Err(
                 Problem::new("this scenario has no file, and cannot include others")
-                    .at(&include.place),
+                    .at(&include.loc),
             );
         }
         Ok(Self {
             files: Arc::new(NoFiles),
             table,
-            whole: Place::whole(&source),
+            whole: Location::whole(&source),
             overrides: Vec::new(),
             limits,
         })
@@ -54,12 +54,12 @@ impl Text {
     pub(super) fn compose(&self) -> Result<Scenario, Problem> {
         let mut table = self.table.clone();
         let (whole, limits) = (&self.whole, &self.limits);
-        let top = Place {
+        let top = Location {
             source: Arc::clone(&whole.source),
             span: 0..0,
         };
         // What a published figure claims changes no run.
-        let figure = table.remove("figure").map(|entry| entry.place);
+        let figure = table.remove("figure").map(|entry| entry.loc);
         let axes = match table.remove("sweep") {
             Some(sweep) => axis::axes(&sweep.node, limits)?,
             None => Vec::new(),
@@ -82,7 +82,7 @@ impl Text {
             let most = limits.runs / (choices.len() as u64).max(1);
             return Err(
                 Problem::new(format!("`runs` is {runs}, which is out of range"))
-                    .at(base.root.place("runs"))
+                    .at(base.root.of("runs"))
                     .help(format!("allowed: 1 to {most} for this sweep")),
             );
         }

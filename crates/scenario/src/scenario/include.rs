@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::files::Files;
 use crate::layout::Section;
 use crate::text::document::{Entry, Node, Overlay, Table, Value};
-use crate::text::problem::{Place, Problem, Source};
+use crate::text::problem::{Location, Problem, Source};
 
 /// The longest scenario file.
 const LONGEST_FILE: u64 = 4 << 20;
@@ -15,18 +15,18 @@ const LONGEST_FILE: u64 = 4 << 20;
 const DEEPEST_INCLUDE: usize = 16;
 
 /// Reads a file, laid over those that it includes.
-pub(super) fn read(files: &dyn Files, path: &Path) -> Result<(Table, Place), Problem> {
+pub(super) fn read(files: &dyn Files, path: &Path) -> Result<(Table, Location), Problem> {
     load(files, path, None, &mut Vec::new())
 }
 
 fn load(
     files: &dyn Files,
     path: &Path,
-    from: Option<&Place>,
+    from: Option<&Location>,
     open: &mut Vec<PathBuf>,
-) -> Result<(Table, Place), Problem> {
+) -> Result<(Table, Location), Problem> {
     let at = |problem: Problem| match from {
-        Some(place) => problem.at(place),
+        Some(loc) => problem.at(loc),
         None => problem,
     };
     let (real, text) = files.read(path, LONGEST_FILE).map_err(|why| {
@@ -51,14 +51,14 @@ fn load(
         folder: Some(folder.clone()),
     });
     let mut table = Table::parse(&source)?;
-    let whole = Place::whole(&source);
+    let whole = Location::whole(&source);
     let Some(include) = table.remove("include") else {
         return Ok((table, whole));
     };
     open.push(real);
     let mut below = Table::default();
-    for (name, place) in included(&include)? {
-        let (mut table, _) = load(files, &folder.join(name), Some(&place), open)?;
+    for (name, loc) in included(&include)? {
+        let (mut table, _) = load(files, &folder.join(name), Some(&loc), open)?;
         // Claims are about the file that they stand in.
         table.remove("figure");
         lay_over(&mut below, &table);
@@ -76,18 +76,18 @@ fn lay_over(below: &mut Table, above: &Table) {
 }
 
 /// The names of included files.
-fn included(include: &Entry) -> Result<Vec<(String, Place)>, Problem> {
+fn included(include: &Entry) -> Result<Vec<(String, Location)>, Problem> {
     let items = match &include.node.value {
         Value::List(items) => items.as_slice(),
         _ => std::slice::from_ref(&include.node),
     };
     let name = |item: &Node| match &item.value {
-        Value::Text(name) => Ok((name.clone(), item.place.clone())),
+        Value::Text(name) => Ok((name.clone(), item.loc.clone())),
         _ => Err(Problem::new(format!(
             "`include` is {}, and should be the name of a file",
             item.noun()
         ))
-        .at(&item.place)),
+        .at(&item.loc)),
     };
     items.iter().map(name).collect()
 }

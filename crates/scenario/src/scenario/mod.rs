@@ -16,7 +16,7 @@ use crate::settings::describe::Described;
 use crate::settings::limits::Limits;
 use crate::sweep::axis::{Axis, Coordinate};
 use crate::text::document::{self, Step};
-use crate::text::problem::{Place, Problem};
+use crate::text::problem::{Location, Problem};
 use compose::Text;
 
 /// A scenario that was read and is well-formed: every key is known and every value can be read, at
@@ -37,7 +37,7 @@ pub struct Scenario {
     overrides: Vec<String>,
     limits: Limits,
     /// Where it has a `[figure]`.
-    figure: Option<Place>,
+    figure: Option<Location>,
     /// What it was read from, to look for more mistakes; `None` if nobody wants to know them.
     text: Option<Arc<Text>>,
 }
@@ -133,24 +133,24 @@ impl Scenario {
         let labels: Vec<String> = labels.collect();
         Err(
             Problem::new(format!("`baseline` is `{name}`, and no point is called so"))
-                .at(self.base.root.place("baseline"))
+                .at(self.base.root.of("baseline"))
                 .help(format!("there are {}", labels.join(", "))),
         )
     }
 
     /// The text of the file that its `[figure]` is in, if it has one.
     pub fn figure(&self) -> Option<&str> {
-        let place = self.figure.as_ref()?;
-        Some(&place.source.text)
+        let loc = self.figure.as_ref()?;
+        Some(&loc.source.text)
     }
 
     /// What is wrong with some bytes of that text; with all of the figure if there are none.
     pub fn figure_problem(&self, message: String, span: Range<usize>) -> Problem {
         let problem = Problem::new(message);
         match &self.figure {
-            Some(place) if span.is_empty() => problem.at(place),
-            Some(place) => problem.at(&Place {
-                source: Arc::clone(&place.source),
+            Some(loc) if span.is_empty() => problem.at(loc),
+            Some(loc) => problem.at(&Location {
+                source: Arc::clone(&loc.source),
                 span,
             }),
             None => problem,

@@ -55,7 +55,7 @@ impl Scenario {
             } = &*point.described;
             let beyond = || {
                 Problem::new("the seeds of the repetitions pass the largest number")
-                    .at(root.place("seed"))
+                    .at(root.of("seed"))
             };
             let last = seed.checked_add(u64::from(*count - 1)).ok_or_else(beyond)?;
             let outline = point.described.outline(*seed, &self.limits);

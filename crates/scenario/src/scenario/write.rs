@@ -12,7 +12,7 @@ use crate::layout::{FABRIC, HOSTS, LINE, toml_of};
 use crate::settings::describe::{
     Dcqcn, Described, Marking, Observe, Selection, Series, Switch, Tcp, Transport,
 };
-use crate::settings::reader::{Located, Spots};
+use crate::settings::reader::{Located, Locations};
 use crate::settings::traffic::{Follows, Traffic};
 use crate::setup::build::dcqcn_config;
 use crate::sweep::axis::Axis;
@@ -72,7 +72,7 @@ impl Page<'_> {
 
     fn body(&mut self, base: &Described) {
         self.header("[topology]");
-        self.kind(&base.topology.spots);
+        self.kind(&base.topology.locs);
         self.part(&base.topology.item, |_| true);
         self.header("[switch]");
         self.setting("ecmp", &base.ecmp);
@@ -97,8 +97,8 @@ impl Page<'_> {
         self.observe(&base.observe);
     }
 
-    fn kind(&mut self, spots: &Spots) {
-        self.line("kind", &quoted(&spots.kind));
+    fn kind(&mut self, locs: &Locations) {
+        self.line("kind", &quoted(&locs.kind));
     }
 
     /// The settings of a part, of those fields that are `wanted`.
@@ -128,24 +128,24 @@ impl Page<'_> {
     /// The settings of a part that may have a profile.
     fn profiled<T: Parameters>(&mut self, path: &str, part: &Located<T>, default: &str) {
         let varies = self.varies_profile(path);
-        let profile = part.spots.profile.as_deref();
+        let profile = part.locs.profile.as_deref();
         // A profile that is written with all settings changes nothing, but says where they are from.
         self.line("profile", &quoted(profile.unwrap_or(default)));
-        self.part(&part.item, |field| !varies || part.spots.names(field.name));
+        self.part(&part.item, |field| !varies || part.locs.names(field.name));
     }
 
     fn ports(&mut self, path: &str, switch: &Switch) {
         self.setting("non_ect", &switch.non_ect);
         self.marking(&format!("{path}.marking"), &switch.marking);
         self.header(&format!("[{path}.scheduler]"));
-        self.kind(&switch.scheduler.spots);
+        self.kind(&switch.scheduler.locs);
         self.part(&switch.scheduler.item, |_| true);
         self.header(&format!("[{path}.buffer]"));
-        self.kind(&switch.buffer.spots);
+        self.kind(&switch.buffer.locs);
         self.part(&switch.buffer.item, |_| true);
         if let Some(egress) = &switch.egress {
             self.header(&format!("[{path}.buffer.egress]"));
-            self.kind(&egress.spots);
+            self.kind(&egress.locs);
             self.part(&egress.item, |_| true);
         }
     }
@@ -154,7 +154,7 @@ impl Page<'_> {
         self.header(&format!("[{path}]"));
         match marking {
             Marking::One(config) => {
-                self.kind(&config.spots);
+                self.kind(&config.locs);
                 self.part(&config.item, |_| true);
             }
             Marking::Or(pair) => {
@@ -191,46 +191,46 @@ impl Page<'_> {
         }
         for (number, transport) in transports.enumerate() {
             self.header("[[transport.group]]");
-            let place = format!("transport.group.{number}");
-            self.one_transport("transport.group", &place, transport);
+            let swept = format!("transport.group.{number}");
+            self.one_transport("transport.group", &swept, transport);
         }
     }
 
-    /// `path` is that of headers, `place` that of sweeps, which count the tables of a list.
-    fn one_transport(&mut self, path: &str, place: &str, transport: &Transport) {
+    /// `path` is that of headers, `swept` that of sweeps, which count the tables of a list.
+    fn one_transport(&mut self, path: &str, swept: &str, transport: &Transport) {
         match transport {
-            Transport::Dcqcn(dcqcn) => self.dcqcn(place, dcqcn),
-            Transport::Tcp(tcp) => self.tcp(path, place, tcp),
+            Transport::Dcqcn(dcqcn) => self.dcqcn(swept, dcqcn),
+            Transport::Tcp(tcp) => self.tcp(path, swept, tcp),
         }
     }
 
-    fn dcqcn(&mut self, place: &str, dcqcn: &Dcqcn) {
+    fn dcqcn(&mut self, swept: &str, dcqcn: &Dcqcn) {
         self.line("kind", "\"dcqcn\"");
         self.setting("profile", &dcqcn.profile);
         let config = dcqcn_config(dcqcn, LINE);
         let elsewhere = dcqcn_config(dcqcn, ANOTHER_LINE);
-        let varies = self.varies_profile(place);
+        let varies = self.varies_profile(swept);
         self.part(&config, |field| {
             let value = |config: &dcqcn::Config| Parameters::value(config, field.name);
             let follows = varies || value(&config) != value(&elsewhere);
-            !follows || dcqcn.spots.names(field.name)
+            !follows || dcqcn.locs.names(field.name)
         });
     }
 
-    fn tcp(&mut self, path: &str, place: &str, tcp: &Tcp) {
+    fn tcp(&mut self, path: &str, swept: &str, tcp: &Tcp) {
         self.line("kind", "\"tcp\"");
-        self.profiled(place, &tcp.config, crate::layout::PROFILE);
-        self.rule(&format!("{path}.rule"), &format!("{place}.rule"), &tcp.rule);
+        self.profiled(swept, &tcp.config, crate::layout::PROFILE);
+        self.rule(&format!("{path}.rule"), &format!("{swept}.rule"), &tcp.rule);
         if let Some(receiver) = &tcp.receiver {
             self.header(&format!("[{path}.receiver]"));
             let config = &receiver.config;
-            if let Some(profile) = &config.spots.profile {
+            if let Some(profile) = &config.locs.profile {
                 self.line("profile", &quoted(profile));
             }
-            self.part(&config.item, |field| config.spots.names(field.name));
+            self.part(&config.item, |field| config.locs.names(field.name));
             if let Some(rule) = &receiver.rule {
-                let place = format!("{place}.receiver.rule");
-                self.rule(&format!("{path}.receiver.rule"), &place, rule);
+                let swept = format!("{swept}.receiver.rule");
+                self.rule(&format!("{path}.receiver.rule"), &swept, rule);
             }
         }
     }
@@ -238,20 +238,20 @@ impl Page<'_> {
     fn rule(
         &mut self,
         path: &str,
-        place: &str,
+        swept: &str,
         rule: &Located<tidegate_transport::window::Config>,
     ) {
         self.header(&format!("[{path}]"));
-        self.kind(&rule.spots);
-        if rule.spots.kind == "dctcp" {
-            self.profiled(place, rule, "rfc8257");
+        self.kind(&rule.locs);
+        if rule.locs.kind == "dctcp" {
+            self.profiled(swept, rule, "rfc8257");
         } else {
             self.part(&rule.item, |_| true);
         }
     }
 
     fn source(&mut self, traffic: &Traffic) {
-        self.kind(&traffic.source.spots);
+        self.kind(&traffic.source.locs);
         if let Source::List(_) = traffic.source.item {
             if let Some(list) = &traffic.list {
                 self.line("group", &list.group.to_string());
@@ -345,7 +345,7 @@ const ANOTHER_LINE: Rate = Rate::from_gbps(77);
 fn absolute(node: &Node) -> Node {
     let value = match &node.value {
         Value::List(items) => Value::List(items.iter().map(absolute).collect()),
-        Value::Text(text) => match (text.strip_prefix("file:"), &node.place.source.folder) {
+        Value::Text(text) => match (text.strip_prefix("file:"), &node.loc.source.folder) {
             (Some(name), Some(folder)) => {
                 let path = folder.join(name.trim());
                 Value::Text(format!("file:{}", path.display()))
@@ -356,6 +356,6 @@ fn absolute(node: &Node) -> Node {
     };
     Node {
         value,
-        place: node.place.clone(),
+        loc: node.loc.clone(),
     }
 }

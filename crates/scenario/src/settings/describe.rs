@@ -9,16 +9,16 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{Parameters, Setting, Settings, Span, Time};
 
-use super::reader::{Located, Reader, Spots, suggest};
+use super::reader::{Located, Locations, Reader, suggest};
 use super::traffic::{Listed, Traffic, source};
 use crate::layout::{self, LINE, Section};
 use crate::text::document::{Node, Table, Value};
-use crate::text::problem::{Place, Problem};
+use crate::text::problem::{Location, Problem};
 
 /// One run without its seed, as typed settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Described {
-    pub(crate) root: Spots,
+    pub(crate) root: Locations,
     pub(crate) name: Option<Located<String>>,
     pub(crate) title: Option<String>,
     pub(crate) baseline: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct Described {
 /// The ports of switches, or of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Switch {
-    pub(crate) spots: Spots,
+    pub(crate) locs: Locations,
     pub(crate) marking: Marking,
     pub(crate) scheduler: Located<sched::Config>,
     pub(crate) buffer: Located<buffer::Config>,
@@ -72,7 +72,7 @@ pub(crate) struct Dcqcn {
     pub(crate) profile: dcqcn::Profile,
     /// What the file sets: names and texts, which were read once.
     pub(crate) sets: Vec<(&'static str, String)>,
-    pub(crate) spots: Spots,
+    pub(crate) locs: Locations,
 }
 
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub(crate) struct Observe {
     pub(crate) from: Time,
     pub(crate) to: Time,
     pub(crate) series: Option<Series>,
-    pub(crate) spots: Spots,
+    pub(crate) locs: Locations,
 }
 
 #[derive(Clone, Debug)]
@@ -107,21 +107,21 @@ pub(crate) struct Series {
     pub(crate) queues: Selection,
     pub(crate) links: Selection,
     pub(crate) flows: Selection,
-    pub(crate) spots: Spots,
+    pub(crate) locs: Locations,
 }
 
-/// Words, names and numbers, each with its place.
-pub(crate) type Selection = Vec<(String, Place)>;
+/// Words, names and numbers, each with its location.
+pub(crate) type Selection = Vec<(String, Location)>;
 
 /// Reads the whole tree.
 pub(crate) fn describe(
     root: &Table,
-    whole: &Place,
+    whole: &Location,
     files: &mut Listed<'_>,
 ) -> Result<Described, Problem> {
     let node = Node {
         value: Value::Table(root.clone()),
-        place: whole.clone(),
+        loc: whole.clone(),
     };
     let reader = Reader::new(&node, Section::Root, None)?;
     let switch_node = reader.below("switch");
@@ -178,10 +178,10 @@ pub(crate) fn describe(
         stalled: measure.read("stalled")?,
         window: Located {
             item: window,
-            spots: measure.spots().clone(),
+            locs: measure.locs().clone(),
         },
         observe: observe(&reader.below("observe"))?,
-        root: reader.spots().clone(),
+        root: reader.locs().clone(),
     })
 }
 
@@ -200,7 +200,7 @@ fn settings<T: Parameters>(
     reader.fill(&mut item)?;
     Ok(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -212,12 +212,12 @@ fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
     if !is_file_safe(&name) {
         let message = format!("`name` is `{name}`, which is no name for files");
         return Err(Problem::new(message)
-            .at(reader.spots().place("name"))
+            .at(reader.locs().of("name"))
             .help("1 to 64 letters, digits, `.`, `_` and `-`, the first not a `.` or `-`"));
     }
     Ok(Some(Located {
         item: name,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     }))
 }
 
@@ -234,7 +234,7 @@ pub(crate) fn text(reader: &Reader<'_>, key: &str) -> Result<Option<String>, Pro
         Some((Value::Text(text), _)) => Ok(Some(text.clone())),
         Some((_, node)) => {
             let message = format!("`{key}` is {}, and should be text", node.noun());
-            Err(Problem::new(message).at(&node.place))
+            Err(Problem::new(message).at(&node.loc))
         }
     }
 }
@@ -246,7 +246,7 @@ fn topology(node: &Node) -> Result<Located<topology::Config>, Problem> {
     reader.fill(&mut item)?;
     Ok(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -258,7 +258,7 @@ fn switch(reader: &Reader<'_>, (scheme, limit): PortDefaults) -> Result<Switch, 
         buffer,
         egress,
         non_ect: reader.read("non_ect")?,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn scheduler(node: &Node) -> Result<Located<sched::Config>, Problem> 
     reader.fill(&mut item)?;
     Ok(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -281,12 +281,12 @@ pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking,
     if reader.kind() == "or" {
         if depth == DEEPEST_PAIR {
             let message = "schemes are nested too deeply";
-            return Err(Problem::new(message).at(reader.spots().place("kind")));
+            return Err(Problem::new(message).at(reader.locs().of("kind")));
         }
         let part = |key: &str| match reader.get(key) {
             Some(node) => marking(node, "queue-red", depth + 1),
             None => Err(Problem::new(format!("`or` has no `{key}`"))
-                .at(reader.spots().place("kind"))
+                .at(reader.locs().of("kind"))
                 .help(
                     "it has two schemes, first = { kind = \"…\" } and second = { kind = \"…\" }",
                 )),
@@ -297,7 +297,7 @@ pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking,
     reader.fill(&mut item)?;
     Ok(Marking::One(Box::new(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })))
 }
 
@@ -316,13 +316,13 @@ pub(crate) fn buffer(node: &Node, default: &str) -> Result<Buffers, Problem> {
             reader.fill(&mut item)?;
             Some(Located {
                 item,
-                spots: reader.spots().clone(),
+                locs: reader.locs().clone(),
             })
         }
     };
     let located = Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     };
     Ok((located, egress))
 }
@@ -344,7 +344,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
         return Ok(Transport::Dcqcn(Box::new(Dcqcn {
             profile,
             sets: named.map(|field| (field.name, text(field.name))).collect(),
-            spots: reader.spots().clone(),
+            locs: reader.locs().clone(),
         })));
     }
     let profile = reader.profile().unwrap_or(layout::PROFILE);
@@ -360,7 +360,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
             Some(Receiver {
                 config: Located {
                     item: sink,
-                    spots: below.spots().clone(),
+                    locs: below.locs().clone(),
                 },
                 rule: match below.get("rule") {
                     None => None,
@@ -372,7 +372,7 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
     Ok(Transport::Tcp(Box::new(Tcp {
         config: Located {
             item: config,
-            spots: reader.spots().clone(),
+            locs: reader.locs().clone(),
         },
         rule,
         receiver,
@@ -390,7 +390,7 @@ fn rule(node: &Node) -> Result<Located<window::Config>, Problem> {
     reader.fill(&mut item)?;
     Ok(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -403,7 +403,7 @@ fn accounting(reader: &Reader<'_>) -> Result<Accounting, Problem> {
             "ip" => Ok(Accounting::default()),
             "ethernet" => Ok(Accounting::ETHERNET),
             _ => Err(Problem::new(format!("there is no accounting `{word}`"))
-                .at(&node.place)
+                .at(&node.loc)
                 .help(suggest(&word, layout::ACCOUNTINGS))),
         };
     }
@@ -419,10 +419,10 @@ fn tagging(node: &Node) -> Result<Located<pias::Config>, Problem> {
     let profile = pias::Profile::read(reader.profile().unwrap_or("ns2"));
     let mut item = profile.expect("the profile is one of the names").config();
     reader.fill(&mut item)?;
-    pias::Pias::new(&item).map_err(|error| reader.spots().problem(&error))?;
+    pias::Pias::new(&item).map_err(|error| reader.locs().problem(&error))?;
     Ok(Located {
         item,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -435,7 +435,7 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
     let to = to.map_or(Time::MAX, |to| Time::ZERO + to);
     if Time::ZERO + from >= to {
         return Err(Problem::new("the observed window ends before it begins")
-            .at(window.spots().place("to"))
+            .at(window.locs().of("to"))
             .help(format!("`to` later than `from`, {from}")));
     }
     Ok(Observe {
@@ -448,7 +448,7 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
             None => None,
             Some(node) => Some(series(node)?),
         },
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -460,7 +460,7 @@ fn series(node: &Node) -> Result<Series, Problem> {
         queues: selection(&reader, "queues")?,
         links: selection(&reader, "links")?,
         flows: selection(&reader, "flows")?,
-        spots: reader.spots().clone(),
+        locs: reader.locs().clone(),
     })
 }
 
@@ -479,10 +479,10 @@ fn selection(reader: &Reader<'_>, key: &str) -> Result<Selection, Problem> {
                 "an item of `{key}` is {}, and should be a name",
                 item.noun()
             );
-            return Err(Problem::new(message).at(&item.place));
+            return Err(Problem::new(message).at(&item.loc));
         };
         for part in text.split(',') {
-            found.push((part.trim().to_owned(), item.place.clone()));
+            found.push((part.trim().to_owned(), item.loc.clone()));
         }
     }
     Ok(found)

@@ -78,7 +78,7 @@ impl Limits {
             }
             topology::Config::Star(config) => (config.hosts.into(), 0, "hosts"),
         };
-        let problem = |message: String| Err(Problem::new(message).at(topology.spots.place(field)));
+        let problem = |message: String| Err(Problem::new(message).at(topology.locs.of(field)));
         if hosts > self.hosts {
             return problem(format!(
                 "{hosts} hosts are more than the {} allowed",
@@ -125,7 +125,7 @@ impl Limits {
             self.entries
         );
         Err(Problem::new(message)
-            .at(marking.spots.place("map_entries"))
+            .at(marking.locs.of("map_entries"))
             .help("lower `map_entries` or `count_registers`, or set tables = \"exact\""))
     }
 
@@ -167,7 +167,7 @@ impl Limits {
             },
         };
         if flows > self.flows {
-            return Err(self.too_many_flows(flows).at(source.spots.place(field)));
+            return Err(self.too_many_flows(flows).at(source.locs.of(field)));
         }
         Ok(())
     }

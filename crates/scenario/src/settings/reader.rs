@@ -4,31 +4,31 @@ use tidegate_units::{ConfigError, Field, Form, Parameters, Setting};
 
 use crate::layout::{Key, Section};
 use crate::text::document::{Entry, Node, Table, Value, normal};
-use crate::text::problem::{Place, Problem, nearest};
+use crate::text::problem::{Location, Problem, nearest};
 
 /// Settings, and where they were written.
 #[derive(Clone, Debug)]
 pub(crate) struct Located<T> {
     pub(crate) item: T,
-    pub(crate) spots: Spots,
+    pub(crate) locs: Locations,
 }
 
 /// Where the settings of a table were written.
 #[derive(Clone, Debug)]
-pub(crate) struct Spots {
+pub(crate) struct Locations {
     section: Section,
     /// Keys besides those of the section.
     fields: &'static [Field],
     /// The table.
-    pub(crate) whole: Place,
+    pub(crate) whole: Location,
     /// The kind and the profile, as they hold.
     pub(crate) kind: String,
     pub(crate) profile: Option<String>,
     /// The keys that the file names.
-    pub(crate) named: Vec<(String, Place)>,
+    pub(crate) named: Vec<(String, Location)>,
 }
 
-impl Spots {
+impl Locations {
     /// Whether the file names a key.
     pub(crate) fn names(&self, key: &str) -> bool {
         self.named.iter().any(|(name, _)| name == key)
@@ -42,10 +42,10 @@ impl Spots {
     }
 
     /// Where a key's value is, or else what would be written beside it.
-    pub(crate) fn place(&self, key: &str) -> &Place {
+    pub(crate) fn of(&self, key: &str) -> &Location {
         let named = |key: &str| self.named.iter().find(|(name, _)| name == key);
         let found = named(key).or_else(|| named("kind"));
-        found.map_or(&self.whole, |(_, place)| place)
+        found.map_or(&self.whole, |(_, loc)| loc)
     }
 
     /// A setting of this table that cannot be used.
@@ -73,11 +73,11 @@ impl Spots {
                     _ => format!("`{field}` is {value}, which is out of range"),
                 };
                 Problem::new(message)
-                    .at(self.place(last))
+                    .at(self.of(last))
                     .help(format!("allowed: {allowed}"))
             }
             ConfigError::Unreadable { field, error } => {
-                unreadable(field, &error.to_string()).at(self.place(field))
+                unreadable(field, &error.to_string()).at(self.of(field))
             }
             other => Problem::new(other.to_string()).at(&self.whole),
         }
@@ -111,7 +111,7 @@ fn is_digit(c: char) -> bool {
 pub(crate) struct Reader<'a> {
     table: &'a Table,
     section: Section,
-    spots: Spots,
+    locs: Locations,
 }
 
 impl<'a> Reader<'a> {
@@ -140,43 +140,43 @@ impl<'a> Reader<'a> {
                 (Some(_), _) => "such as { kind = \"…\" }".to_owned(),
                 (None, _) => "keys and values in braces, or below a header".to_owned(),
             };
-            return Err(Problem::new(message).at(&node.place).help(help));
+            return Err(Problem::new(message).at(&node.loc).help(help));
         };
-        let place = |entry: &Entry| (entry.key.clone(), entry.node.place.clone());
+        let loc = |entry: &Entry| (entry.key.clone(), entry.node.loc.clone());
         let mut reader = Self {
             table,
             section,
-            spots: Spots {
+            locs: Locations {
                 section,
                 fields,
-                whole: node.place.clone(),
+                whole: node.loc.clone(),
                 kind: String::new(),
                 profile: None,
-                named: table.entries().iter().map(place).collect(),
+                named: table.entries().iter().map(loc).collect(),
             },
         };
         if let Some(kinds) = section.kinds() {
-            reader.spots.kind = reader.pick("kind", &kinds, default)?;
+            reader.locs.kind = reader.pick("kind", &kinds, default)?;
         }
-        if let Some(profiles) = section.profiles(&reader.spots.kind)
+        if let Some(profiles) = section.profiles(&reader.locs.kind)
             && table.get("profile").is_some()
         {
-            reader.spots.profile = Some(reader.pick("profile", profiles, None)?);
+            reader.locs.profile = Some(reader.pick("profile", profiles, None)?);
         }
         reader.check_names()?;
         Ok(reader)
     }
 
     pub(crate) fn kind(&self) -> &str {
-        &self.spots.kind
+        &self.locs.kind
     }
 
     pub(crate) fn profile(&self) -> Option<&str> {
-        self.spots.profile.as_deref()
+        self.locs.profile.as_deref()
     }
 
-    pub(crate) fn spots(&self) -> &Spots {
-        &self.spots
+    pub(crate) fn locs(&self) -> &Locations {
+        &self.locs
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'a Node> {
@@ -189,24 +189,24 @@ impl<'a> Reader<'a> {
             return match default {
                 Some(word) => Ok(word.to_owned()),
                 None => Err(Problem::new(format!("the table has no `{key}`"))
-                    .at(&self.spots.whole)
+                    .at(&self.locs.whole)
                     .help(format!("one of {}", words.join(", ")))),
             };
         };
         let Some(word) = node.scalar() else {
             let message = format!("`{key}` is {}, and should be a word", node.noun());
-            return Err(Problem::new(message).at(&node.place));
+            return Err(Problem::new(message).at(&node.loc));
         };
         if words.contains(&word.as_str()) {
             return Ok(word);
         }
-        let problem = Problem::new(format!("there is no {key} `{word}` here")).at(&node.place);
+        let problem = Problem::new(format!("there is no {key} `{word}` here")).at(&node.loc);
         Err(problem.help(suggest(&word, words)))
     }
 
     /// Refuses keys that the table does not have.
     fn check_names(&self) -> Result<(), Problem> {
-        let names = self.spots.known();
+        let names = self.locs.known();
         let mut entries = self.table.entries().iter();
         match entries.find(|entry| !names.contains(&entry.key.as_str())) {
             None => Ok(()),
@@ -215,12 +215,12 @@ impl<'a> Reader<'a> {
     }
 
     fn unknown(&self, entry: &Entry, names: &[&str]) -> Problem {
-        let owner = match self.spots.kind.as_str() {
+        let owner = match self.locs.kind.as_str() {
             "" => String::new(),
             kind => format!(" of `{kind}`"),
         };
         let message = format!("unknown key `{}`{owner}", entry.key);
-        let problem = Problem::new(message).at(&entry.place);
+        let problem = Problem::new(message).at(&entry.loc);
         // A key of another kind was probably left behind.
         let others = self.section.kinds().unwrap_or_default();
         let knows = |kind: &&&str| self.section.names(kind).contains(&entry.key.as_str());
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         ) {
             (None, Some(kind)) => problem.help(format!(
                 "it belongs to `{kind}`; `{}` has {}",
-                self.spots.kind,
+                self.locs.kind,
                 names.join(", ")
             )),
             _ => problem.help(suggest(&entry.key, names)),
@@ -275,9 +275,9 @@ impl<'a> Reader<'a> {
     ) -> Result<(), Problem> {
         part.set(field, text).map_err(|error| match error {
             ConfigError::Unreadable { field, error } => {
-                unreadable(field, &error.to_string()).at(&node.place)
+                unreadable(field, &error.to_string()).at(&node.loc)
             }
-            other => self.spots.problem(&other),
+            other => self.locs.problem(&other),
         })
     }
 
@@ -287,28 +287,28 @@ impl<'a> Reader<'a> {
             Some(node) => {
                 let text = setting_text(key, T::FORM, node)?;
                 let value = T::read(&text);
-                Some(value.map_err(|error| unreadable(key, &error.to_string()).at(&node.place))?)
+                Some(value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc))?)
             }
             None => None,
         };
         if let Some(value) = from_file {
             return Ok(value);
         }
-        let keys = self.section.own_keys(&self.spots.kind);
+        let keys = self.section.own_keys(&self.locs.kind);
         let default = keys
             .iter()
             .find(|known| known.name == key)
             .and_then(default_text);
         let default = default.unwrap_or_default();
         let value = T::read(&default);
-        value.map_err(|error| unreadable(key, &error.to_string()).at(&self.spots.whole))
+        value.map_err(|error| unreadable(key, &error.to_string()).at(&self.locs.whole))
     }
 
-    /// A table below this one; the place of this one stands for a table that is absent.
+    /// A table below this one; the location of this one is used for a table that is absent.
     pub(crate) fn below(&self, key: &str) -> Node {
         self.table.get(key).cloned().unwrap_or_else(|| Node {
             value: Value::Table(Table::default()),
-            place: self.spots.whole.clone(),
+            loc: self.locs.whole.clone(),
         })
     }
 
@@ -326,7 +326,7 @@ impl<'a> Reader<'a> {
             Some((_, node)) => {
                 let message = format!("`{key}` is {}, and should be a list of tables", node.noun());
                 let help = format!("write each as [[{key}]]");
-                Err(Problem::new(message).at(&node.place).help(help))
+                Err(Problem::new(message).at(&node.loc).help(help))
             }
         }
     }
@@ -348,11 +348,11 @@ pub(crate) fn setting_text(key: &str, form: Form, node: &Node) -> Result<String,
         || matches!(form, Form::Optional(Form::List(_)));
     let Value::List(items) = &node.value else {
         let message = format!("`{key}` is {}, and should be a value", node.noun());
-        return Err(Problem::new(message).at(&node.place));
+        return Err(Problem::new(message).at(&node.loc));
     };
     if !takes_list {
         let message = format!("`{key}` is a list, and should be one value");
-        return Err(Problem::new(message).at(&node.place));
+        return Err(Problem::new(message).at(&node.loc));
     }
     let mut texts = Vec::new();
     for item in items {
@@ -363,7 +363,7 @@ pub(crate) fn setting_text(key: &str, form: Form, node: &Node) -> Result<String,
                     "an item of `{key}` is {}, and should be a value",
                     item.noun()
                 );
-                return Err(Problem::new(message).at(&item.place));
+                return Err(Problem::new(message).at(&item.loc));
             }
         }
     }

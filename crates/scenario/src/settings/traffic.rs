@@ -12,7 +12,7 @@ use super::reader::{Located, Reader, setting_text};
 use crate::files::Files;
 use crate::layout::{FABRIC, HOSTS, Section};
 use crate::text::document::{Node, Value, folder};
-use crate::text::problem::{Place, Problem};
+use crate::text::problem::{Location, Problem};
 
 /// A source of flows.
 #[derive(Clone, Debug)]
@@ -64,13 +64,13 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// The file of this name, relative to the file that the place is in: a name that holds from
+    /// The file of this name, relative to the file that the location is in: a name that holds from
     /// anywhere, and its text.
-    fn read(&mut self, name: &str, place: &Place) -> Result<(PathBuf, Arc<str>), Problem> {
-        let Some(folder) = folder(place) else {
+    fn read(&mut self, name: &str, loc: &Location) -> Result<(PathBuf, Arc<str>), Problem> {
+        let Some(folder) = folder(loc) else {
             let message = format!("the file `{name}` cannot be read from here");
             let help = "only a scenario in a file of its own can name other files";
-            return Err(Problem::new(message).at(place).help(help));
+            return Err(Problem::new(message).at(loc).help(help));
         };
         let path = folder.join(name);
         if let Some(known) = self.texts.get(&path) {
@@ -78,7 +78,7 @@ impl<'a> Listed<'a> {
         }
         let (real, text) = self.files.read(&path, LONGEST).map_err(|why| {
             let message = format!("`{}` cannot be read: {why}", path.display());
-            Problem::new(message).at(place)
+            Problem::new(message).at(loc)
         })?;
         let file = (real, Arc::from(text));
         self.texts.insert(path, file.clone());
@@ -144,7 +144,7 @@ pub(crate) fn source(node: &Node, files: &mut Listed<'_>) -> Result<Traffic, Pro
     Ok(Traffic {
         source: Located {
             item,
-            spots: reader.spots().clone(),
+            locs: reader.locs().clone(),
         },
         link,
         oversubscription,
@@ -177,8 +177,8 @@ fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
             continue;
         };
         let name = name.trim();
-        let table = Distribution::parse(&files.read(name, &item.place)?.1)
-            .map_err(|error| Problem::new(format!("`{name}`, {error}")).at(&item.place))?;
+        let table = Distribution::parse(&files.read(name, &item.loc)?.1)
+            .map_err(|error| Problem::new(format!("`{name}`, {error}")).at(&item.loc))?;
         texts.push(Sizes::Own(table).write());
     }
     Ok(texts.join(", "))
@@ -188,34 +188,34 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
     let (file, lines) = (text(reader, "file")?, text(reader, "flows")?);
     let (name, (path, text)) = match (file, lines) {
         (Some(file), None) => {
-            let (path, text) = files.read(&file, reader.spots().place("file"))?;
+            let (path, text) = files.read(&file, reader.locs().of("file"))?;
             (Some(file), (Some(path), text))
         }
         (None, Some(lines)) => (None, (None, lines.into())),
         (None, None) => {
             return Err(Problem::new("the list has no flows")
-                .at(reader.spots().place("kind"))
+                .at(reader.locs().of("kind"))
                 .help("name a CSV file: file = \"flows.csv\""));
         }
         (Some(_), Some(_)) => {
             return Err(Problem::new("`file` and `flows` are both given")
-                .at(reader.spots().place("flows"))
+                .at(reader.locs().of("flows"))
                 .help("leave one of them out"));
         }
     };
-    let place = reader
-        .spots()
-        .place(if name.is_some() { "file" } else { "flows" });
+    let loc = reader
+        .locs()
+        .of(if name.is_some() { "file" } else { "flows" });
     let group: u8 = reader.read("group")?;
     let parsed = files.list(&text, group).map_err(|error| {
         let name = name.as_deref().unwrap_or("flows");
-        Problem::new(format!("`{name}`, {error}")).at(place)
+        Problem::new(format!("`{name}`, {error}")).at(loc)
     })?;
     Ok(Traffic {
         source: Located {
             // The flows are put in when a run is made.
             item: Source::List(List::default()),
-            spots: reader.spots().clone(),
+            locs: reader.locs().clone(),
         },
         link: Follows::Itself,
         oversubscription: Follows::Itself,

@@ -16,7 +16,7 @@ use super::outline::Outline;
 use super::select;
 use crate::settings::describe::{Dcqcn, Described, Marking, Switch, Tcp, Transport};
 use crate::settings::limits::Limits;
-use crate::settings::reader::Spots;
+use crate::settings::reader::Locations;
 use crate::settings::traffic::{Follows, Traffic};
 use crate::text::problem::Problem;
 
@@ -48,7 +48,7 @@ impl Described {
     pub(crate) fn outline(&self, seed: u64, limits: &Limits) -> Result<Outline, Problem> {
         let (built, traffic) = self.build_with_sources(seed, limits)?;
         let warnings = self.link_warnings(&built.setup.network);
-        Outline::new(&built, &traffic, &self.topology.spots.kind, warnings)
+        Outline::new(&built, &traffic, &self.topology.locs.kind, warnings)
             .map_err(|error| self.setup_problem(&error))
     }
 
@@ -59,7 +59,7 @@ impl Described {
     ) -> Result<(Built, workload::Traffic), Problem> {
         limits.check_topology(&self.topology)?;
         let network = self.topology.item.build();
-        let network = network.map_err(|error| self.topology.spots.problem(&error))?;
+        let network = network.map_err(|error| self.topology.locs.problem(&error))?;
         self.check_ports(&network, seed, limits)?;
         let line = host_rates(&network).into_iter().next();
         let line = line.unwrap_or(Rate::from_gbps(1));
@@ -74,11 +74,11 @@ impl Described {
         let plan = plan.map_err(|error| self.source_problem(&error))?;
         self.check_count(&plan, limits)?;
         let probes = traffic.probes(network.hosts()).map_err(|error| {
-            let spots = self
+            let locs = self
                 .probes
                 .get(error.number as usize)
-                .map(|probe| &probe.spots);
-            problem(&error.cause, spots.unwrap_or(&self.root))
+                .map(|probe| &probe.locs);
+            problem(&error.cause, locs.unwrap_or(&self.root))
         })?;
         if plan.is_empty() && probes.is_empty() {
             return Err(Problem::new("the scenario sends nothing")
@@ -87,14 +87,14 @@ impl Described {
         }
         if plan.is_empty() && self.window.item.end.is_none() {
             return Err(Problem::new("probes alone do not end a run")
-                .at(self.window.spots.place("end"))
+                .at(self.window.locs.of("end"))
                 .help("set a time: [measure] with end = \"10ms\""));
         }
         let flows: Vec<Flow> = plan.iter().map(|planned| planned.flow).collect();
         let window = self.window.item.clone();
         if !flows.is_empty() {
             let checked = window.check(&flows);
-            checked.map_err(|error| self.window.spots.problem(&error))?;
+            checked.map_err(|error| self.window.locs.problem(&error))?;
         }
         let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
         let ports = port_names(&network);
@@ -176,15 +176,15 @@ impl Described {
             rates.insert(link.rate);
         }
         let (hosts, switches) = degrees.split_at(network.hosts() as usize);
-        let site = |rates, degrees: &[u32]| Sites {
+        let set = |rates, degrees: &[u32]| PortSet {
             rates,
             degrees: degrees.iter().copied().collect(),
             ports: degrees.iter().copied().map(u64::from).sum(),
             seed,
         };
-        check_node(&self.switch, &site(of_switches, switches), limits)?;
+        check_node(&self.switch, &set(of_switches, switches), limits)?;
         match &self.nic {
-            Some(nic) => check_node(nic, &site(of_hosts, hosts), limits),
+            Some(nic) => check_node(nic, &set(of_hosts, hosts), limits),
             None => Ok(()),
         }
     }
@@ -212,7 +212,7 @@ impl Described {
                             let message =
                                 "the leaves of this topology are not oversubscribed alike";
                             return Err(Problem::new(message)
-                                .at(traffic.source.spots.place("oversubscription"))
+                                .at(traffic.source.locs.of("oversubscription"))
                                 .help("say what the load is of: oversubscription = \"2\""));
                         }
                         None => Ratio::ONE,
@@ -240,15 +240,13 @@ impl Described {
         let most = (0..counts.len())
             .max_by_key(|&source| counts[source])
             .unwrap_or(0);
-        let spots = &self.traffic[most].source.spots;
-        let field = if spots.names("until") {
+        let locs = &self.traffic[most].source.locs;
+        let field = if locs.names("until") {
             "until"
         } else {
             "flows"
         };
-        Err(limits
-            .too_many_flows(plan.len() as u64)
-            .at(spots.place(field)))
+        Err(limits.too_many_flows(plan.len() as u64).at(locs.of(field)))
     }
 
     /// What lists say of their flows besides the flows: names and paths.
@@ -275,9 +273,9 @@ impl Described {
             .iter()
             .map(|planned| entry(planned).and_then(|entry| entry.path))
             .collect();
-        let place = |planned: &Planned| {
-            let spots = &self.traffic[planned.source as usize].source.spots;
-            spots.place(if spots.names("file") { "file" } else { "flows" })
+        let loc = |planned: &Planned| {
+            let locs = &self.traffic[planned.source as usize].source.locs;
+            locs.of(if locs.names("file") { "file" } else { "flows" })
         };
         for planned in plan {
             if let Some(entry) = entry(planned)
@@ -286,7 +284,7 @@ impl Described {
             {
                 let message = format!("line {}: `ack_path` is not `path`", entry.line);
                 return Err(Problem::new(message)
-                    .at(place(planned))
+                    .at(loc(planned))
                     .help("acknowledgements take the way of their data"));
             }
         }
@@ -298,7 +296,7 @@ impl Described {
         for (planned, path) in plan.iter().zip(paths) {
             let Some(path) = path else {
                 return Err(Problem::new("some flows have a path and others have none")
-                    .at(place(planned))
+                    .at(loc(planned))
                     .help("give all flows of the run a `path`, or none"));
             };
             let flow = planned.flow;
@@ -309,7 +307,7 @@ impl Described {
                 let line = entry(planned).map_or(0, |entry| entry.line);
                 let message = format!("line {line}: there is no path {path} between these hosts");
                 return Err(Problem::new(message)
-                    .at(place(planned))
+                    .at(loc(planned))
                     .help(format!("paths 0 to {}", choices.saturating_sub(1))));
             }
             chosen.push(path);
@@ -318,21 +316,21 @@ impl Described {
     }
 
     fn source_problem(&self, error: &workload::Error) -> Problem {
-        let spots = self
+        let locs = self
             .traffic
             .get(error.number as usize)
-            .map(|traffic| &traffic.source.spots);
-        problem(&error.cause, spots.unwrap_or(&self.root))
+            .map(|traffic| &traffic.source.locs);
+        problem(&error.cause, locs.unwrap_or(&self.root))
     }
 
     /// Pauses need hosts that can be paused, and that send none.
     fn pause_problem(&self) -> Problem {
         match &self.nic {
             None => Problem::new("lossless switches need hosts that they can pause")
-                .at(self.switch.buffer.spots.place("kind"))
+                .at(self.switch.buffer.locs.of("kind"))
                 .help("add [nic]: ideal hosts have no ports"),
             Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
-                .at(nic.buffer.spots.place("kind"))
+                .at(nic.buffer.locs.of("kind"))
                 .help("any other buffer, such as { kind = \"unlimited\" }"),
         }
     }
@@ -345,21 +343,21 @@ impl Described {
         match *field {
             "mss" | "accounting" => transport_spots(&self.transports[0]).problem(error),
             "nic" => self.pause_problem(),
-            "stalled" | "stop" => self.window.spots.problem(error),
-            field if field.starts_with("observe.") => self.observe.spots.problem(error),
+            "stalled" | "stop" => self.window.locs.problem(error),
+            field if field.starts_with("observe.") => self.observe.locs.problem(error),
             _ => self.root.problem(error),
         }
     }
 }
 
-fn problem(cause: &Cause, spots: &Spots) -> Problem {
+fn problem(cause: &Cause, locs: &Locations) -> Problem {
     match cause {
         Cause::Line(error) => {
-            let place = spots.place(if spots.names("file") { "file" } else { "flows" });
-            Problem::new(error.to_string()).at(place)
+            let loc = locs.of(if locs.names("file") { "file" } else { "flows" });
+            Problem::new(error.to_string()).at(loc)
         }
-        Cause::Setting(error) => spots.problem(error),
-        _ => Problem::new("there are too many flows").at(&spots.whole),
+        Cause::Setting(error) => locs.problem(error),
+        _ => Problem::new("there are too many flows").at(&locs.whole),
     }
 }
 
@@ -386,7 +384,7 @@ fn common_rate(network: &Network, traffic: &Traffic) -> Result<Rate, Problem> {
     match (rates.first(), rates.len()) {
         (Some(&rate), 1) => Ok(rate),
         _ => Err(Problem::new("the hosts' cables have different speeds")
-            .at(traffic.source.spots.place("link"))
+            .at(traffic.source.locs.of("link"))
             .help("say what the load is of: link = \"10Gbps\"")),
     }
 }
@@ -455,8 +453,8 @@ fn buffer_config(switch: &Switch) -> buffer::Config {
     }
 }
 
-/// Where the ports of switches, or of hosts, are.
-pub(crate) struct Sites {
+/// The ports of switches, or of hosts.
+pub(crate) struct PortSet {
     /// The different speeds of their links.
     pub(crate) rates: BTreeSet<Rate>,
     /// The different numbers of ports that a node has.
@@ -466,36 +464,36 @@ pub(crate) struct Sites {
     pub(crate) seed: u64,
 }
 
-/// Refuses what cannot be built at these places.
-pub(crate) fn check_node(switch: &Switch, sites: &Sites, limits: &Limits) -> Result<(), Problem> {
+/// Refuses what cannot be built at these ports.
+pub(crate) fn check_node(switch: &Switch, set: &PortSet, limits: &Limits) -> Result<(), Problem> {
     let scheduler = &switch.scheduler;
     let built = scheduler.item.build();
-    let built = built.map_err(|error| scheduler.spots.problem(&error))?;
+    let built = built.map_err(|error| scheduler.locs.problem(&error))?;
     let queues = built.queues();
     let round = |queue| built.round(queue);
-    for &rate in &sites.rates {
+    for &rate in &set.rates {
         let port = mark::PortInfo {
             rate,
             queues,
             round: &round,
             first: built.first(),
             scheduler: scheduler.item.name(),
-            seed: sites.seed,
+            seed: set.seed,
             stream: 0,
         };
-        check_marking(&switch.marking, &port, sites.ports, limits)?;
+        check_marking(&switch.marking, &port, set.ports, limits)?;
     }
-    for &degree in &sites.degrees {
+    for &degree in &set.degrees {
         let Ok(ports) = u16::try_from(degree.max(1)) else {
             let message = format!("a switch with {degree} ports is more than 65535");
-            return Err(Problem::new(message).at(&switch.spots.whole));
+            return Err(Problem::new(message).at(&switch.locs.whole));
         };
         if let Some(egress) = &switch.egress {
             let made = egress.item.build(ports, queues);
-            made.map_err(|error| egress.spots.problem(&error))?;
+            made.map_err(|error| egress.locs.problem(&error))?;
         }
         let made = buffer_config(switch).build(ports, queues);
-        made.map_err(|error| switch.buffer.spots.problem(&error))?;
+        made.map_err(|error| switch.buffer.locs.problem(&error))?;
     }
     Ok(())
 }
@@ -511,7 +509,7 @@ fn check_marking(
             limits.check_tables(config, port.queues, ports)?;
             let made = config.item.build(port);
             made.map(|_| ())
-                .map_err(|error| config.spots.problem(&error))
+                .map_err(|error| config.locs.problem(&error))
         }
         Marking::Or(pair) => {
             check_marking(&pair.0, port, ports, limits)?;
@@ -520,10 +518,10 @@ fn check_marking(
     }
 }
 
-fn transport_spots(transport: &Transport) -> &Spots {
+fn transport_spots(transport: &Transport) -> &Locations {
     match transport {
-        Transport::Dcqcn(dcqcn) => &dcqcn.spots,
-        Transport::Tcp(tcp) => &tcp.config.spots,
+        Transport::Dcqcn(dcqcn) => &dcqcn.locs,
+        Transport::Tcp(tcp) => &tcp.config.locs,
     }
 }
 
@@ -533,7 +531,7 @@ fn build_transport(transport: &Transport, line: Rate) -> Result<setup::Transport
             let config = dcqcn_config(dcqcn, line);
             config
                 .check(line)
-                .map_err(|error| dcqcn.spots.problem(&error))?;
+                .map_err(|error| dcqcn.locs.problem(&error))?;
             setup::Transport::Dcqcn(Box::new(config))
         }
         Transport::Tcp(tcp) => setup::Transport::Tcp(Box::new(build_tcp(tcp)?)),
@@ -554,7 +552,7 @@ fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
         config: tcp.config.item.clone(),
         rule: tcp.rule.item.clone(),
     };
-    check_stack(&source, &tcp.config.spots, &tcp.rule.spots)?;
+    check_stack(&source, &tcp.config.locs, &tcp.rule.locs)?;
     let sink = match &tcp.receiver {
         None => source.clone(),
         Some(receiver) => {
@@ -563,14 +561,14 @@ fn build_tcp(tcp: &Tcp) -> Result<setup::Tcp, Problem> {
                 config: receiver.config.item.clone(),
                 rule: rule.item.clone(),
             };
-            check_stack(&stack, &receiver.config.spots, &rule.spots)?;
+            check_stack(&stack, &receiver.config.locs, &rule.locs)?;
             stack
         }
     };
     Ok(setup::Tcp { source, sink })
 }
 
-fn check_stack(stack: &Stack, config: &Spots, rule: &Spots) -> Result<(), Problem> {
+fn check_stack(stack: &Stack, config: &Locations, rule: &Locations) -> Result<(), Problem> {
     stack
         .config
         .check()

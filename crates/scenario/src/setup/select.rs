@@ -7,7 +7,7 @@ use tidegate_units::{QueueId, Span};
 
 use crate::settings::describe::{self, Selection};
 use crate::settings::limits::Limits;
-use crate::text::problem::{Place, Problem, nearest};
+use crate::text::problem::{Location, Problem, nearest};
 
 /// What the set-up observes.
 pub(crate) fn observe(
@@ -30,7 +30,7 @@ pub(crate) fn observe(
             limits.queues
         );
         return Err(Problem::new(message)
-            .at(asked.spots.place("ports"))
+            .at(asked.locs.of("ports"))
             .help("name some ports, such as \"leaf0>host*\""));
     }
     Ok(Observe {
@@ -54,13 +54,13 @@ fn sampling(
     limits: &Limits,
 ) -> Result<Sampling, Problem> {
     if series.interval == Span::ZERO {
-        let problem = Problem::new("`interval` is zero").at(series.spots.place("interval"));
+        let problem = Problem::new("`interval` is zero").at(series.locs.of("interval"));
         return Err(problem.help("a time above zero, such as 10us"));
     }
     if series.limit < 2 {
         let problem = Problem::new(format!("`limit` is {}", series.limit));
         return Err(problem
-            .at(series.spots.place("limit"))
+            .at(series.locs.of("limit"))
             .help("at least 2 samples"));
     }
     let queues = finder.queues(&series.queues)?;
@@ -82,7 +82,7 @@ fn sampling(
             series.limit, limits.samples
         );
         return Err(Problem::new(message)
-            .at(&series.spots.whole)
+            .at(&series.locs.whole)
             .help("sample fewer things, or lower `limit`"));
     }
     Ok(Sampling {
@@ -148,8 +148,8 @@ impl Finder<'_> {
         }
         let mut found = Vec::new();
         let mut seen = vec![false; self.names.len()];
-        for (name, place) in asked {
-            for link in self.matches(name, place, kind)? {
+        for (name, loc) in asked {
+            for link in self.matches(name, loc, kind)? {
                 if !std::mem::replace(&mut seen[link.index()], true) {
                     found.push(link);
                 }
@@ -159,7 +159,7 @@ impl Finder<'_> {
     }
 
     /// The links that a name, a pattern or a number stands for.
-    fn matches(&self, name: &str, place: &Place, kind: Kind) -> Result<Vec<LinkId>, Problem> {
+    fn matches(&self, name: &str, loc: &Location, kind: Kind) -> Result<Vec<LinkId>, Problem> {
         let all = || (0..self.names.len() as u32).map(LinkId);
         let fits = |&link: &LinkId| kind == Kind::Links || self.has_port(link);
         if name == "all" {
@@ -179,7 +179,7 @@ impl Finder<'_> {
         };
         if named.is_empty() {
             let problem =
-                Problem::new(format!("there is no link `{name}` in this network")).at(place);
+                Problem::new(format!("there is no link `{name}` in this network")).at(loc);
             let close = nearest(name, self.names.iter().map(String::as_str));
             let last = self.names.len().saturating_sub(1);
             return Err(match (name.parse::<u32>(), close) {
@@ -195,7 +195,7 @@ impl Finder<'_> {
         if usable.is_empty() {
             let message = format!("`{name}` leaves an ideal host, which has no port");
             return Err(Problem::new(message)
-                .at(place)
+                .at(loc)
                 .help("add [nic], or name ports of switches"));
         }
         Ok(usable)
@@ -204,7 +204,7 @@ impl Finder<'_> {
     /// The queues of ports such as `leaf0>host3`, or one of them, as `leaf0>host3:1`.
     fn queues(&self, asked: &Selection) -> Result<Vec<(LinkId, QueueId)>, Problem> {
         let mut found = Vec::new();
-        for (name, place) in asked {
+        for (name, loc) in asked {
             if name == "none" {
                 continue;
             }
@@ -212,7 +212,7 @@ impl Finder<'_> {
                 Some((port, queue)) => (port, Some(queue)),
                 None => (name.as_str(), None),
             };
-            for link in self.matches(port.trim(), place, Kind::Ports)? {
+            for link in self.matches(port.trim(), loc, Kind::Ports)? {
                 let count = self.queues_of(link);
                 let chosen = match queue.map(|queue| queue.trim().parse::<u8>()) {
                     None => 0..count,
@@ -220,7 +220,7 @@ impl Finder<'_> {
                     Some(_) => {
                         let message = format!("`{name}` is no queue of its port");
                         return Err(Problem::new(message)
-                            .at(place)
+                            .at(loc)
                             .help(format!("queues 0 to {}", count.saturating_sub(1))));
                     }
                 };
@@ -241,7 +241,7 @@ impl Finder<'_> {
         }
         let count = self.setup.flows.len() as u64;
         let mut found: Vec<u32> = Vec::new();
-        for (name, place) in asked {
+        for (name, loc) in asked {
             let (first, last) = name.split_once('-').unwrap_or((name, name));
             let number = |text: &str| text.trim().parse::<u32>().ok();
             let range = number(first)
@@ -255,7 +255,7 @@ impl Finder<'_> {
                         _ => format!("numbers or ranges from 0 to {}, `all` or `none`", count - 1),
                     };
                     let message = format!("there is no flow `{name}`");
-                    return Err(Problem::new(message).at(place).help(help));
+                    return Err(Problem::new(message).at(loc).help(help));
                 }
             }
         }

@@ -5,13 +5,13 @@ use crate::layout::Section;
 use crate::settings::limits::Limits;
 use crate::settings::reader::suggest;
 use crate::text::document::{Entry, Node, Step, Table, Value, steps};
-use crate::text::problem::{Place, Problem};
+use crate::text::problem::{Location, Problem};
 
 /// What is varied, with its values in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) loc: Location,
     /// As they are written, labels included.
     pub(crate) values: Vec<Node>,
     pub(crate) choices: Vec<Choice>,
@@ -49,14 +49,14 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     let Value::Table(table) = &sweep.value else {
         let message = format!("`sweep` is {}, and should be a table", sweep.noun());
         return Err(Problem::new(message)
-            .at(&sweep.place)
+            .at(&sweep.loc)
             .help("such as [sweep] with \"traffic.0.load\" = [0.3, 0.5]"));
     };
     let mut axes = Vec::new();
     collect(&mut Vec::new(), table, limits, &mut axes)?;
     for (number, axis) in axes.iter().enumerate() {
         if axes[..number].iter().any(|before| before.key == axis.key) {
-            return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.place));
+            return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.loc));
         }
     }
     // Axes whose last words are the same are told apart by the word before.
@@ -103,11 +103,11 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     if values.is_empty() {
         return Err(
             Problem::new(format!("the sweep over `{key}` has no values"))
-                .at(&entry.node.place)
+                .at(&entry.node.loc)
                 .help("leave the line out, or give it a value"),
         );
     }
-    let path = steps(key, &entry.place.source, entry.place.span.clone())?;
+    let path = steps(key, &entry.loc.source, entry.loc.span.clone())?;
     let first = path[0].name.as_str();
     let keys = Section::Root.own_keys("");
     let known: Vec<&str> = keys
@@ -123,7 +123,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
     if !known.contains(&first) && !is_free {
         let message = format!("`{key}` cannot be swept: there is no such key");
         return Err(Problem::new(message)
-            .at(&entry.place)
+            .at(&entry.loc)
             .help(suggest(first, &known)));
     }
     let choice = |node: &Node| choice(if is_free { &[] } else { &path }, node);
@@ -133,7 +133,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
             .map(|step| step.name.as_str())
             .collect::<Vec<_>>()
             .join("."),
-        place: entry.place.clone(),
+        loc: entry.loc.clone(),
         choices: values.iter().map(choice).collect::<Result<_, _>>()?,
         values,
     })
@@ -141,7 +141,7 @@ fn axis(key: &str, entry: &Entry, limits: &Limits) -> Result<Axis, Problem> {
 
 fn fixed(step: &Step) -> Problem {
     Problem::new(format!("`{}` cannot be swept", step.name))
-        .at(&step.place)
+        .at(&step.loc)
         .help("it is the same for all runs of a scenario")
 }
 
@@ -153,7 +153,7 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
         _ => {
             return Err(
                 Problem::new(format!("`{key}` is swept over {}", node.noun()))
-                    .at(&node.place)
+                    .at(&node.loc)
                     .help("a list of values, or { from = 0.1, to = 0.9, step = 0.1 }"),
             );
         }
@@ -166,7 +166,7 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
     {
         return Err(
             Problem::new(format!("unknown key `{}` of a range", other.key))
-                .at(&other.place)
+                .at(&other.loc)
                 .help(suggest(&other.key, &names)),
         );
     }
@@ -174,16 +174,16 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
         Some((Some(text), _)) => Ok(text),
         Some((None, node)) => {
             let message = format!("`{name}` is {}, and should be a value", node.noun());
-            Err(Problem::new(message).at(&node.place))
+            Err(Problem::new(message).at(&node.loc))
         }
         None => Err(Problem::new(format!("the range has no `{name}`"))
-            .at(&node.place)
+            .at(&node.loc)
             .help("such as { from = 0.1, to = 0.9, step = 0.1 }")),
     };
     let expanded = range::expand(&part("from")?, &part("to")?, &part("step")?, limits.runs);
     let texts = expanded.map_err(|(name, why)| {
-        let place = range.get(name).map_or(&node.place, |node| &node.place);
-        Problem::new(why).at(place)
+        let loc = range.get(name).map_or(&node.loc, |node| &node.loc);
+        Problem::new(why).at(loc)
     })?;
     let is_number = |name: &str| {
         matches!(
@@ -201,7 +201,7 @@ fn values(key: &str, node: &Node, limits: &Limits) -> Result<Vec<Node>, Problem>
         } else {
             Value::Text(text)
         },
-        place: node.place.clone(),
+        loc: node.loc.clone(),
     };
     Ok(texts.into_iter().map(value).collect())
 }
@@ -217,14 +217,14 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
             Some(text) if !text.trim().is_empty() => text.trim().to_owned(),
             _ => {
                 let message = "a label is a few words";
-                return Err(Problem::new(message).at(&entry.node.place));
+                return Err(Problem::new(message).at(&entry.node.loc));
             }
         };
     }
     let mut sets = Vec::new();
     flatten(path.to_vec(), &node, &mut sets)?;
     if sets.is_empty() {
-        return Err(Problem::new("this value of the sweep sets nothing").at(&node.place));
+        return Err(Problem::new("this value of the sweep sets nothing").at(&node.loc));
     }
     for (path, _) in &sets {
         if let Some(first) = path.first()
@@ -253,7 +253,7 @@ fn flatten(path: Vec<Step>, node: &Node, sets: &mut Vec<(Vec<Step>, Node)>) -> R
         }
     };
     for entry in below.entries() {
-        let more = steps(&entry.key, &entry.place.source, entry.place.span.clone())?;
+        let more = steps(&entry.key, &entry.loc.source, entry.loc.span.clone())?;
         let mut path = path.clone();
         path.extend(more);
         flatten(path, &entry.node, sets)?;
@@ -328,7 +328,7 @@ fn name_choices(axis: &mut Axis, words: usize) -> Result<(), Problem> {
                 "two values of `{}` are both called `{label}`",
                 axis.key
             ))
-            .at(&axis.choices[number].sets[0].1.place)
+            .at(&axis.choices[number].sets[0].1.loc)
             .help("give them different labels, such as { kind = \"tcn\", label = \"TCN 60us\" }"));
         }
     }
@@ -401,7 +401,7 @@ pub(crate) fn points<'a>(
         count = count.saturating_mul(axis.choices.len() as u64);
         if count > limits.runs {
             let message = format!("the sweep has more than {} points", limits.runs);
-            return Err(Problem::new(message).at(&axis.place));
+            return Err(Problem::new(message).at(&axis.loc));
         }
     }
     let mut points: Vec<Vec<&Choice>> = vec![Vec::new()];

@@ -76,7 +76,7 @@ fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
     };
     let problem = Problem::new(message).help(help);
     match path.first() {
-        Some(step) => problem.at(&step.place),
+        Some(step) => problem.at(&step.loc),
         None => problem,
     }
 }

@@ -1,26 +1,26 @@
 //! Leaves something out of a scenario's tree.
 
 use super::document::{Node, Table, Value};
-use super::problem::Place;
+use super::problem::Location;
 
 /// What was left out.
 #[derive(Clone, Debug)]
 pub(crate) struct Cut {
-    pub(crate) place: Place,
+    pub(crate) loc: Location,
     /// Where the table that it was in names its kind, and that table; neither for the whole file.
-    pub(crate) kind: Option<Place>,
-    pub(crate) table: Option<Place>,
+    pub(crate) kind: Option<Location>,
+    pub(crate) table: Option<Location>,
 }
 
-/// Leaves out the innermost value that `place` is in. A kind or a profile goes with its table, as the
+/// Leaves out the innermost value that `loc` is in. A kind or a profile goes with its table, as the
 /// other keys say nothing without it; an item of a list goes with its list, but for tables and values
-/// of a sweep. `None` if there is nothing at the place.
-pub(crate) fn cut(root: &mut Table, place: &Place) -> Option<Cut> {
+/// of a sweep. `None` if there is nothing there.
+pub(crate) fn cut(root: &mut Table, loc: &Location) -> Option<Cut> {
     // The top of a file is no value.
-    if place.span.is_empty() {
+    if loc.span.is_empty() {
         return None;
     }
-    let mut path = find(root, place)?;
+    let mut path = find(root, loc)?;
     let is_choice = |key: Option<&String>| key.is_some_and(|key| key == "kind" || key == "profile");
     if path.len() > 1 && is_choice(path.last()) {
         path.pop();
@@ -37,15 +37,15 @@ pub(crate) fn cut(root: &mut Table, place: &Place) -> Option<Cut> {
     remove(root, &path)
 }
 
-/// The keys that lead to the innermost value at a place.
-fn find(table: &Table, at: &Place) -> Option<Vec<String>> {
+/// The keys that lead to the innermost value at a location.
+fn find(table: &Table, at: &Location) -> Option<Vec<String>> {
     let with = |first: String, rest: Vec<String>| [vec![first], rest].concat();
     let in_item = |(number, item): (usize, &Node)| {
         let below = match &item.value {
             Value::Table(table) => find(table, at),
             _ => None,
         };
-        let path = below.or_else(|| at.is_within(&item.place).then(Vec::new))?;
+        let path = below.or_else(|| at.is_within(&item.loc).then(Vec::new))?;
         Some(with(number.to_string(), path))
     };
     table.entries().iter().find_map(|entry| {
@@ -54,7 +54,7 @@ fn find(table: &Table, at: &Place) -> Option<Vec<String>> {
             Value::List(items) => items.iter().enumerate().find_map(in_item),
             _ => None,
         };
-        let is_here = at.is_within(&entry.place) || at.is_within(&entry.node.place);
+        let is_here = at.is_within(&entry.loc) || at.is_within(&entry.node.loc);
         let path = below.or_else(|| is_here.then(Vec::new))?;
         Some(with(entry.key.clone(), path))
     })
@@ -71,14 +71,14 @@ fn node<'a>(root: &'a Table, path: &[String]) -> Option<&'a Node> {
 }
 
 fn remove(root: &mut Table, path: &[String]) -> Option<Cut> {
-    let place = node(root, path)?.place.clone();
+    let loc = node(root, path)?.loc.clone();
     let (last, above) = path.split_last()?;
     let parent = node(root, above);
     let kind = parent.and_then(|parent| match &parent.value {
-        Value::Table(table) => table.get("kind").map(|kind| kind.place.clone()),
+        Value::Table(table) => table.get("kind").map(|kind| kind.loc.clone()),
         _ => None,
     });
-    let table = parent.map(|parent| parent.place.clone());
+    let table = parent.map(|parent| parent.loc.clone());
     let mut at = &mut *root;
     let mut steps = above.iter();
     while let Some(step) = steps.next() {
@@ -87,7 +87,7 @@ fn remove(root: &mut Table, path: &[String]) -> Option<Cut> {
             Value::List(items) => {
                 let Some(number) = steps.next() else {
                     items.remove(last.parse::<usize>().ok()?);
-                    return Some(Cut { place, kind, table });
+                    return Some(Cut { loc, kind, table });
                 };
                 match &mut items.get_mut(number.parse::<usize>().ok()?)?.value {
                     Value::Table(table) => table,
@@ -98,5 +98,5 @@ fn remove(root: &mut Table, path: &[String]) -> Option<Cut> {
         };
     }
     at.remove(last)?;
-    Some(Cut { place, kind, table })
+    Some(Cut { loc, kind, table })
 }

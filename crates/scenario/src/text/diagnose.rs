@@ -5,7 +5,7 @@
 
 use super::cut::{Cut, cut};
 use super::document::Table;
-use super::problem::{Place, Problem};
+use super::problem::{Location, Problem};
 
 /// More than these at once help nobody.
 const MOST: usize = 20;
@@ -19,16 +19,16 @@ pub(crate) fn all(
     let mut table = table.clone();
     let mut found = vec![first];
     let mut cuts: Vec<Cut> = Vec::new();
-    let mut next = found[0].place().cloned();
+    let mut next = found[0].location().cloned();
     while found.len() < MOST {
-        let Some(cut) = next.as_ref().and_then(|place| cut(&mut table, place)) else {
+        let Some(cut) = next.as_ref().and_then(|loc| cut(&mut table, loc)) else {
             break;
         };
         cuts.push(cut);
         let Err(problem) = read(&table) else {
             break;
         };
-        next = problem.place().cloned();
+        next = problem.location().cloned();
         if found.contains(&problem) {
             break;
         }
@@ -37,8 +37,8 @@ pub(crate) fn all(
         }
     }
     let by_place = |problem: &Problem| {
-        let place = problem.place();
-        place.map(|place| (place.source.name.clone(), place.span.start))
+        let loc = problem.location();
+        loc.map(|loc| (loc.source.name.clone(), loc.span.start))
     };
     found.sort_by_key(by_place);
     let mut all = found.into_iter();
@@ -48,17 +48,17 @@ pub(crate) fn all(
 
 /// Whether a problem may be one only because something was left out.
 fn follows(problem: &Problem, cuts: &[Cut]) -> bool {
-    let Some(place) = problem.place() else {
+    let Some(loc) = problem.location() else {
         return true;
     };
     // What is wrong with the whole may be so for the lack of a part.
-    if place.span.is_empty() {
+    if loc.span.is_empty() {
         return true;
     }
     cuts.iter().any(|cut| {
-        let encloses = |other: &Place| other.is_within(place);
-        let is_beside = cut.kind.as_ref().is_some_and(|kind| place.is_within(kind));
+        let encloses = |other: &Location| other.is_within(loc);
+        let is_beside = cut.kind.as_ref().is_some_and(|kind| loc.is_within(kind));
         let is_above = cut.table.as_ref().is_some_and(encloses);
-        encloses(&cut.place) || is_above || is_beside
+        encloses(&cut.loc) || is_above || is_beside
     })
 }

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::problem::{Place, Problem, Source};
+use super::problem::{Location, Problem, Source};
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) value: Value,
-    pub(crate) place: Place,
+    pub(crate) loc: Location,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(crate) struct Table {
 pub(crate) struct Entry {
     /// With `_` for each `-`: both are the same in a key.
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) loc: Location,
     pub(crate) node: Node,
 }
 
@@ -88,12 +88,12 @@ impl Table {
         }
     }
 
-    fn put(&mut self, key: &str, place: &Place, node: Node) {
+    fn put(&mut self, key: &str, loc: &Location, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
             None => self.entries.push(Entry {
                 key: key.to_owned(),
-                place: place.clone(),
+                loc: loc.clone(),
                 node,
             }),
         }
@@ -116,10 +116,10 @@ impl Table {
             }
         }
         let Value::Table(new) = &entry.node.value else {
-            return self.put(&entry.key, &entry.place, entry.node.clone());
+            return self.put(&entry.key, &entry.loc, entry.node.clone());
         };
         let Some(Value::Table(_)) = self.get(&entry.key).map(|node| &node.value) else {
-            return self.put(&entry.key, &entry.place, entry.node.clone());
+            return self.put(&entry.key, &entry.loc, entry.node.clone());
         };
         let old = self.get_mut(&entry.key).expect("it was found just now");
         let Value::Table(old) = &mut old.value else {
@@ -162,7 +162,7 @@ impl Table {
         let Some(next) = rest.first() else {
             let entry = Entry {
                 key: step.name.clone(),
-                place: step.place.clone(),
+                loc: step.loc.clone(),
                 node: node.clone(),
             };
             self.lay(above, &entry, Overlay::Replace, selects);
@@ -177,14 +177,14 @@ impl Table {
             Some(found) if is_table(found) => {}
             Some(_) if !may_be_table => {
                 let message = format!("`{}` is a value and has no keys", step.name);
-                return Err(Problem::new(message).at(&next.place));
+                return Err(Problem::new(message).at(&next.loc));
             }
             _ => {
                 let empty = Node {
                     value: Value::Table(Self::default()),
-                    place: step.place.clone(),
+                    loc: step.loc.clone(),
                 };
-                self.put(&step.name, &step.place, empty);
+                self.put(&step.name, &step.loc, empty);
             }
         }
         let found = self.get_mut(&step.name).expect("it is a table by now");
@@ -202,7 +202,7 @@ impl Table {
                             _ => format!("it has entries `0` to `{}`", count - 1),
                         };
                         let message = format!("`{}` is no entry of `{}`", next.name, step.name);
-                        Err(Problem::new(message).at(&next.place).help(known))
+                        Err(Problem::new(message).at(&next.loc).help(known))
                     }
                     Some(item) => match (&mut item.value, rest.len()) {
                         (_, 1) => {
@@ -217,7 +217,7 @@ impl Table {
                         }
                         _ => {
                             let message = format!("`{}` is a value and has no keys", next.name);
-                            Err(Problem::new(message).at(&rest[1].place))
+                            Err(Problem::new(message).at(&rest[1].loc))
                         }
                     },
                 }
@@ -238,7 +238,7 @@ pub(crate) type Selects<'a> =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) loc: Location,
 }
 
 /// Cuts a path such as `traffic.0.load` or `sweep."traffic.0.load"` into its steps. `span` is where
@@ -249,7 +249,7 @@ pub(crate) fn steps(
     span: Range<usize>,
 ) -> Result<Vec<Step>, Problem> {
     let exact = source.text.get(span.clone()) == Some(path);
-    let place = |part: Range<usize>| Place {
+    let loc = |part: Range<usize>| Location {
         source: Arc::clone(source),
         span: if exact {
             span.start + part.start..span.start + part.end
@@ -278,7 +278,7 @@ pub(crate) fn steps(
         let bad_end = !after.trim_start().is_empty() && !after.trim_start().starts_with('.');
         if name.is_empty() || bad_end {
             let message = format!("`{path}` is not a key: words joined by dots");
-            return Err(Problem::new(message).at(&place(0..path.len())));
+            return Err(Problem::new(message).at(&loc(0..path.len())));
         }
         let plain = name.trim();
         steps.push(Step {
@@ -287,7 +287,7 @@ pub(crate) fn steps(
             } else {
                 normal(plain)
             },
-            place: place(at.clone()),
+            loc: loc(at.clone()),
         });
         begin = match after.find('.') {
             Some(dot) => at.end + dot + 1,
@@ -306,7 +306,7 @@ pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
     });
     let Some((path, value)) = text.split_once('=') else {
         return Err(Problem::new("an override needs a key, `=` and a value")
-            .at(&Place::whole(&source))
+            .at(&Location::whole(&source))
             .help("such as switch.marking.threshold=60us"));
     };
     // A key in quotes may hold anything but a quote; none of the known ones holds `=`.
@@ -327,7 +327,7 @@ pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
         }
         Err(_) => Node {
             value: Value::Text(value.trim().to_owned()),
-            place: Place {
+            loc: Location {
                 source: Arc::clone(&source),
                 span: shift..text.len(),
             },
@@ -338,12 +338,12 @@ pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
 
 fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> Problem {
     let span = error.span().unwrap_or(0..0);
-    let place = Place {
+    let loc = Location {
         source: Arc::clone(source),
         span: span.start + shift..span.end + shift,
     };
     let said = error.message().trim().replace('\n', ", ");
-    Problem::new(format!("not TOML: {said}")).at(&place)
+    Problem::new(format!("not TOML: {said}")).at(&loc)
 }
 
 /// `-` and `_` are the same in a key.
@@ -359,8 +359,8 @@ struct Converter<'a> {
 }
 
 impl Converter<'_> {
-    fn place(&self, span: Range<usize>) -> Place {
-        Place {
+    fn loc(&self, span: Range<usize>) -> Location {
+        Location {
             source: Arc::clone(self.source),
             span: span.start + self.shift..span.end + self.shift,
         }
@@ -369,7 +369,7 @@ impl Converter<'_> {
     fn table(&self, table: DeTable<'_>) -> Result<Table, Problem> {
         let mut entries = Vec::new();
         for (key, value) in table {
-            let place = self.place(key.span());
+            let loc = self.loc(key.span());
             let written = key.into_inner();
             let key = if written.contains('.') {
                 written.into_owned()
@@ -378,17 +378,17 @@ impl Converter<'_> {
             };
             entries.push(Entry {
                 key,
-                place,
+                loc,
                 node: self.node(value)?,
             });
         }
         // The parser sorts keys; the order of a file is that of its sweeps.
-        entries.sort_by_key(|entry: &Entry| entry.place.span.start);
+        entries.sort_by_key(|entry: &Entry| entry.loc.span.start);
         for (at, entry) in entries.iter().enumerate() {
             if entries[..at].iter().any(|before| before.key == entry.key) {
                 let message = format!("`{}` is given twice", entry.key);
                 return Err(Problem::new(message)
-                    .at(&entry.place)
+                    .at(&entry.loc)
                     .help("`-` and `_` are the same in a key"));
             }
         }
@@ -396,7 +396,7 @@ impl Converter<'_> {
     }
 
     fn node(&self, value: Spanned<DeValue<'_>>) -> Result<Node, Problem> {
-        let place = self.place(value.span());
+        let loc = self.loc(value.span());
         let value = match value.into_inner() {
             DeValue::String(text) => Value::Text(text.into_owned()),
             DeValue::Boolean(yes) => Value::Bool(yes),
@@ -405,7 +405,7 @@ impl Converter<'_> {
                 10 => number.as_str().trim_start_matches('+').into(),
                 radix => match u128::from_str_radix(number.as_str(), radix) {
                     Ok(number) => number.to_string(),
-                    Err(_) => return Err(Problem::new("the number is too large").at(&place)),
+                    Err(_) => return Err(Problem::new("the number is too large").at(&loc)),
                 },
             }),
             DeValue::Array(items) => {
@@ -415,10 +415,10 @@ impl Converter<'_> {
             DeValue::Table(table) => Value::Table(self.table(table)?),
             DeValue::Datetime(_) => {
                 let help = "times are lengths from the start of the run, such as \"10ms\"";
-                return Err(Problem::new("no setting is a date").at(&place).help(help));
+                return Err(Problem::new("no setting is a date").at(&loc).help(help));
             }
         };
-        Ok(Node { value, place })
+        Ok(Node { value, loc })
     }
 }
 
@@ -493,7 +493,7 @@ pub(crate) fn quoted(text: &str) -> String {
     out
 }
 
-/// The folder of the file that a place is in, if it is in a file on disk.
-pub(crate) fn folder(place: &Place) -> Option<&PathBuf> {
-    place.source.folder.as_ref()
+/// The folder of the file that a location is in, if it is in a file on disk.
+pub(crate) fn folder(loc: &Location) -> Option<&PathBuf> {
+    loc.source.folder.as_ref()
 }

@@ -20,12 +20,12 @@ pub(crate) struct Source {
 
 /// Some bytes of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) source: Arc<Source>,
     pub(crate) span: Range<usize>,
 }
 
-impl Place {
+impl Location {
     /// The whole of a source.
     pub(crate) fn whole(source: &Arc<Source>) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Place {
         }
     }
 
-    /// Whether it is a part of another place.
+    /// Whether it is a part of another.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.source, &other.source)
             && other.span.start <= self.span.start
@@ -57,7 +57,7 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     message: String,
-    place: Option<Box<Place>>,
+    loc: Option<Box<Location>>,
     help: Option<String>,
     others: Vec<Self>,
 }
@@ -66,7 +66,7 @@ impl Problem {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            place: None,
+            loc: None,
             help: None,
             others: Vec::new(),
         }
@@ -78,14 +78,14 @@ impl Problem {
         self
     }
 
-    pub(crate) fn place(&self) -> Option<&Place> {
-        self.place.as_deref()
+    pub(crate) fn location(&self) -> Option<&Location> {
+        self.loc.as_deref()
     }
 
-    /// The same at a place. The first place stays: it is the closest.
-    pub(crate) fn at(mut self, place: &Place) -> Self {
-        if self.place.is_none() {
-            self.place = Some(Box::new(place.clone()));
+    /// The same at a location. The first one stays: it is the closest.
+    pub(crate) fn at(mut self, loc: &Location) -> Self {
+        if self.loc.is_none() {
+            self.loc = Some(Box::new(loc.clone()));
         }
         self
     }
@@ -119,13 +119,13 @@ impl Problem {
 
     /// The name of the file, or `--set` for an override.
     pub fn file(&self) -> Option<&str> {
-        self.place.as_ref().map(|place| place.source.name.as_str())
+        self.loc.as_ref().map(|loc| loc.source.name.as_str())
     }
 
     /// The line and the column, both counted from one.
     pub fn position(&self) -> Option<(usize, usize)> {
-        let place = self.place.as_ref()?;
-        let excerpt = Excerpt::new(place);
+        let loc = self.loc.as_ref()?;
+        let excerpt = Excerpt::new(loc);
         Some((excerpt.line, excerpt.column))
     }
 }
@@ -135,8 +135,8 @@ impl std::error::Error for Problem {}
 impl Display for Problem {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
-        if let Some(place) = &self.place {
-            Excerpt::new(place).write(f)?;
+        if let Some(loc) = &self.loc {
+            Excerpt::new(loc).write(f)?;
         }
         if let Some(help) = &self.help {
             write!(f, "\n  help: {help}")?;
@@ -148,7 +148,7 @@ impl Display for Problem {
     }
 }
 
-/// The line that a place begins on, with carets below it.
+/// The line that a location begins on, with carets below it.
 struct Excerpt<'a> {
     name: &'a str,
     line: usize,
@@ -162,11 +162,11 @@ struct Excerpt<'a> {
 const WIDEST: usize = 160;
 
 impl<'a> Excerpt<'a> {
-    fn new(place: &'a Place) -> Self {
-        let text = &place.source.text;
+    fn new(loc: &'a Location) -> Self {
+        let text = &loc.source.text;
         // Spans come from the parser, but a mistake there must not become a panic here.
-        let begin = floor(text, place.span.start);
-        let end = floor(text, place.span.end.max(begin));
+        let begin = floor(text, loc.span.start);
+        let end = floor(text, loc.span.end.max(begin));
         let line_begin = text[..begin].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[begin..].find('\n').map_or(text.len(), |at| begin + at);
         let before = text[line_begin..begin].chars().count();
@@ -175,13 +175,13 @@ impl<'a> Excerpt<'a> {
             let plain = |c: char| if c.is_control() { ' ' } else { c };
             text.trim_end().chars().map(plain).collect()
         };
-        // A long line is cut to the part around the place.
+        // A long line is cut to the part around the location.
         let from = before.saturating_sub(WIDEST / 2);
         let line: String = shown(&text[line_begin..line_end]);
         let part: String = line.chars().skip(from).take(WIDEST).collect();
         let carets = marked.chars().count().clamp(1, WIDEST - WIDEST / 2);
         Self {
-            name: &place.source.name,
+            name: &loc.source.name,
             line: text[..begin].matches('\n').count() + 1,
             column: before + 1,
             text: part,
@@ -258,13 +258,13 @@ fn distance(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn place(text: &str, span: Range<usize>) -> Place {
+    fn loc(text: &str, span: Range<usize>) -> Location {
         let source = Source {
             name: "a.toml".into(),
             text: text.into(),
             folder: None,
         };
-        Place {
+        Location {
             source: Arc::new(source),
             span,
         }
@@ -274,8 +274,8 @@ mod tests {
     fn a_problem_shows_line_caret_and_advice() {
         let text = "[switch]\nmarkin = 1\n";
         let problem = Problem::new("unknown key `markin`")
-            .at(&place(text, 9..15))
-            .at(&place(text, 0..3))
+            .at(&loc(text, 9..15))
+            .at(&loc(text, 0..3))
             .help("did you mean `marking`?");
         let expected = [
             "unknown key `markin`",
@@ -290,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn places_beyond_the_text_or_inside_a_character_do_not_panic() {
+    fn locations_beyond_the_text_or_inside_a_character_do_not_panic() {
         let backwards = Range { start: 3, end: 1 };
         for span in [0..0, 100..200, 1..2, backwards] {
-            let shown = Problem::new("x").at(&place("♯♯\n", span)).to_string();
+            let shown = Problem::new("x").at(&loc("♯♯\n", span)).to_string();
             assert!(shown.contains('^'), "{shown}");
         }
     }
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn long_lines_are_cut_around_the_place() {
         let text = format!("{}key = 1{}", " ".repeat(500), "x".repeat(500));
-        let shown = Problem::new("x").at(&place(&text, 500..503)).to_string();
+        let shown = Problem::new("x").at(&loc(&text, 500..503)).to_string();
         assert!(shown.lines().all(|line| line.len() <= WIDEST + 8));
         assert!(shown.ends_with("^^^"));
     }
