@@ -18,7 +18,7 @@ use tidegate_sim::{LinkId, Outcome, Setup};
 use tidegate_units::{Span, Time};
 
 /// Random flows and pings among six hosts, two of them with slow cables, in three services. Everything takes
-/// whole nanoseconds, which are what a capture tells; without SACK a packet has exactly the headers
+/// whole nanoseconds, which are what a capture shows; without SACK a packet has exactly the headers
 /// that the simulator counts.
 const SCENARIO: &str = r#"
 name = "agreement"

@@ -60,8 +60,8 @@ fn begins(run: &Experiment) -> Result<(), String> {
 }
 
 fn same_runs(before: &[Experiment], after: &[Experiment]) -> Result<(), String> {
-    let told = |run: &Experiment| (run.id.clone(), run.label.clone(), run.seed);
-    if before.iter().map(told).ne(after.iter().map(told)) {
+    let named = |run: &Experiment| (run.id.clone(), run.label.clone(), run.seed);
+    if before.iter().map(named).ne(after.iter().map(named)) {
         return Err("has other runs when it is resolved".into());
     }
     let (Some(first), Some(again)) = (before.first(), after.first()) else {

@@ -31,8 +31,8 @@ fn read(name: &str, overrides: &[&str]) -> Result<Scenario, Problem> {
     Scenario::parse(name, text, &overrides)
 }
 
-/// What a plan comes to: everything that the simulator is told, for each run.
-fn told(scenario: &Scenario) -> Vec<String> {
+/// What a plan comes to: everything that the simulator is given, for each run.
+fn given(scenario: &Scenario) -> Vec<String> {
     let runs = scenario
         .plan()
         .unwrap_or_else(|problem| panic!("{problem}"));
@@ -58,7 +58,7 @@ fn what_is_resolved_reads_back_as_the_same_runs() {
         let again = Scenario::parse("resolved.toml", &resolved, &[]);
         let again = again.unwrap_or_else(|problem| panic!("{problem}\n{resolved}"));
         assert_eq!(again.resolved(), resolved, "{name}");
-        let (before, after) = (told(&scenario), told(&again));
+        let (before, after) = (given(&scenario), given(&again));
         assert_eq!(before.len(), after.len());
         for (before, after) in before.iter().zip(&after) {
             assert!(before == after, "{name}:\n{before}\n\n{after}");

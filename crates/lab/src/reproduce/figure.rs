@@ -1,4 +1,4 @@
-//! What a scenario file says about the published figure that it stands for: claims, plots, and how the
+//! What a scenario file says about the published figure that it reproduces: claims, plots, and how the
 //! run may be cut short.
 //!
 //! All of it is in the table `[figure]`, which the scenario itself does not read.
@@ -64,9 +64,9 @@ pub struct Claim {
     pub says: String,
     /// What is measured.
     pub measure: Measure,
-    /// The points that it is about, by a pattern of their labels; `*` stands for any text.
+    /// The points that it is about, by a pattern of their labels; `*` matches any text.
     pub of: String,
-    /// The points that they are compared with: those whose `*`, as far as it has some, stand for the
+    /// The points that they are compared with: those whose `*`, as far as it has some, match the
     /// same texts. The value is then the relative change, 0 for no difference.
     pub against: Option<String>,
     /// Which value counts if the pattern has several points.
@@ -182,7 +182,7 @@ pub enum Draws {
     Series {
         /// Which number.
         quantity: Quantity,
-        /// Of what; `*` stands for any text.
+        /// Of what; `*` matches any text.
         subject: String,
         /// The time of the first sample that is drawn.
         from: Option<Number>,

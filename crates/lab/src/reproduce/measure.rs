@@ -53,7 +53,7 @@ pub enum Special {
     /// The same of each observed port whose name fits, and then the mean of the ports, however much
     /// each of them sends.
     LossOfPorts {
-        /// The ports; `*` stands for any text.
+        /// The ports; `*` matches any text.
         ports: Vec<String>,
     },
     /// Packets marked for any reason, of those sent over all links.
@@ -67,7 +67,7 @@ pub enum Special {
     },
     /// What was seen of the observed queues whose port fits.
     Queue {
-        /// The port; `*` stands for any text.
+        /// The port; `*` matches any text.
         port: String,
         /// The queue's number; all if absent.
         queue: Option<u8>,
@@ -78,7 +78,7 @@ pub enum Special {
     Series {
         /// Which number.
         quantity: Quantity,
-        /// Of what; `*` stands for any text.
+        /// Of what; `*` matches any text.
         subject: String,
         /// What is taken from the samples.
         take: FromSamples,

@@ -1,11 +1,11 @@
-//! Patterns of labels: text in which `*` stands for any text.
+//! Patterns of labels: text in which `*` matches any text.
 
 /// Whether `text` fits `pattern`.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     captured(pattern, text).is_some()
 }
 
-/// What the `*` of `pattern` stand for in `text`, each as short as possible; `None` if it does not fit.
+/// What the `*` of `pattern` match in `text`, each as short as possible; `None` if it does not fit.
 pub(super) fn captured<'a>(pattern: &str, text: &'a str) -> Option<Vec<&'a str>> {
     let Some((head, rest)) = pattern.split_once('*') else {
         return (pattern == text).then(Vec::new);

@@ -38,7 +38,7 @@ impl Moved {
     }
 }
 
-/// A claim of a trial, with all that is told of it.
+/// A claim of a trial, with all that is shown of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Varied {
     /// What was changed, in words.

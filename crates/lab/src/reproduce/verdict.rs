@@ -8,7 +8,7 @@
 //! - **same direction, other size**: it is not within the tolerance, but on the same side of no
 //!   difference as the published one, and so is its whole 95 % interval, if it has one.
 //! - **not reproduced**: anything else that was measured. If the interval has a number with which it
-//!   would be reproduced, that is told too: more flows or repetitions may decide otherwise.
+//!   would be reproduced, that is reported too: more flows or repetitions may decide otherwise.
 //! - **not testable**: the claim says why.
 //! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!

@@ -200,7 +200,7 @@ pub(super) const OPENING: &str = "Which connection a flow uses.";
 pub(super) const PER_PACKET: &str =
     "Bytes of headers and framing that every packet has besides its payload.";
 pub(super) const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
-    `switches`, `none`, or names such as `leaf0>host3`, in which `*` stands for anything.";
+    `switches`, `none`, or names such as `leaf0>host3`, in which `*` matches anything.";
 pub(super) const QUEUES: &str =
     "Ports whose queues are sampled, as `ports`; `leaf0>host3:1` is queue 1 alone.";
 pub(super) const RECEIVER: &str = "What receivers do otherwise than senders. All that is left out is as the \

@@ -12,14 +12,14 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) doc: Cow<'static, str>,
     pub(crate) shape: Shape,
-    /// The value as TOML if the key is left out; `None` if it then stands for nothing, or is needed.
+    /// The value as TOML if the key is left out; `None` if it then means nothing, or is needed.
     pub(crate) default: Option<String>,
 }
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// A setting, or this word, which stands for what the lab finds out itself.
+    /// A setting, or this word, which means what the lab finds out itself.
     Derived(Form, &'static str),
     /// The word `none`, or a table.
     OptionalTable(Section),

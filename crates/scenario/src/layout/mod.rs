@@ -59,7 +59,7 @@ pub(crate) enum Section {
     Window,
 }
 
-/// The words that stand for a way to count packets.
+/// The words for ways to count packets.
 pub(crate) const ACCOUNTINGS: &[&str] = &["ip", "ethernet"];
 
 /// The word for the speed of the hosts' cables.

@@ -16,7 +16,7 @@ pub(super) fn name_of_file(file: &str) -> String {
     }
 }
 
-/// Words as part of a file name: letters, digits, dots, signs that tell names apart as words, and `-`
+/// Words as part of a file name: letters, digits, dots, signs that distinguish names as words, and `-`
 /// for everything else.
 fn slug(text: &str, longest: usize) -> String {
     let mut out = String::new();
@@ -42,7 +42,7 @@ fn slug(text: &str, longest: usize) -> String {
 }
 
 /// What is written for a sign or a letter that file names should not have, but that may be all that
-/// tells two labels apart: ECN♯ and ECN* are not ECN.
+/// distinguishes two labels: ECN♯ and ECN* are not ECN.
 const fn spelled(c: char) -> Option<&'static str> {
     Some(match c {
         '#' | '♯' => "sharp",

@@ -17,7 +17,7 @@ use crate::text::problem::Problem;
 pub struct Experiment {
     /// Unique among the runs of the scenario, and fit for a file name.
     pub id: String,
-    /// What tells its point from the others, in a few words; the scenario's name without a sweep.
+    /// What distinguishes its point from the others, in a few words; the scenario's name without a sweep.
     pub label: String,
     /// The same as keys and values, one for each axis of the sweep.
     pub point: Vec<Coordinate>,

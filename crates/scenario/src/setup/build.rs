@@ -1,4 +1,4 @@
-//! From typed settings to a set-up of the simulator, every part of which was made once.
+//! From typed settings to a setup of the simulator, every part of which was made once.
 
 use std::collections::BTreeSet;
 
@@ -23,9 +23,9 @@ use crate::text::problem::Problem;
 /// A run that is ready to go.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// What the simulator is told.
+    /// What the simulator is given.
     pub setup: Setup,
-    /// Where each flow comes from, in the order of the set-up's flows.
+    /// Where each flow comes from, in the order of the setup's flows.
     pub plan: Vec<Planned>,
     /// What flow lists call their flows, in the same order; empty if there is no list.
     pub names: Vec<String>,
@@ -335,7 +335,7 @@ impl Described {
         }
     }
 
-    /// What a check of the whole set-up refuses, at the section that it is about.
+    /// What a check of the whole setup refuses, at the section that it is about.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
         let ConfigError::OutOfRange { field, .. } = error else {
             return self.root.problem(error);

@@ -9,7 +9,7 @@ use crate::settings::describe::{self, Selection};
 use crate::settings::limits::Limits;
 use crate::text::problem::{Location, Problem, nearest};
 
-/// What the set-up observes.
+/// What the setup observes.
 pub(crate) fn observe(
     asked: &describe::Observe,
     setup: &Setup,
@@ -158,7 +158,7 @@ impl Finder<'_> {
         Ok(Which::Only(found))
     }
 
-    /// The links that a name, a pattern or a number stands for.
+    /// The links that a name, a pattern or a number selects.
     fn matches(&self, name: &str, loc: &Location, kind: Kind) -> Result<Vec<LinkId>, Problem> {
         let all = || (0..self.names.len() as u32).map(LinkId);
         let fits = |&link: &LinkId| kind == Kind::Links || self.has_port(link);
@@ -186,7 +186,7 @@ impl Finder<'_> {
                 (Ok(_), _) => problem.help(format!("links 0 to {last}")),
                 (Err(_), Some(close)) => problem.help(format!("did you mean `{close}`?")),
                 (Err(_), None) => problem.help(format!(
-                    "two neighbours and `>` between them, such as `{}`; `*` stands for anything",
+                    "two neighbours and `>` between them, such as `{}`; `*` matches anything",
                     self.names.first().map_or("", String::as_str)
                 )),
             });
@@ -265,7 +265,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for any number of letters.
+/// Whether a name fits a pattern, in which `*` matches any number of letters.
 fn is_like(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {

@@ -59,7 +59,7 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
             return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.loc));
         }
     }
-    // Axes whose last words are the same are told apart by the word before.
+    // Axes whose last words are the same are distinguished by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
     for (number, axis) in axes.iter_mut().enumerate() {
         let ambiguous = lasts

@@ -12,7 +12,10 @@ fn resolves(overrides: &[String]) -> Result<String, Problem> {
     let again = Scenario::parse("resolved.toml", &resolved, &[]);
     let again = again.unwrap_or_else(|problem| panic!("{overrides:?}\n{problem}\n{resolved}"));
     assert_eq!(again.resolved(), resolved, "{overrides:?}");
-    assert!(told(&scenario) == told(&again), "{overrides:?}\n{resolved}");
+    assert!(
+        given(&scenario) == given(&again),
+        "{overrides:?}\n{resolved}"
+    );
     Ok(resolved)
 }
 
