@@ -135,13 +135,13 @@ impl Shared {
 }
 
 /// How long a client may take to ask and to read, and the switch to answer.
-const PATIENCE: Span = Span::from_secs(2);
+const TIMEOUT: Span = Span::from_secs(2);
 
 /// Fetches the JSON counters of the switch whose endpoint is at `address`.
 pub fn fetch(address: SocketAddr) -> io::Result<String> {
-    let patience = Duration::from_nanos(PATIENCE.as_ns());
-    let mut stream = TcpStream::connect_timeout(&address, patience)?;
-    stream.set_read_timeout(Some(2 * patience))?;
+    let timeout = Duration::from_nanos(TIMEOUT.as_ns());
+    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    stream.set_read_timeout(Some(2 * timeout))?;
     stream.write_all(format!("GET /counters HTTP/1.0\r\nHost: {address}\r\n\r\n").as_bytes())?;
     let mut text = String::new();
     stream.take(1 << 24).read_to_string(&mut text)?;

@@ -12,7 +12,7 @@ use mio::{Events, Interest, Poll, Token};
 use tidegate_units::{Span, Time};
 
 use super::http::{self, Form, Reply};
-use super::{PATIENCE, Shared};
+use super::{Shared, TIMEOUT};
 use crate::clock::Clock;
 use crate::counters::Counters;
 
@@ -145,7 +145,7 @@ impl Clients {
             self.places[place] = Some(Client {
                 stream,
                 state: State::Asking(Vec::new()),
-                deadline: self.clock.now() + PATIENCE,
+                deadline: self.clock.now() + TIMEOUT,
             });
         }
     }
@@ -195,7 +195,7 @@ impl Clients {
                 && let State::Waiting(form) = client.state
             {
                 client.state = State::Answered(form.answer(counters), 0);
-                client.deadline = self.clock.now() + PATIENCE;
+                client.deadline = self.clock.now() + TIMEOUT;
                 if client.write() {
                     *place = None;
                 }
@@ -212,7 +212,7 @@ impl Clients {
             };
             if let State::Waiting(_) = client.state {
                 client.state = State::Answered(http::no_counters(), 0);
-                client.deadline = now + PATIENCE;
+                client.deadline = now + TIMEOUT;
                 if !client.write() {
                     continue;
                 }

@@ -375,7 +375,7 @@ impl Core {
     #[cold]
     fn find_loop(&mut self, id: FrameId, from: PortId, to: PortId, now: Time) {
         self.store.remove(id);
-        let until = now + self.prober.patience();
+        let until = now + self.prober.loop_timeout();
         let port = &mut self.ports[to.index()];
         port.tally.filtered += 1;
         port.tally.loops += 1;

@@ -99,7 +99,7 @@ impl Prober {
     }
 
     /// How long after its last probe came back a loop is believed to be gone.
-    pub(super) const fn patience(&self) -> Span {
+    pub(super) const fn loop_timeout(&self) -> Span {
         Span::from_ps(self.every.as_ps().saturating_mul(3))
     }
 

@@ -12,7 +12,7 @@ use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
 
 /// Longer than anything takes that happens at all.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Hosts with an interface `host` each, and the namespace of the switch with the other ends,
 /// `port0` and so on. Host `n` has the addresses 10.0.0.n+1 and `fd00::n+1`.
@@ -107,7 +107,7 @@ impl Bed {
         thread::scope(|scope| {
             let receiver = scope.spawn(move || {
                 let (mut stream, _) = listener.accept().unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                 let mut buffer = vec![0; 1 << 16];
                 let mut received = 0;
                 loop {
@@ -117,9 +117,9 @@ impl Bed {
                     }
                 }
             });
-            let stream = self.hosts[from].run(|| TcpStream::connect_timeout(&address, PATIENCE));
+            let stream = self.hosts[from].run(|| TcpStream::connect_timeout(&address, TIMEOUT));
             let mut stream = stream.unwrap().unwrap();
-            stream.set_write_timeout(Some(PATIENCE)).unwrap();
+            stream.set_write_timeout(Some(TIMEOUT)).unwrap();
             let block = vec![7; 1 << 16];
             let mut left = bytes;
             while left > 0 {
@@ -132,7 +132,7 @@ impl Bed {
         });
     }
 
-    /// Whether a packet from one host reaches another, tried until it does or patience ends.
+    /// Whether a packet from one host reaches another, tried until it does or time is up.
     pub(crate) fn reaches(&self, from: usize, to: usize) -> bool {
         let target = format!("10.0.0.{}:9", to + 1);
         let receiver = self.hosts[to].run(|| UdpSocket::bind(&target));

@@ -1,6 +1,6 @@
 //! `tidegate live`: a switch on real interfaces, a view of it, and its bench.
 
-mod aside;
+mod background;
 mod bench;
 mod top;
 mod view;
@@ -18,7 +18,7 @@ use tidegate_units::PortId;
 use crate::args::live::LiveRun;
 use crate::output::{Error, Output, Verdict};
 
-use aside::{Reader, Source, Speaker};
+use background::{Logger, Reader, Source};
 pub(crate) use bench::bench;
 pub(crate) use top::top;
 
@@ -41,12 +41,12 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
     // From here on threads have no more privileges than this one.
     let endpoint = listener.map(Listener::start).transpose();
     let endpoint = endpoint.map_err(Error::new)?;
-    let (speaker, silence) = Speaker::start(output)?;
-    let reader = Reader::start(source, config.clone(), speaker.clone())?;
+    let (logger, flush) = Logger::start(output)?;
+    let reader = Reader::start(source, config.clone(), logger.clone())?;
     for warning in config.warnings() {
-        speaker.warn(&warning);
+        logger.warn(&warning);
     }
-    speaker.say(&opened(&config, endpoint.as_ref()));
+    logger.say(&opened(&config, endpoint.as_ref()));
     let mut offloads = Offloads::new(&config);
     let done = live.run(|live| {
         let is_over = arguments.limit.is_some_and(|limit| live.uptime() >= limit);
@@ -56,22 +56,22 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
         if let Some(endpoint) = &endpoint {
             endpoint.serve(|| live.counters());
         }
-        offloads.look(live, &speaker);
+        offloads.look(live, &logger);
         if reload.swap(false, Ordering::Relaxed) {
             reader.ask();
         }
         reader.take(|markers| live.swap_markers(markers));
         if let Some(found) = live.take_loop() {
-            speaker.warn(&looped(&config, found));
+            logger.warn(&looped(&config, found));
         }
         ControlFlow::Continue(())
     });
     done.map_err(Error::new)?;
     let counters = live.counters();
     print(&counters, output)?;
-    warn(&counters, &speaker);
-    drop((speaker, reader));
-    silence.wait();
+    warn(&counters, &logger);
+    drop((logger, reader));
+    flush.wait();
     Ok(Verdict::Good)
 }
 
@@ -126,12 +126,12 @@ impl Offloads {
         }
     }
 
-    fn look(&mut self, live: &Live, speaker: &Speaker) {
+    fn look(&mut self, live: &Live, logger: &Logger) {
         for (name, count) in self.names.iter_mut().zip(live.unfinished()) {
             if count > 0
                 && let Some(name) = name.take()
             {
-                speaker.warn(&format!(
+                logger.warn(&format!(
                     "{name}: frames come without their checksums, and their receivers will drop \
                      them\nhint: at their sender, ethtool -K DEV tx off tso off gso off gro off; or \
                      checksums = \"finish\" in [switch]"
@@ -179,25 +179,25 @@ fn print(counters: &Counters, output: Output) -> Result<(), Error> {
 }
 
 /// Says what should not have happened.
-fn warn(counters: &Counters, speaker: &Speaker) {
+fn warn(counters: &Counters, logger: &Logger) {
     for port in &counters.ports {
         let name = &port.interface;
         if port.missed > 0 {
-            speaker.warn(&format!(
+            logger.warn(&format!(
                 "{name}: the kernel had no room for {} frames\nhint: a larger `ring`, or fewer \
                  programs beside the switch",
                 port.missed
             ));
         }
         if port.unfinished > 0 {
-            speaker.warn(&format!(
+            logger.warn(&format!(
                 "{name}: {} frames came without a checksum\nhint: at their sender, ethtool -K DEV \
                  tx off tso off gso off gro off",
                 port.unfinished
             ));
         }
         if let Some(lost) = port.drops.get("no-buffer") {
-            speaker.warn(&format!(
+            logger.warn(&format!(
                 "{name}: {lost} frames found no buffer behind it\nhint: the MTU at the other end \
                  may be smaller than that of their senders"
             ));

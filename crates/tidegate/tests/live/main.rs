@@ -53,8 +53,8 @@ fn signal(name: &str, process: u32) {
 /// Sends a packet from one namespace to an address in another until one arrives.
 fn reaches(from: &Namespace, to: &Namespace, address: &str) -> bool {
     let receiver = to.run(|| UdpSocket::bind((address, 9))).unwrap().unwrap();
-    let patience = Duration::from_millis(200);
-    receiver.set_read_timeout(Some(patience)).unwrap();
+    let timeout = Duration::from_millis(200);
+    receiver.set_read_timeout(Some(timeout)).unwrap();
     let sender = from.run(|| UdpSocket::bind("0.0.0.0:0")).unwrap().unwrap();
     (0..50).any(|_| {
         let _ = sender.send_to(b"hello", (address, 9));

@@ -23,7 +23,7 @@ const LONGEST_MESSAGE: usize = 2_048;
 const MESSAGES: usize = 64;
 
 /// How long the last messages wait for a reader before the program ends.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The file of a switch. This process moves into its folder, so that it is found there later, whoever
 /// may look into the folders above.
@@ -88,9 +88,9 @@ impl Source {
 /// Linux' `O_NONBLOCK`: opening a pipe does not wait for its writer.
 const NONBLOCKING: i32 = 0o4000;
 
-/// Says what a switch has to say.
+/// Prints the messages of a switch.
 #[derive(Clone)]
-pub(super) struct Speaker {
+pub(super) struct Logger {
     messages: SyncSender<Message>,
     output: Output,
 }
@@ -101,13 +101,13 @@ enum Message {
 }
 
 /// Waits until all is said, but not long.
-pub(super) struct Silence(Receiver<()>);
+pub(super) struct Flush(Receiver<()>);
 
-impl Speaker {
-    pub(super) fn start(output: Output) -> Result<(Self, Silence), Error> {
+impl Logger {
+    pub(super) fn start(output: Output) -> Result<(Self, Flush), Error> {
         let (messages, waiting) = mpsc::sync_channel(MESSAGES);
         let (done, is_done) = mpsc::channel();
-        start("speaker", move || {
+        start("logger", move || {
             for message in waiting {
                 match message {
                     Message::Say(text) => output.say(&text),
@@ -117,7 +117,7 @@ impl Speaker {
             // If nobody waits for it any more, nobody misses it.
             let _ = done.send(());
         })?;
-        Ok((Self { messages, output }, Silence(is_done)))
+        Ok((Self { messages, output }, Flush(is_done)))
     }
 
     /// Says something, unless too much is unread already.
@@ -133,11 +133,11 @@ impl Speaker {
     }
 }
 
-impl Silence {
-    /// To be called when no speaker is left.
+impl Flush {
+    /// To be called when no logger is left.
     pub(super) fn wait(self) {
         // An unread pipe is no reason to stay.
-        let _ = self.0.recv_timeout(PATIENCE);
+        let _ = self.0.recv_timeout(TIMEOUT);
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// For the switch that runs as `config` says.
-    pub(super) fn start(source: Source, config: Config, speaker: Speaker) -> Result<Self, Error> {
+    pub(super) fn start(source: Source, config: Config, logger: Logger) -> Result<Self, Error> {
         let (requests, asked) = mpsc::sync_channel(1);
         let (prepared, ready) = mpsc::sync_channel(1);
         let (used, returned) = mpsc::sync_channel(1);
@@ -171,10 +171,10 @@ impl Reader {
                         if prepared.send(markers).is_err() || returned.recv().is_err() {
                             return;
                         }
-                        speaker.say(&format!("read {} again", source.name));
+                        logger.say(&format!("read {} again", source.name));
                     }
                     Err(Error::Other(text)) => {
-                        speaker.warn(&format!("nothing has changed: {text}"));
+                        logger.warn(&format!("nothing has changed: {text}"));
                     }
                     Err(Error::ClosedPipe) => {}
                 }
