@@ -19,7 +19,7 @@ pub struct Flow {
     pub rate: Option<Rate>,
     /// The service it belongs to, which chooses its queue in the switches.
     pub service: u8,
-    /// The group that results are grouped by, such as background and query.
+    /// The group that its results belong to, such as background and query.
     pub group: u8,
 }
 

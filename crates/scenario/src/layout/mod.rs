@@ -391,7 +391,7 @@ impl Section {
             Self::Traffic if kind == "list" => vec![
                 needed("file", LIST_FILE, ANY_TEXT),
                 needed("flows", LIST_TEXT, ANY_TEXT),
-                number("group", "The group that results are grouped by.", 255, "0"),
+                number("group", "The group that its results belong to.", 255, "0"),
             ],
             Self::Group | Self::Transport => transport_keys(self, kind),
             Self::Window => vec![

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_around_the_place() {
+    fn long_lines_are_cut_around_the_location() {
         let text = format!("{}key = 1{}", " ".repeat(500), "x".repeat(500));
         let shown = Problem::new("x").at(&loc(&text, 500..503)).to_string();
         assert!(shown.lines().all(|line| line.len() <= WIDEST + 8));

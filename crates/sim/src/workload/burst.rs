@@ -52,7 +52,7 @@ settings! {
         pub spread: Span = Span::ZERO,
         /// The service of the flows.
         pub service: u8 = 0,
-        /// The group that results are grouped by.
+        /// The group that its results belong to.
         pub group: u8 = 1,
     }
 }

@@ -28,7 +28,7 @@ settings! {
         pub stop: Option<Span> = None,
         /// The service of the flows.
         pub service: u8 = 0,
-        /// The group that results are grouped by.
+        /// The group that its results belong to.
         pub group: u8 = 0,
     }
 }

@@ -26,7 +26,7 @@ settings! {
         /// The speed of the links that the load is a part of.
         pub link: Rate = Rate::from_gbps(10),
         /// The links that the load is of; `none` means the receiver's if there is one receiver,
-        /// and for the senders' otherwise.
+        /// and the senders' otherwise.
         pub load_on: Option<LoadOn> = None,
         /// The bytes that make the load.
         pub counts: Counts = Counts::Payload,
@@ -58,7 +58,7 @@ settings! {
         pub first_service: u8 = 0,
         /// The weights of the services, if they are drawn by weight.
         pub service_weights: Vec<u32> = Vec::new(),
-        /// The group that results are grouped by.
+        /// The group that its results belong to.
         pub group: u8 = 0,
         /// When arrivals begin; the first flow starts a gap later.
         pub start: Span = Span::ZERO,
