@@ -174,7 +174,7 @@ fn run_on<E: Engine>(
         End::Stalled(_) => (engine.now(), engine.hosts().progress_at),
     };
     engine.hosts_mut().end_run(ended_at);
-    let observed = observer.finish(&engine, ended_at.min(closed), closed);
+    let observations = observer.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
@@ -189,7 +189,7 @@ fn run_on<E: Engine>(
         tally: hosts.tally,
         ended_at,
         end,
-        observed,
+        observed: observations,
         engine_counters,
     })
 }

@@ -181,7 +181,7 @@ impl AxisScale {
         value.clamp(self.low, self.high)
     }
 
-    /// The same as [`place`](Self::place), but never beyond the ends.
+    /// The same as [`position`](Self::position), but never beyond the ends.
     pub(super) fn position_within(&self, value: f64) -> f64 {
         self.position(self.within(value))
     }
