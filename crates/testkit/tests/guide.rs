@@ -1,6 +1,6 @@
-//! Follows the guide's "Add a scheme in ten minutes" on a copy of the repository: makes its files,
-//! inserts its lines, runs the scheme's own tests, and finds it in the program: listed, explained, run
-//! in a scenario and read for a live switch.
+//! Follows the guide's pages about adding a scheme, a window rule and a topology on a copy of the
+//! repository: makes their files, inserts their lines, runs their own tests, and finds them in the
+//! program: listed, explained, run in a scenario, and the scheme read for a live switch.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -11,19 +11,27 @@ use std::process::Command;
 /// What the copy leaves out: what is built, what is measured elsewhere, and hidden folders.
 const LEFT_OUT: [&str; 3] = ["fuzz", "results", "target"];
 
+/// The pages that are followed, all on one copy: it is built once.
+const PAGES: [&str; 3] = ["add-a-scheme.md", "add-a-rule.md", "add-a-topology.md"];
+
 #[test]
-fn a_scheme_can_be_added_as_the_guide_says() {
+fn a_scheme_a_window_rule_and_a_topology_can_be_added_as_the_guide_says() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let guide = fs::read_to_string(root.join("docs/guide/add-a-scheme.md")).unwrap();
+    let guide = root.join("docs/guide");
+    let pages = PAGES.map(|page| fs::read_to_string(guide.join(page)).unwrap());
     let copy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("guide");
     if copy.exists() {
         fs::remove_dir_all(&copy).unwrap();
     }
     copy_folder(&root, &copy);
 
-    let steps = steps(&guide);
-    assert!(steps.len() >= 5, "the guide has lost steps: {steps:?}");
-    for step in steps {
+    let steps = pages.iter().flat_map(|page| {
+        let steps = steps(page);
+        assert!(steps.len() >= 6, "the guide has lost steps: {steps:?}");
+        steps
+    });
+    let (runs, edits): (Vec<_>, Vec<_>) = steps.partition(Step::is_run);
+    for step in edits.iter().chain(&runs) {
         step.take(&copy);
     }
     fs::remove_dir_all(&copy).unwrap();
@@ -59,6 +67,10 @@ fn steps(guide: &str) -> Vec<Step<'_>> {
 }
 
 impl Step<'_> {
+    fn is_run(&self) -> bool {
+        self.instruction.starts_with("run")
+    }
+
     fn take(&self, root: &Path) {
         if let Some(path) = self.instruction.strip_prefix("create ") {
             let path = root.join(path);

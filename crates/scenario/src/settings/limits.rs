@@ -1,7 +1,7 @@
 //! What a scenario may ask for at most, checked before anything is made.
 
 use tidegate_dataplane::mark;
-use tidegate_sim::topology;
+use tidegate_sim::topology::{self, Extent};
 use tidegate_sim::workload::{Hosts, Source};
 
 use super::reader::Located;
@@ -57,40 +57,20 @@ impl Limits {
         &self,
         topology: &Located<topology::Config>,
     ) -> Result<(), Problem> {
-        let wide = u64::from;
-        // Each with the field that is most to blame.
-        let (hosts, fabric, field) = match &topology.item {
-            topology::Config::Dumbbell(config) => {
-                (wide(config.left) + wide(config.right), 1, "left")
+        let Extent {
+            hosts,
+            fabric_cables,
+            field,
+        } = topology.item.extent();
+        let cables = hosts.saturating_add(fabric_cables);
+        for (what, found, most) in [
+            ("hosts", hosts, self.hosts),
+            ("cables", cables, self.cables),
+        ] {
+            if found > most {
+                let message = format!("{found} {what} are more than the {most} allowed");
+                return Err(Problem::new(message).at(topology.locs.of(field)));
             }
-            topology::Config::FatTree(config) => {
-                let k = wide(config.k).min(1 << 16);
-                (k * k * k / 4, k * k * k / 2, "k")
-            }
-            topology::Config::LeafSpine(config) => {
-                let leaves = wide(config.leaves);
-                let hosts = leaves.saturating_mul(config.hosts_per_leaf.into());
-                (hosts, leaves.saturating_mul(config.spines.into()), "leaves")
-            }
-            topology::Config::ParkingLot(config) => {
-                let hosts = config.hosts.iter().copied().map(u64::from).sum();
-                (hosts, config.hosts.len() as u64, "hosts")
-            }
-            topology::Config::Star(config) => (config.hosts.into(), 0, "hosts"),
-        };
-        let problem = |message: String| Err(Problem::new(message).at(topology.locs.of(field)));
-        if hosts > self.hosts {
-            return problem(format!(
-                "{hosts} hosts are more than the {} allowed",
-                self.hosts
-            ));
-        }
-        let cables = hosts.saturating_add(fabric);
-        if cables > self.cables {
-            return problem(format!(
-                "{cables} cables are more than the {} allowed",
-                self.cables
-            ));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
-use super::{HostCables, MAX_HOSTS, check_count, check_delay};
+use super::{Extent, HostCables, MAX_HOSTS, check_count, check_delay};
 use crate::network::{HostId, Network};
 
 settings! {
@@ -31,6 +31,15 @@ settings! {
 }
 
 impl Config {
+    /// How large the network would be.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            hosts: u64::from(self.left) + u64::from(self.right),
+            fabric_cables: 1,
+            field: "left",
+        }
+    }
+
     /// Makes the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("left", self.left, 1..=MAX_HOSTS - 1)?;

@@ -7,7 +7,7 @@
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
-use super::check_delay;
+use super::{Extent, check_delay};
 use crate::network::{Network, NodeId};
 
 /// The largest number of ports with at most [`MAX_HOSTS`](super::MAX_HOSTS) hosts.
@@ -32,6 +32,16 @@ settings! {
 }
 
 impl Config {
+    /// How large the network would be.
+    pub fn extent(&self) -> Extent {
+        let k = u64::from(self.k).min(1 << 16);
+        Extent {
+            hosts: k * k * k / 4,
+            fabric_cables: k * k * k / 2,
+            field: "k",
+        }
+    }
+
     /// Makes the network. Edge switches come first, pod by pod, then aggregation switches, then
     /// core switches.
     pub fn build(&self) -> Result<Network, ConfigError> {

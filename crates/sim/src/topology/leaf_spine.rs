@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
-use super::{MAX_HOSTS, check_count, check_delay};
+use super::{Extent, MAX_HOSTS, check_count, check_delay};
 use crate::network::{Network, NodeId};
 
 settings! {
@@ -33,6 +33,16 @@ settings! {
 }
 
 impl Config {
+    /// How large the network would be.
+    pub fn extent(&self) -> Extent {
+        let leaves = u64::from(self.leaves);
+        Extent {
+            hosts: leaves.saturating_mul(self.hosts_per_leaf.into()),
+            fabric_cables: leaves.saturating_mul(self.spines.into()),
+            field: "leaves",
+        }
+    }
+
     /// Makes the network. Leaves come first among the switches, then spines.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("leaves", self.leaves, 1..=MAX_HOSTS)?;

@@ -23,7 +23,19 @@ pub const MAX_HOSTS: u32 = 1 << 24;
 /// The longest delay of a cable. Light goes 50 times around the earth in it: more is a slip.
 pub const MAX_DELAY: Span = Span::from_secs(10);
 
-/// Makes the enum of all topologies. A topology's module holds its `Config` with a `build` method.
+/// How large a network would be: what can be refused before it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Hosts, each of which has a cable.
+    pub hosts: u64,
+    /// Cables between switches.
+    pub fabric_cables: u64,
+    /// The setting that both grow with most.
+    pub field: &'static str,
+}
+
+/// Makes the enum of all topologies. A topology's module holds its `Config` with the methods `build` and
+/// `extent`.
 macro_rules! topologies {
     ($($variant:ident($module:ident),)*) => {
         catalogue! {
@@ -39,6 +51,13 @@ macro_rules! topologies {
             pub fn build(&self) -> Result<Network, ConfigError> {
                 match self {
                     $(Self::$variant(config) => config.build(),)*
+                }
+            }
+
+            /// How large the network would be.
+            pub fn extent(&self) -> Extent {
+                match self {
+                    $(Self::$variant(config) => config.extent(),)*
                 }
             }
         }

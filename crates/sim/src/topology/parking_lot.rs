@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
-use super::{MAX_HOSTS, check_delay};
+use super::{Extent, MAX_HOSTS, check_delay};
 use crate::network::{Network, NodeId};
 
 /// The most switches of a chain.
@@ -36,6 +36,15 @@ settings! {
 }
 
 impl Config {
+    /// How large the network would be.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            hosts: self.hosts.iter().copied().map(u64::from).sum(),
+            fabric_cables: self.hosts.len() as u64,
+            field: "hosts",
+        }
+    }
+
     /// Makes the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         let hosts = self.check()?;

@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, Rate, Span, settings};
 
-use super::{HostCables, MAX_HOSTS, check_count};
+use super::{Extent, HostCables, MAX_HOSTS, check_count};
 use crate::network::{HostId, Network};
 
 settings! {
@@ -27,6 +27,15 @@ settings! {
 }
 
 impl Config {
+    /// How large the network would be.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            hosts: self.hosts.into(),
+            fabric_cables: 0,
+            field: "hosts",
+        }
+    }
+
     /// Makes the network.
     pub fn build(&self) -> Result<Network, ConfigError> {
         check_count("hosts", self.hosts, 2..=MAX_HOSTS)?;
