@@ -7,7 +7,7 @@
 mod tests;
 
 use std::any::Any;
-use std::fmt::{self, Display, Formatter};
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
@@ -63,14 +63,17 @@ pub enum Ending<'a> {
 }
 
 /// Why a run left nothing behind.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
     /// A mistake in the program; the text is the panic's.
+    #[error("panicked: {0}")]
     Panicked(String),
     /// The settings cannot work; the text says why.
+    #[error("cannot run: {0}")]
     Refused(String),
     /// The results could not be written.
+    #[error(transparent)]
     Unwritten(folder::Error),
 }
 
@@ -177,15 +180,3 @@ fn message(payload: &(dyn Any + Send)) -> String {
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without a text").to_owned()
 }
-
-impl Display for Failure {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Panicked(text) => write!(f, "panicked: {text}"),
-            Self::Refused(text) => write!(f, "cannot run: {text}"),
-            Self::Unwritten(error) => Display::fmt(error, f),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

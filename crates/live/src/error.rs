@@ -1,17 +1,18 @@
 //! What can go wrong outside of the switch.
 
-use std::fmt;
 use std::io;
 
 use tidegate_units::ConfigError;
 
 /// Why a switch cannot run.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The configuration cannot be used.
-    Config(ConfigError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// A call to the system failed.
+    #[error("cannot {action}: {error}")]
     System {
         /// What was to be done.
         action: String,
@@ -19,6 +20,11 @@ pub enum Error {
         error: io::Error,
     },
     /// A privilege is missing.
+    #[error(
+        "cannot {action}: {capability} is missing\n\
+         hint: run as root, or give the program the capability: setcap {}=ep PROGRAM",
+        .capability.to_lowercase()
+    )]
     Privilege {
         /// What was to be done.
         action: String,
@@ -46,30 +52,6 @@ impl Error {
     /// Whether it is for want of a privilege.
     pub const fn is_privilege(&self) -> bool {
         matches!(self, Self::Privilege { .. })
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(error) => error.fmt(f),
-            Self::System { action, error } => write!(f, "cannot {action}: {error}"),
-            Self::Privilege { action, capability } => write!(
-                f,
-                "cannot {action}: {capability} is missing\n\
-                 hint: run as root, or give the program the capability: \
-                 setcap {}=ep PROGRAM",
-                capability.to_lowercase()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<ConfigError> for Error {
-    fn from(error: ConfigError) -> Self {
-        Self::Config(error)
     }
 }
 

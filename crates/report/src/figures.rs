@@ -57,22 +57,12 @@ pub fn write_charts(
 }
 
 /// A file that could not be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {cause}", .path.display())]
 pub struct Error {
     /// The file or directory.
     pub path: PathBuf,
     /// Why not.
+    #[source]
     pub cause: io::Error,
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.cause)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.cause)
-    }
 }

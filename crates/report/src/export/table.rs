@@ -4,7 +4,6 @@
 //! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
 //! would double the time of a build.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -26,16 +25,9 @@ use super::origin::Origin;
 pub(super) const GROUP: usize = 1 << 18;
 
 /// A file that is not the table that it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct Malformed(pub(super) String);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 impl From<ParquetError> for Malformed {
     fn from(error: ParquetError) -> Self {

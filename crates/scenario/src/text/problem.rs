@@ -18,6 +18,17 @@ pub(crate) struct Source {
     pub(crate) folder: Option<PathBuf>,
 }
 
+impl Source {
+    /// A text without a file.
+    pub(crate) fn new(name: &str, text: &str) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            folder: None,
+        })
+    }
+}
+
 /// Some bytes of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
@@ -220,38 +231,18 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         text.replace(['#', '♯'], "_sharp")
     };
     let word = plain(word);
+    // Nothing longer is the name of a setting.
+    if word.len() > 64 {
+        return None;
+    }
     let allowed = 1 + word.chars().count() / 4;
     let distances = known
         .into_iter()
-        .map(|name| (distance(&word, &plain(name)), name));
+        .map(|name| (strsim::osa_distance(&word, &plain(name)), name));
     let close = distances.filter(|&(distance, _)| distance <= allowed);
     close
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, name)| name)
-}
-
-/// How many letters have to be added, left out, changed or swapped with their neighbour to make one
-/// word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    // Nothing longer is the name of a setting.
-    if a.len().max(b.len()) > 64 {
-        return usize::MAX;
-    }
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -259,15 +250,8 @@ mod tests {
     use super::*;
 
     fn loc(text: &str, span: Range<usize>) -> Location {
-        let source = Source {
-            name: "a.toml".into(),
-            text: text.into(),
-            folder: None,
-        };
-        Location {
-            source: Arc::new(source),
-            span,
-        }
+        let source = Source::new("a.toml", text);
+        Location { source, span }
     }
 
     #[test]
@@ -313,6 +297,6 @@ mod tests {
         assert_eq!(nearest("thresohld", known), Some("threshold"));
         assert_eq!(nearest("min-threshold", known), Some("min_threshold"));
         assert_eq!(nearest("colour", known), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(nearest(&"x".repeat(65), known), None);
     }
 }

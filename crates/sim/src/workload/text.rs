@@ -1,10 +1,9 @@
 //! Reading tables of numbers: what is wrong, on which line, and decimal numbers without rounding
 //! errors.
 
-use std::fmt::{self, Display, Formatter};
-
 /// A line of a table that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, {column}: `{value}` {fault}; accepted: {accepted}")]
 pub struct LineError {
     /// The line, counted from 1.
     pub line: u32,
@@ -19,77 +18,52 @@ pub struct LineError {
 }
 
 /// What is wrong with a line of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// It is smaller than the value on the line before, and must not be.
+    #[error("is below that of the line before")]
     BelowPrevious,
     /// The line has too few or too many columns.
+    #[error("is not the right number of columns")]
     ColumnCount,
     /// An earlier line has the same.
+    #[error("stands on an earlier line too")]
     Duplicate,
     /// There are no lines of numbers, or only one where two are needed.
+    #[error("is too little")]
     Empty,
     /// Nothing stands there.
+    #[error("is missing")]
     Missing,
     /// It is below zero.
+    #[error("is negative")]
     Negative,
     /// There is no such host.
+    #[error("is not a host of this network")]
     NoSuchHost,
     /// It is not a number.
+    #[error("is not a number")]
     NotANumber,
     /// The last line does not end at 1.
+    #[error("is where the table ends, and not 1")]
     NotOne,
     /// It has a fraction, and must be whole.
+    #[error("is not a whole number")]
     NotWhole,
     /// Sender and receiver are the same host.
+    #[error("is also the sender")]
     SameHost,
     /// It is larger than what is allowed.
+    #[error("is too large")]
     TooLarge,
     /// No column has this name.
+    #[error("is not a column")]
     UnknownColumn,
     /// It is zero.
+    #[error("is zero")]
     Zero,
 }
-
-impl Display for Fault {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BelowPrevious => "is below that of the line before",
-            Self::ColumnCount => "is not the right number of columns",
-            Self::Duplicate => "stands on an earlier line too",
-            Self::Empty => "is too little",
-            Self::Missing => "is missing",
-            Self::Negative => "is negative",
-            Self::NoSuchHost => "is not a host of this network",
-            Self::NotANumber => "is not a number",
-            Self::NotOne => "is where the table ends, and not 1",
-            Self::NotWhole => "is not a whole number",
-            Self::SameHost => "is also the sender",
-            Self::TooLarge => "is too large",
-            Self::UnknownColumn => "is not a column",
-            Self::Zero => "is zero",
-        })
-    }
-}
-
-impl Display for LineError {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self {
-            line,
-            column,
-            value,
-            fault,
-            accepted,
-        } = self;
-        write!(
-            f,
-            "line {line}, {column}: `{value}` {fault}; accepted: {accepted}"
-        )
-    }
-}
-
-impl std::error::Error for LineError {}
 
 /// The lines that say something: numbered from 1, without comments and spaces around.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
