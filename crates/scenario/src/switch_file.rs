@@ -1,56 +1,50 @@
 //! The file of a live switch: a table `[switch]` for what all ports do, a table `[[port]]` for each.
 
-use std::sync::Arc;
-
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{Setting, Settings};
 
 use crate::layout::Section;
 use crate::settings::describe::{self, Marking, Switch};
 use crate::settings::limits::Limits;
-use crate::settings::reader::{Located, Reader};
+use crate::settings::reader::Reader;
 use crate::setup::build::{PortSet, check_node, ports_of};
 use crate::text::document::{Node, Table, Value};
 use crate::text::problem::{Location, Problem, Source};
 
 /// A live switch as its file describes it. What only the switch itself knows is of types of its own:
 /// `O` for what all ports do, with a `seed`; `P` for a port, with an `interface` and a `rate`.
-#[derive(Clone, Debug)]
-pub struct SwitchFile<O, P> {
+#[derive(Debug)]
+pub struct SwitchFile<'a, O, P> {
     /// Which packets are marked.
-    pub marking: mark::Config,
+    pub marking: &'a mut mark::Config,
     /// Which packet leaves next.
-    pub scheduling: sched::Config,
+    pub scheduling: &'a mut sched::Config,
     /// Which packets are stored.
-    pub buffer: buffer::Config,
+    pub buffer: &'a mut buffer::Config,
     /// Which queue a packet waits in.
-    pub dscp: classify::Config,
+    pub dscp: &'a mut classify::Config,
     /// Everything else that all ports do.
-    pub options: O,
+    pub options: &'a mut O,
     /// The ports, in the order of the file.
-    pub ports: Vec<P>,
+    pub ports: &'a mut Vec<P>,
 }
 
-impl<O: Settings, P: Settings> SwitchFile<O, P> {
-    /// Reads the text of a file that errors call `name`. What it leaves out is as in `self`.
-    pub fn read(mut self, name: &str, text: &str) -> Result<Self, Problem> {
-        let source = Arc::new(Source {
-            name: name.to_owned(),
-            text: text.to_owned(),
-            folder: None,
-        });
+impl<O: Settings, P: Settings> SwitchFile<'_, O, P> {
+    /// Reads the text of a file that errors call `name`. What it leaves out stays as it is.
+    pub fn read(self, name: &str, text: &str) -> Result<(), Problem> {
+        let source = Source::new(name, text);
         let root = Node {
             value: Value::Table(Table::parse(&source)?),
             loc: Location { source, span: 0..0 },
         };
         let root = Reader::new(&root, Section::LiveFile, None)?;
         let ports = root.tables("port")?.iter().map(port);
-        self.ports = ports.collect::<Result<_, _>>()?;
+        *self.ports = ports.collect::<Result<_, _>>()?;
         let node = root.below("switch");
         let reader = Reader::with_fields(&node, Section::LiveSwitch, None, O::FIELDS)?;
-        reader.fill(&mut self.options)?;
+        reader.fill(self.options)?;
         if let Some(node) = reader.get("dscp") {
-            Reader::new(node, Section::Dscp, None)?.fill(&mut self.dscp)?;
+            Reader::new(node, Section::Dscp, None)?.fill(self.dscp)?;
         }
         let switch = self.switch(&reader)?;
         let rates = self.ports.iter().filter_map(|port| value(port, "rate"));
@@ -59,37 +53,28 @@ impl<O: Settings, P: Settings> SwitchFile<O, P> {
             rates: rates.collect(),
             degrees: [u32::try_from(degree).unwrap_or(u32::MAX)].into(),
             ports: degree,
-            seed: value(&self.options, "seed").unwrap_or_default(),
+            seed: value(self.options, "seed").unwrap_or_default(),
         };
         check_node(&switch, &set, &Limits::default())?;
         let made = ports_of(&switch);
-        self.marking = made.marking;
-        self.scheduling = made.scheduling;
-        self.buffer = made.buffer;
-        Ok(self)
+        *self.marking = made.marking;
+        *self.scheduling = made.scheduling;
+        *self.buffer = made.buffer;
+        Ok(())
     }
 
     /// What the file says of marking, scheduler and buffer.
     fn switch(&self, reader: &Reader<'_>) -> Result<Switch, Problem> {
-        let locs = || reader.locs().clone();
         let (buffer, egress) = match reader.get("buffer") {
             Some(node) => describe::buffer(node, self.buffer.name())?,
-            None => {
-                let item = self.buffer.clone();
-                let locs = locs();
-                (Located { item, locs }, None)
-            }
+            None => (reader.located(self.buffer.clone()), None),
         };
         let marking = match reader.get("marking") {
             Some(node) => describe::marking(node, self.marking.name(), 0)?,
-            None => {
-                let item = self.marking.clone();
-                let locs = locs();
-                Marking::One(Box::new(Located { item, locs }))
-            }
+            None => Marking::One(Box::new(reader.located(self.marking.clone()))),
         };
         Ok(Switch {
-            locs: locs(),
+            locs: reader.locs().clone(),
             marking,
             scheduler: describe::scheduler(&reader.below("scheduler"))?,
             buffer,

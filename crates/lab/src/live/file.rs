@@ -22,24 +22,17 @@ use tidegate_scenario::{Problem, SwitchFile};
 
 /// Reads a live switch from the text of a file that is called `name` in what is wrong with it.
 pub fn read_switch(name: &str, text: &str) -> Result<Config, Problem> {
-    let default = Config::new();
+    let mut config = Config::new();
     let file = SwitchFile {
-        marking: default.marking,
-        scheduling: default.scheduling,
-        buffer: default.buffer,
-        dscp: default.dscp,
-        options: default.options,
-        ports: default.ports,
+        marking: &mut config.marking,
+        scheduling: &mut config.scheduling,
+        buffer: &mut config.buffer,
+        dscp: &mut config.dscp,
+        options: &mut config.options,
+        ports: &mut config.ports,
     };
-    let file = file.read(name, text)?;
-    Ok(Config {
-        marking: file.marking,
-        scheduling: file.scheduling,
-        buffer: file.buffer,
-        dscp: file.dscp,
-        options: file.options,
-        ports: file.ports,
-    })
+    file.read(name, text)?;
+    Ok(config)
 }
 
 #[cfg(test)]

@@ -12,13 +12,11 @@ impl Section {
         match self {
             Self::Accounting => "[transport.accounting]",
             Self::Buffer => "[switch.buffer]",
-            Self::Dscp => "[switch.dscp]",
             Self::Egress => "[switch.buffer.egress]",
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
-            Self::LiveFile => "A live switch",
-            Self::LivePort => "[[port]]",
-            Self::LiveSwitch | Self::Switch => "[switch]",
+            // They are not in the reference of scenarios.
+            Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
             Self::Marking => "[switch.marking]",
             Self::Measure => "[measure]",
             Self::Nic => "[nic]",
@@ -29,6 +27,7 @@ impl Section {
             Self::Rule => "[transport.rule]",
             Self::Scheduler => "[switch.scheduler]",
             Self::Series => "[observe.series]",
+            Self::Switch => "[switch]",
             Self::Tagging => "[transport.tagging]",
             Self::Topology => "[topology]",
             Self::Traffic => "[[traffic]]",
@@ -37,34 +36,14 @@ impl Section {
         }
     }
 
-    /// Its name in the schema, and what its kinds are kinds of.
-    pub(crate) const fn name(self) -> &'static str {
+    /// Its name in the schema, and what its kinds are kinds of: the last word of its heading.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Accounting => "accounting",
-            Self::Buffer => "buffer",
-            Self::Dscp => "dscp",
-            Self::Egress => "egress",
-            Self::Group => "group",
-            Self::HostDelay => "host_delay",
-            Self::LiveFile => "live",
-            Self::LivePort => "port",
-            Self::LiveSwitch => "live_switch",
-            Self::Marking => "marking",
-            Self::Measure => "measure",
-            Self::Nic => "nic",
-            Self::Observe => "observe",
-            Self::Probe => "probe",
-            Self::Receiver => "receiver",
             Self::Root => "scenario",
-            Self::Rule => "rule",
-            Self::Scheduler => "scheduler",
-            Self::Series => "series",
-            Self::Switch => "switch",
-            Self::Tagging => "tagging",
-            Self::Topology => "topology",
-            Self::Traffic => "traffic",
-            Self::Transport => "transport",
-            Self::Window => "window",
+            _ => {
+                let words = self.title().trim_matches(['[', ']']);
+                words.rsplit('.').next().unwrap_or(words)
+            }
         }
     }
 
@@ -76,13 +55,10 @@ impl Section {
                 "Which packets are stored: one buffer for the whole switch. \
                 [More on buffers](../buffers.md)."
             }
-            Self::Dscp => "Which queue a packet waits in.",
             Self::Egress => EGRESS,
             Self::Group => GROUP,
             Self::HostDelay => "What the receiving host adds to the way of each packet.",
-            Self::LiveFile => "A switch on real packets.",
-            Self::LivePort => "A port: the interface it is and the speed of its wire.",
-            Self::LiveSwitch => "What all ports do.",
+            Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
             Self::Marking => "Which packets are marked. `[nic]` has the same table.",
             Self::Measure => "Which flows count, and when the run ends.",
             Self::Nic => {

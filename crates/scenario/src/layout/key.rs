@@ -72,58 +72,47 @@ fn decimal(text: &str) -> Option<String> {
     )
 }
 
-pub(super) fn table(name: &'static str, doc: &'static str, section: Section) -> Key {
+type Name = &'static str;
+type Doc = &'static str;
+
+fn key(name: Name, doc: Doc, shape: Shape, default: Option<&str>) -> Key {
     Key {
         name,
         doc: doc.into(),
-        shape: Shape::Table(section, &[]),
-        default: None,
+        shape,
+        default: default.map(Into::into),
     }
 }
 
-pub(super) fn optional_table(name: &'static str, doc: &'static str, section: Section) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::OptionalTable(section),
-        default: Some("\"none\"".into()),
-    }
+pub(super) fn table(name: Name, doc: Doc, section: Section) -> Key {
+    key(name, doc, Shape::Table(section, &[]), None)
 }
 
-pub(super) fn selection(
-    name: &'static str,
-    doc: &'static str,
-    words: &'static [&'static str],
-) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::Selection(words),
-        default: Some("\"none\"".into()),
-    }
+pub(super) fn tables(name: Name, doc: Doc, section: Section) -> Key {
+    key(name, doc, Shape::Tables(section), None)
 }
 
-pub(super) fn text(name: &'static str, doc: &'static str, form: Form, default: &str) -> Key {
-    Key {
-        default: Some(default.into()),
-        ..needed(name, doc, form)
-    }
+pub(super) fn optional_table(name: Name, doc: Doc, section: Section) -> Key {
+    key(name, doc, Shape::OptionalTable(section), Some("\"none\""))
 }
 
-pub(super) fn needed(name: &'static str, doc: &'static str, form: Form) -> Key {
-    Key {
-        name,
-        doc: doc.into(),
-        shape: Shape::Setting(form),
-        default: None,
-    }
+pub(super) fn selection(name: Name, doc: Doc, words: &'static [&'static str]) -> Key {
+    key(name, doc, Shape::Selection(words), Some("\"none\""))
 }
 
-pub(super) fn number(name: &'static str, doc: &'static str, most: u64, default: &str) -> Key {
+pub(super) fn text(name: Name, doc: Doc, form: Form, default: &str) -> Key {
+    key(name, doc, Shape::Setting(form), Some(default))
+}
+
+pub(super) fn needed(name: Name, doc: Doc, form: Form) -> Key {
+    key(name, doc, Shape::Setting(form), None)
+}
+
+pub(super) fn number(name: Name, doc: Doc, most: u64, default: &str) -> Key {
     text(name, doc, Form::Number(most), default)
 }
 
-pub(super) fn setting<T: Setting>(name: &'static str, doc: &'static str, default: &T) -> Key {
+pub(super) fn setting<T: Setting>(name: Name, doc: Doc, default: &T) -> Key {
     text(name, doc, T::FORM, &toml_of(T::FORM, &default.write()))
 }
 

@@ -25,7 +25,7 @@ use doc::{
     LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
     QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
 };
-use key::{needed, number, optional_table, profile_key, selection, setting, table, text};
+use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
 /// A table of a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,10 +335,7 @@ impl Section {
             Self::Buffer | Self::Marking => self.pieces(kind),
             Self::LiveFile => vec![
                 table("switch", "What all ports do.", Self::LiveSwitch),
-                Key {
-                    shape: Shape::Tables(Self::LivePort),
-                    ..table("port", "The ports.", Self::LivePort)
-                },
+                tables("port", "The ports.", Self::LivePort),
             ],
             Self::LiveSwitch => vec![
                 table("marking", MARKING, Self::Marking),
@@ -413,13 +410,6 @@ fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
 }
 
 fn root_keys() -> Vec<Key> {
-    let with_doc = |name, doc: &'static str, shape| Key {
-        name,
-        doc: doc.into(),
-        shape,
-        default: None,
-    };
-    let table = |name, doc, section| with_doc(name, doc, Shape::Table(section, &[]));
     vec![
         needed("name", NAME, ANY_TEXT),
         needed(
@@ -432,18 +422,17 @@ fn root_keys() -> Vec<Key> {
         number("runs", RUNS, u32::MAX.into(), "1"),
         table("topology", "Hosts, switches and cables.", Section::Topology),
         table("switch", "The ports of switches.", Section::Switch),
-        with_doc("nic", NIC, Shape::OptionalTable(Section::Nic)),
+        Key {
+            default: None,
+            ..optional_table("nic", NIC, Section::Nic)
+        },
         table("transport", "What the hosts speak.", Section::Transport),
-        with_doc(
+        tables(
             "traffic",
             "What the hosts send: sources of flows.",
-            Shape::Tables(Section::Traffic),
+            Section::Traffic,
         ),
-        with_doc(
-            "probe",
-            "Pings, which are no flows.",
-            Shape::Tables(Section::Probe),
-        ),
+        tables("probe", "Pings, which are no flows.", Section::Probe),
         table(
             "measure",
             "Which flows count, and when the run ends.",
@@ -473,12 +462,7 @@ fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
             "What hosts add to the way of a packet.",
             Section::HostDelay,
         ));
-        keys.push(Key {
-            name: "group",
-            doc: GROUP.into(),
-            shape: Shape::Tables(Section::Group),
-            default: None,
-        });
+        keys.push(tables("group", GROUP, Section::Group));
     }
     if kind != "dcqcn" {
         keys.push(table(

@@ -29,11 +29,7 @@ pub(super) struct Text {
 impl Text {
     /// A text that has no file.
     pub(super) fn parse(file_name: &str, text: &str, limits: Limits) -> Result<Self, Problem> {
-        let source = Arc::new(Source {
-            name: file_name.to_owned(),
-            text: text.to_owned(),
-            folder: None,
-        });
+        let source = Source::new(file_name, text);
         let mut table = Table::parse(&source)?;
         if let Some(include) = table.remove("include") {
             return Err(
@@ -64,12 +60,8 @@ impl Text {
             Some(sweep) => axis::axes(&sweep.node, limits)?,
             None => Vec::new(),
         };
-        let set: Vec<_> = self
-            .overrides
-            .iter()
-            .map(|(path, _)| path.clone())
-            .collect();
-        let (axes, notes) = settle::settle(axes, &set)?;
+        let (paths, overrides): (Vec<_>, Vec<_>) = self.overrides.iter().cloned().unzip();
+        let (axes, notes) = settle::settle(axes, &paths)?;
         let mut files = Listed::new(&*self.files);
         let base = describe::describe(&table, &top, &mut files)?;
         let name = match &base.name {
@@ -88,26 +80,22 @@ impl Text {
         }
         let mut points = Vec::new();
         for choices in choices {
-            let described = if choices.is_empty() {
-                base.clone()
+            let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
+            let (label, described) = if choices.is_empty() {
+                (name.clone(), base.clone())
             } else {
                 let mut table = table.clone();
                 for (path, node) in choices.iter().flat_map(|choice| &choice.sets) {
                     table.assign(path, node, &Section::selects)?;
                 }
+                let label = labels.join(", ");
                 let described = describe::describe(&table, &top, &mut files);
-                let label = |choice: &&axis::Choice| choice.label.clone();
-                let labels: Vec<String> = choices.iter().map(label).collect();
-                described.map_err(|problem| at_point(problem, &labels.join(", ")))?
+                let described = described.map_err(|problem| at_point(problem, &label))?;
+                (label, described)
             };
-            let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
             let sets = choices.iter().flat_map(|choice| &choice.sets);
             points.push(Point {
-                label: if labels.is_empty() {
-                    name.clone()
-                } else {
-                    labels.join(", ")
-                },
+                label,
                 settings: choices
                     .iter()
                     .map(|choice| choice.setting.clone())
@@ -124,11 +112,7 @@ impl Text {
             base,
             axes,
             points,
-            overrides: self
-                .overrides
-                .iter()
-                .map(|(_, text)| text.clone())
-                .collect(),
+            overrides,
             limits: *limits,
             figure,
             text: None,

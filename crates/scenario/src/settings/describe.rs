@@ -134,16 +134,10 @@ pub(crate) fn describe(
     }
     let measure_node = reader.below("measure");
     let measure = Reader::new(&measure_node, Section::Measure, None)?;
-    let mut window = workload::Window::default();
-    measure.fill(&mut window)?;
-    let mut traffic = Vec::new();
-    for node in reader.tables("traffic")? {
-        traffic.push(source(node, files)?);
-    }
-    let mut probes = Vec::new();
-    for node in reader.tables("probe")? {
-        probes.push(settings(node, Section::Probe, probe::Config::default())?);
-    }
+    let traffic = reader.tables("traffic")?.iter();
+    let traffic = traffic.map(|node| source(node, files));
+    let probe = |node: &Node| settings(node, Section::Probe, probe::Config::default());
+    let probes = reader.tables("probe")?.iter().map(probe);
     Ok(Described {
         name: name(&reader)?,
         title: text(&reader, "title")?,
@@ -163,23 +157,20 @@ pub(crate) fn describe(
         transports,
         opening: transport_reader.read("opening")?,
         accounting: accounting(&transport_reader)?,
-        tagging: match transport_reader.optional("tagging") {
-            None => None,
-            Some(node) => Some(tagging(node)?),
-        },
+        tagging: transport_reader
+            .optional("tagging")
+            .map(tagging)
+            .transpose()?,
         host_delay: settings(
             &transport_reader.below("host_delay"),
             Section::HostDelay,
             HostDelay::default(),
         )?,
-        traffic,
-        probes,
+        traffic: traffic.collect::<Result<_, _>>()?,
+        probes: probes.collect::<Result<_, _>>()?,
         convention: measure.read("convention")?,
         stalled: measure.read("stalled")?,
-        window: Located {
-            item: window,
-            locs: measure.locs().clone(),
-        },
+        window: measure.filled(workload::Window::default())?,
         observe: observe(&reader.below("observe"))?,
         root: reader.locs().clone(),
     })
@@ -191,17 +182,9 @@ const DEFAULTS_OF_SWITCHES: PortDefaults = ("queue-red", "per-port");
 /// As good as ideal: no mark, no limit.
 const DEFAULTS_OF_HOSTS: PortDefaults = ("none", "unlimited");
 
-fn settings<T: Parameters>(
-    node: &Node,
-    section: Section,
-    mut item: T,
-) -> Result<Located<T>, Problem> {
+fn settings<T: Parameters>(node: &Node, section: Section, item: T) -> Result<Located<T>, Problem> {
     let reader = Reader::new(node, section, None)?;
-    reader.fill(&mut item)?;
-    Ok(Located {
-        item,
-        locs: reader.locs().clone(),
-    })
+    reader.filled(item)
 }
 
 /// The name of a scenario, which becomes part of file names.
@@ -215,10 +198,7 @@ fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
             .at(reader.locs().of("name"))
             .help("1 to 64 letters, digits, `.`, `_` and `-`, the first not a `.` or `-`"));
     }
-    Ok(Some(Located {
-        item: name,
-        locs: reader.locs().clone(),
-    }))
+    Ok(Some(reader.located(name)))
 }
 
 /// Whether a name can be part of a file's name everywhere.
@@ -242,12 +222,8 @@ pub(crate) fn text(reader: &Reader<'_>, key: &str) -> Result<Option<String>, Pro
 fn topology(node: &Node) -> Result<Located<topology::Config>, Problem> {
     let section = Section::Topology;
     let reader = Reader::new(node, section, section.default_kind())?;
-    let mut item = topology::Config::named(reader.kind()).expect("the kind is one of the names");
-    reader.fill(&mut item)?;
-    Ok(Located {
-        item,
-        locs: reader.locs().clone(),
-    })
+    let item = topology::Config::named(reader.kind()).expect("the kind is one of the names");
+    reader.filled(item)
 }
 
 fn switch(reader: &Reader<'_>, (scheme, limit): PortDefaults) -> Result<Switch, Problem> {
@@ -265,12 +241,8 @@ fn switch(reader: &Reader<'_>, (scheme, limit): PortDefaults) -> Result<Switch, 
 pub(crate) fn scheduler(node: &Node) -> Result<Located<sched::Config>, Problem> {
     let section = Section::Scheduler;
     let reader = Reader::new(node, section, section.default_kind())?;
-    let mut item = sched::Config::named(reader.kind()).expect("the kind is a name");
-    reader.fill(&mut item)?;
-    Ok(Located {
-        item,
-        locs: reader.locs().clone(),
-    })
+    let item = sched::Config::named(reader.kind()).expect("the kind is a name");
+    reader.filled(item)
 }
 
 /// How deep pairs of schemes may be nested.
@@ -295,10 +267,7 @@ pub(crate) fn marking(node: &Node, default: &str, depth: u32) -> Result<Marking,
     }
     let mut item = mark::Config::named(reader.kind()).expect("the kind is one of the names");
     reader.fill(&mut item)?;
-    Ok(Marking::One(Box::new(Located {
-        item,
-        locs: reader.locs().clone(),
-    })))
+    Ok(Marking::One(Box::new(reader.located(item))))
 }
 
 pub(crate) type Buffers = (Located<buffer::Config>, Option<Located<buffer::Config>>);
@@ -314,16 +283,10 @@ pub(crate) fn buffer(node: &Node, default: &str) -> Result<Buffers, Problem> {
             let reader = Reader::new(node, section, section.default_kind())?;
             let mut item = buffer::Config::named(reader.kind()).expect("the kind is a name");
             reader.fill(&mut item)?;
-            Some(Located {
-                item,
-                locs: reader.locs().clone(),
-            })
+            Some(reader.located(item))
         }
     };
-    let located = Located {
-        item,
-        locs: reader.locs().clone(),
-    };
+    let located = reader.located(item);
     Ok((located, egress))
 }
 
@@ -358,22 +321,13 @@ fn one_transport(reader: &Reader<'_>) -> Result<Transport, Problem> {
             let mut sink = below.profile().map_or_else(|| config.clone(), stack);
             below.fill(&mut sink)?;
             Some(Receiver {
-                config: Located {
-                    item: sink,
-                    locs: below.locs().clone(),
-                },
-                rule: match below.get("rule") {
-                    None => None,
-                    Some(node) => Some(self::rule(node)?),
-                },
+                config: below.located(sink),
+                rule: below.get("rule").map(self::rule).transpose()?,
             })
         }
     };
     Ok(Transport::Tcp(Box::new(Tcp {
-        config: Located {
-            item: config,
-            locs: reader.locs().clone(),
-        },
+        config: reader.located(config),
         rule,
         receiver,
     })))
@@ -386,12 +340,8 @@ fn stack(profile: &str) -> tidegate_transport::Config {
 fn rule(node: &Node) -> Result<Located<window::Config>, Problem> {
     let section = Section::Rule;
     let reader = Reader::new(node, section, section.default_kind())?;
-    let mut item = layout::rule(reader.kind(), reader.profile()).expect("both are known names");
-    reader.fill(&mut item)?;
-    Ok(Located {
-        item,
-        locs: reader.locs().clone(),
-    })
+    let item = layout::rule(reader.kind(), reader.profile()).expect("both are known names");
+    reader.filled(item)
 }
 
 fn accounting(reader: &Reader<'_>) -> Result<Accounting, Problem> {
@@ -420,10 +370,7 @@ fn tagging(node: &Node) -> Result<Located<pias::Config>, Problem> {
     let mut item = profile.expect("the profile is one of the names").config();
     reader.fill(&mut item)?;
     pias::Pias::new(&item).map_err(|error| reader.locs().problem(&error))?;
-    Ok(Located {
-        item,
-        locs: reader.locs().clone(),
-    })
+    Ok(reader.located(item))
 }
 
 fn observe(node: &Node) -> Result<Observe, Problem> {
@@ -444,10 +391,7 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
         flows: selection(&reader, "flows")?,
         from: Time::ZERO + from,
         to,
-        series: match reader.optional("series") {
-            None => None,
-            Some(node) => Some(series(node)?),
-        },
+        series: reader.optional("series").map(series).transpose()?,
         locs: reader.locs().clone(),
     })
 }

@@ -249,6 +249,18 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// These settings with those that the file names, and where they stand.
+    pub(crate) fn filled<T: Parameters>(&self, mut item: T) -> Result<Located<T>, Problem> {
+        self.fill(&mut item)?;
+        Ok(self.located(item))
+    }
+
+    /// Something that was read from this table.
+    pub(crate) fn located<T>(&self, item: T) -> Located<T> {
+        let locs = self.locs.clone();
+        Located { item, locs }
+    }
+
     /// Finds the item of a list that cannot be read alone.
     fn blame_item(
         &self,
@@ -283,16 +295,9 @@ impl<'a> Reader<'a> {
 
     /// A setting that is of no part; its default is in the layout.
     pub(crate) fn read<T: Setting>(&self, key: &'static str) -> Result<T, Problem> {
-        let from_file = match self.table.get(key) {
-            Some(node) => {
-                let text = setting_text(key, T::FORM, node)?;
-                let value = T::read(&text);
-                Some(value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc))?)
-            }
-            None => None,
-        };
-        if let Some(value) = from_file {
-            return Ok(value);
+        if let Some(node) = self.table.get(key) {
+            let value = T::read(&setting_text(key, T::FORM, node)?);
+            return value.map_err(|error| unreadable(key, &error.to_string()).at(&node.loc));
         }
         let keys = self.section.own_keys(&self.locs.kind);
         let default = keys

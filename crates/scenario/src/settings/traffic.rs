@@ -142,10 +142,7 @@ pub(crate) fn source(node: &Node, files: &mut Listed<'_>) -> Result<Traffic, Pro
         })?;
     }
     Ok(Traffic {
-        source: Located {
-            item,
-            locs: reader.locs().clone(),
-        },
+        source: reader.located(item),
         link,
         oversubscription,
         list: None,
@@ -212,11 +209,8 @@ fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem>
         Problem::new(format!("`{name}`, {error}")).at(loc)
     })?;
     Ok(Traffic {
-        source: Located {
-            // The flows are put in when a run is made.
-            item: Source::List(List::default()),
-            locs: reader.locs().clone(),
-        },
+        // The flows are put in when a run is made.
+        source: reader.located(Source::List(List::default())),
         link: Follows::Itself,
         oversubscription: Follows::Itself,
         list: Some(ListText {

@@ -341,7 +341,7 @@ impl Described {
             return self.root.problem(error);
         };
         match *field {
-            "mss" | "accounting" => transport_spots(&self.transports[0]).problem(error),
+            "mss" | "accounting" => transport_locs(&self.transports[0]).problem(error),
             "nic" => self.pause_problem(),
             "stalled" | "stop" => self.window.locs.problem(error),
             field if field.starts_with("observe.") => self.observe.locs.problem(error),
@@ -518,7 +518,7 @@ fn check_marking(
     }
 }
 
-fn transport_spots(transport: &Transport) -> &Locations {
+fn transport_locs(transport: &Transport) -> &Locations {
     match transport {
         Transport::Dcqcn(dcqcn) => &dcqcn.locs,
         Transport::Tcp(tcp) => &tcp.config.locs,

@@ -2,6 +2,7 @@
 
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_sim::observe::{Observe, Sampling, Which, Window};
+use tidegate_sim::setup::Ports;
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{QueueId, Span};
 
@@ -102,6 +103,11 @@ enum Kind {
     Ports,
 }
 
+fn queues(ports: &Ports) -> u8 {
+    let scheduler = ports.scheduling.build();
+    scheduler.map_or(1, |scheduler| scheduler.queues())
+}
+
 struct Finder<'a> {
     setup: &'a Setup,
     names: &'a [String],
@@ -119,24 +125,12 @@ impl Finder<'_> {
             Some(nic) if network.is_host(network.link(link).from) => nic,
             _ => &self.setup.switch,
         };
-        ports
-            .scheduling
-            .build()
-            .map_or(1, |scheduler| scheduler.queues())
+        queues(ports)
     }
 
     fn most_queues(&self) -> u8 {
-        let of = |ports: &tidegate_sim::setup::Ports| {
-            ports
-                .scheduling
-                .build()
-                .map_or(1, |scheduler| scheduler.queues())
-        };
-        self.setup
-            .nic
-            .as_ref()
-            .map_or(0, of)
-            .max(of(&self.setup.switch))
+        let of_hosts = self.setup.nic.as_ref().map_or(0, queues);
+        of_hosts.max(queues(&self.setup.switch))
     }
 
     fn links(&self, asked: &Selection, kind: Kind) -> Result<Which<LinkId>, Problem> {

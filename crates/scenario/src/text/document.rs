@@ -299,11 +299,7 @@ pub(crate) fn steps(
 
 /// An override such as `switch.marking.threshold=60us`: what is set, and to what.
 pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
-    let source = Arc::new(Source {
-        name: "--set".into(),
-        text: text.to_owned(),
-        folder: None,
-    });
+    let source = Source::new("--set", text);
     let Some((path, value)) = text.split_once('=') else {
         return Err(Problem::new("an override needs a key, `=` and a value")
             .at(&Location::whole(&source))
