@@ -85,7 +85,7 @@ impl Locations {
 }
 
 /// A value that its setting cannot read.
-fn unreadable(key: &str, error: &str) -> Problem {
+pub(crate) fn unreadable(key: &str, error: &str) -> Problem {
     // The quantities of all settings begin at zero.
     let is_negative = error
         .strip_prefix("`-")

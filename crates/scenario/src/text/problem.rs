@@ -74,7 +74,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// Something that is wrong with no place in a file.
+    pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
             loc: None,
@@ -101,8 +102,20 @@ impl Problem {
         self
     }
 
+    /// Something that is wrong with some bytes of a text that is called `name`.
+    pub fn in_text(name: &str, text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+        let source = Source {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            folder: None,
+        };
+        let source = Arc::new(source);
+        Self::new(message).at(&Place { source, span })
+    }
+
     /// The same with advice.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
