@@ -1,0 +1,3 @@
+//! What papers give as thresholds, one file for each formula.
+
+pub mod standard;

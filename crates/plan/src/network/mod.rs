@@ -1,0 +1,223 @@
+//! A network as its operator knows it, read from a file of ten lines.
+//!
+//! ```toml
+//! fabric = { host_ports = "48x25Gbps", uplinks = "8x100Gbps" }
+//! switch = { chip = "trident3", alpha = 1, os = "sonic" }
+//! rtt = { mean = "20us", p90 = "30us" }
+//! transport = "dctcp"
+//! traffic = { workload = "web-search", load = 0.5 }
+//!
+//! [[queue]]
+//! name = "web"
+//! dscp = [0, 8]
+//! weight = 70
+//!
+//! [[queue]]
+//! name = "bulk"
+//! dscp = 10
+//! weight = 30
+//! ```
+//!
+//! The keys and what they mean are the settings in [`keys`]. A file is read as scenarios are: what is
+//! wrong is shown with its line, a caret and what would work.
+
+mod check;
+pub mod chip;
+pub mod keys;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tidegate_lab::scenario::{Problem, SettingsTable};
+use tidegate_sim::workload::{List, Sizes};
+use tidegate_units::{Bytes, Rate, Ratio, Span};
+
+pub use chip::Chip;
+pub use keys::{Ports, Transport};
+
+use crate::dialect::Dialect;
+
+/// A network that was read and can be planned: every value is present and in range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The name in file names.
+    pub name: String,
+    /// What pages call it.
+    pub title: String,
+    /// The ports of a leaf to hosts.
+    pub host_ports: Ports,
+    /// The ports of a leaf to switches above it.
+    pub uplinks: Option<Ports>,
+    /// Layers of switches, 1 to 3.
+    pub layers: u32,
+    /// All hosts, at least 2.
+    pub hosts: u32,
+    /// How long a bit travels through the longest cable, one way.
+    pub link_delay: Span,
+    /// The bytes of the largest packet.
+    pub mtu: u32,
+    /// The buffer of a leaf.
+    pub switch: Switch,
+    /// The round-trip time without queueing.
+    pub rtt: Rtt,
+    /// The queues of a port, by number; at least one.
+    pub queues: Vec<Queue>,
+    /// What is carried.
+    pub traffic: Traffic,
+}
+
+/// The buffer of a switch and who configures it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// The chip, if the file names one.
+    pub chip: Option<Chip>,
+    /// All packet memory.
+    pub buffer: Bytes,
+    /// Into how many parts it is divided.
+    pub parts: u32,
+    /// The factor of the dynamic threshold, above zero.
+    pub alpha: Ratio,
+    /// What each queue has for itself.
+    pub reserve: Bytes,
+    /// The bytes of a cell, at least one.
+    pub cell: u32,
+    /// The operating system, if the file names one.
+    pub os: Option<Dialect>,
+}
+
+/// Packet memory that some ports share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Its size without what queues have for themselves.
+    pub size: Bytes,
+    /// How many ports share it.
+    pub ports: u32,
+}
+
+/// Round-trip times without queueing; the mean is not above the percentile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rtt {
+    /// The mean.
+    pub mean: Span,
+    /// What nine of ten are below.
+    pub p90: Span,
+}
+
+/// A queue of each port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// What it is called.
+    pub name: String,
+    /// Its number at the switch, 0 to 7.
+    pub id: u8,
+    /// The code points that it serves.
+    pub dscp: Vec<u8>,
+    /// Its share of the port in percent; `None` if it is served before all others.
+    pub weight: Option<u32>,
+    /// Whether it is protected from drops by PFC.
+    pub lossless: bool,
+    /// The transport of its flows.
+    pub transport: Transport,
+    /// The transport's `λ` and who says so; `None` if no threshold follows from it.
+    pub lambda: Option<(Ratio, &'static str)>,
+}
+
+/// What is carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traffic {
+    /// Sizes of flows; `None` with a trace.
+    pub workload: Option<Sizes>,
+    /// The flows of a trace, all between hosts of the network.
+    pub trace: Option<Trace>,
+    /// The load of the hosts' links, above 0 and at most 1.
+    pub load: Ratio,
+    /// How many hosts answer one at the same moment.
+    pub incast: u32,
+}
+
+/// A trace of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The file.
+    pub file: PathBuf,
+    /// Its flows.
+    pub flows: Arc<List>,
+}
+
+/// Where a port of a switch leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// To a host.
+    Host,
+    /// To a switch above.
+    Uplink,
+}
+
+impl Role {
+    /// What such ports are called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Uplink => "uplink",
+        }
+    }
+}
+
+impl Network {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Self, Problem> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Problem::new(format!("`{name}` cannot be read: {error}")))?;
+        check::network(&SettingsTable::parse(&name, &text)?, path.parent())
+    }
+
+    /// Reads a text that has no file: it cannot name a trace.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, Problem> {
+        check::network(&SettingsTable::parse(file_name, text)?, None)
+    }
+
+    /// The sorts of ports that a leaf has.
+    pub fn ports(&self) -> impl Iterator<Item = (Role, Ports)> {
+        let hosts = (Role::Host, self.host_ports);
+        let uplinks = self.uplinks.map(|ports| (Role::Uplink, ports));
+        [Some(hosts), uplinks].into_iter().flatten()
+    }
+
+    /// The speeds of ports, each once, slowest first.
+    pub fn speeds(&self) -> Vec<Rate> {
+        let mut speeds: Vec<Rate> = self.ports().map(|(_, ports)| ports.speed).collect();
+        speeds.sort_unstable();
+        speeds.dedup();
+        speeds
+    }
+
+    /// How many ports a leaf has.
+    pub fn port_count(&self) -> u32 {
+        self.ports().map(|(_, ports)| ports.count).sum()
+    }
+
+    /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch alone.
+    pub fn oversubscription(&self) -> Option<f64> {
+        let uplinks = self.uplinks?;
+        #[expect(clippy::cast_precision_loss, reason = "it is shown with one decimal")]
+        Some(self.host_ports.capacity() as f64 / uplinks.capacity() as f64)
+    }
+
+    /// The memory that a port shares with others: one part of all.
+    pub fn pool(&self) -> Pool {
+        let parts = self.switch.parts;
+        let ports = self.port_count().div_ceil(parts);
+        let reserved = self.switch.reserve.0 * u64::from(ports) * self.queues.len() as u64;
+        let size = Bytes((self.switch.buffer.0 / u64::from(parts)).saturating_sub(reserved));
+        Pool { size, ports }
+    }
+
+    /// The queues that PFC protects.
+    pub fn lossless(&self) -> impl Iterator<Item = &Queue> {
+        self.queues.iter().filter(|queue| queue.lossless)
+    }
+}
+
+#[cfg(test)]
+mod tests;

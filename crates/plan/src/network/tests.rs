@@ -1,0 +1,267 @@
+//! Networks that are read, and what is said of those that cannot be.
+
+use tidegate_units::{Bytes, Ratio, Span};
+
+use super::*;
+
+const NETWORK: &str = r#"
+fabric = { host_ports = "48x25Gbps", uplinks = "8x100Gbps" }
+switch = { chip = "trident3", alpha = "1/8" }
+rtt = { mean = "20us", p90 = "30us" }
+"#;
+
+fn read(text: &str) -> Result<Network, Problem> {
+    Network::parse("a.toml", text)
+}
+
+#[test]
+fn a_network_of_three_lines_is_complete() {
+    let network = read(NETWORK).unwrap();
+    assert_eq!(network.name, "a");
+    assert_eq!((network.layers, network.hosts), (2, 384));
+    assert_eq!(network.oversubscription(), Some(1.5));
+    assert_eq!(network.switch.alpha, Ratio::new(1, 8).unwrap());
+    assert_eq!(network.switch.cell, 256, "the chip's");
+    assert_eq!(
+        network.pool(),
+        Pool {
+            size: Bytes::from_kb(32_000),
+            ports: 56
+        }
+    );
+    assert_eq!(network.rtt.p90, Span::from_us(30));
+    let queue = &network.queues[0];
+    assert_eq!(
+        (queue.id, queue.weight, &queue.dscp),
+        (0, Some(100), &vec![0])
+    );
+    assert_eq!(queue.lambda.unwrap().0, Ratio::new(18, 25).unwrap());
+}
+
+#[test]
+fn a_chip_in_parts_gives_a_port_one_of_them() {
+    let text = NETWORK
+        .replace("trident3", "tomahawk")
+        .replace("48x25Gbps", "24x100G");
+    let pool = read(&text).unwrap().pool();
+    assert_eq!(
+        pool,
+        Pool {
+            size: Bytes::from_kb(4_000),
+            ports: 8
+        }
+    );
+}
+
+#[test]
+fn a_range_of_round_trips_is_taken_as_uniform() {
+    let text = NETWORK.replace(
+        "mean = \"20us\", p90 = \"30us\"",
+        "min = \"10us\", max = \"40us\"",
+    );
+    let rtt = read(&text).unwrap().rtt;
+    assert_eq!((rtt.mean, rtt.p90), (Span::from_us(25), Span::from_us(37)));
+}
+
+#[test]
+fn shares_that_are_not_given_are_equal_and_sum_to_100() {
+    let text = format!("{NETWORK}[[queue]]\nstrict = true\n[[queue]]\n[[queue]]\n[[queue]]\n");
+    let queues = read(&text).unwrap().queues;
+    let weights: Vec<_> = queues.iter().map(|queue| queue.weight).collect();
+    assert_eq!(weights, [None, Some(34), Some(33), Some(33)]);
+}
+
+/// A line that is added or replaced, what is wrong with it, where, and what is said about it.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static str,
+    (usize, usize),
+    &'static str,
+);
+
+#[test]
+fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
+    let cases: &[Case] = &[
+        (
+            "mean = \"20us\", p90 = \"30us\"",
+            "base = \"0us\"",
+            "a round-trip time of zero: nothing travels in no time",
+            (4, 16),
+            "the time that a ping takes without load, such as 20us",
+        ),
+        (
+            "chip = \"trident3\"",
+            "buffer = \"32KB\"",
+            "a buffer of 32KB is smaller than one threshold, 67.5KB",
+            (3, 21),
+            "λ × 25Gbps × 30us must fit into it; check the buffer's unit and the round-trip time",
+        ),
+        (
+            "trident3",
+            "trident4",
+            "there is no chip `trident4`",
+            (3, 19),
+            "did you mean `trident2`?",
+        ),
+        (
+            "trident3",
+            "teralynx",
+            "there is no chip `teralynx`",
+            (3, 19),
+            "known: bcm56538, spectrum2, spectrum3, tomahawk, tomahawk2, trident-plus, trident2, \
+             trident3, xpliant",
+        ),
+        (
+            "chip = \"trident3\", ",
+            "",
+            "the switch has neither `chip` nor `buffer`",
+            (3, 10),
+            "write switch = { buffer = \"32MB\" }, or a chip: bcm56538, ",
+        ),
+        (
+            "alpha = \"1/8\"",
+            "alpha = 0",
+            "`alpha` is 0: no queue could hold a packet",
+            (3, 39),
+            "allowed: above 0",
+        ),
+        (
+            "host_ports = \"48x25Gbps\", ",
+            "",
+            "the network has no `host_ports`",
+            (2, 10),
+            "write what a leaf has",
+        ),
+        (
+            "48x25Gbps",
+            "48",
+            "`host_ports`: `48` cannot be read",
+            (2, 25),
+            "accepted: a number of ports and their speed",
+        ),
+        (
+            "rtt = {",
+            "rrt = {",
+            "unknown key `rrt`",
+            (4, 1),
+            "did you mean `rtt`?",
+        ),
+        (
+            "mean = \"20us\", p90 = \"30us\"",
+            "mean = \"20us\"",
+            "the round-trip time is not clear",
+            (4, 16),
+            "write rtt = { base = ",
+        ),
+        (
+            "mean = \"20us\"",
+            "mean = \"40us\"",
+            "a mean of 40us is above what nine of ten are below, 30us",
+            (4, 16),
+            "they may have been swapped",
+        ),
+        (
+            "uplinks = \"8x100Gbps\"",
+            "layers = 2",
+            "`layers` is 2, which does not go with the ports",
+            (2, 47),
+            "a switch with others above it has `uplinks`",
+        ),
+    ];
+    for &(old, new, message, position, help) in cases {
+        assert!(NETWORK.contains(old), "{old}");
+        expect(&NETWORK.replace(old, new), message, position, help);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_queues_and_traffic_is_shown_too() {
+    let cases = [
+        (
+            "[[queue]]\nweight = 60\n[[queue]]\nweight = 30\n",
+            "the weights sum to 90, not to 100: 60 + 30",
+            (8, 10),
+            "they are percent of the port",
+        ),
+        (
+            "[[queue]]\nweight = 60\n[[queue]]\nname = \"b\"\n",
+            "`b` has no weight, and others have",
+            (7, 1),
+            "give each queue",
+        ),
+        (
+            "[[queue]]\nweight = 100\nstrict = true\n",
+            "a queue that is served first has no weight",
+            (6, 10),
+            "leave out",
+        ),
+        (
+            "[[queue]]\ndscp = 64\n",
+            "there is no DSCP 64",
+            (6, 8),
+            "allowed: 0 to 63",
+        ),
+        (
+            "[[queue]]\ndscp = 8\n[[queue]]\ndscp = [10, 8]\n",
+            "DSCP 8 is already that of `queue 0`",
+            (8, 8),
+            "each belongs to one queue",
+        ),
+        (
+            "[[queue]]\ntransport = \"dctpc\"\n",
+            "there is no transport `dctpc`",
+            (6, 13),
+            "did you mean `dctcp`?",
+        ),
+        (
+            "[traffic]\nload = 1.5\n",
+            "a load of 3/2 is out of range",
+            (6, 8),
+            "allowed: above 0 and at most 1",
+        ),
+    ];
+    for (lines, message, position, help) in cases {
+        expect(&format!("{NETWORK}{lines}"), message, position, help);
+    }
+}
+
+fn expect(text: &str, message: &str, position: (usize, usize), help: &str) {
+    let problem = read(text).unwrap_err();
+    assert_eq!(problem.message(), message, "{problem}");
+    assert_eq!(problem.position(), Some(position), "{problem}");
+    let advice = problem.advice().unwrap_or_default();
+    assert!(advice.starts_with(help), "{problem}");
+}
+
+#[test]
+fn a_trace_with_impossible_hosts_is_shown_at_its_line() {
+    let folder = std::env::temp_dir().join(format!("tidegate-plan-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("net.toml");
+    std::fs::write(
+        &file,
+        format!("{NETWORK}traffic = {{ trace = \"flows.csv\" }}\n"),
+    )
+    .unwrap();
+    let trace = |last: &str| {
+        let text = format!("id,start_s,src,dst,bytes\na,0,0,383,1000\n{last}\n");
+        std::fs::write(folder.join("flows.csv"), text).unwrap();
+        Network::read(&file)
+    };
+    let flows = trace("b,0.5,2,3,1").unwrap().traffic.trace.unwrap().flows;
+    assert_eq!(flows.entries.len(), 2);
+    let problem = trace("b,0.5,384,2,1000").unwrap_err();
+    assert_eq!(
+        problem.message(),
+        "flow `b` has a host 384 that the network has not"
+    );
+    assert_eq!(problem.position(), Some((3, 1)), "{problem}");
+    assert!(
+        problem.advice().unwrap().starts_with("allowed: 0 to 383"),
+        "{problem}"
+    );
+    let problem = trace("b,0.5").unwrap_err();
+    assert_eq!(problem.position(), Some((5, 21)), "{problem}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
