@@ -206,10 +206,10 @@ impl Network {
 
     /// The memory that a port shares with others: one part of all.
     pub fn pool(&self) -> Pool {
-        let parts = self.switch.parts;
-        let ports = self.port_count().div_ceil(parts);
+        let divisor = self.switch.parts;
+        let ports = self.port_count().div_ceil(divisor);
         let reserved = self.switch.reserve.0 * u64::from(ports) * self.queues.len() as u64;
-        let size = Bytes((self.switch.buffer.0 / u64::from(parts)).saturating_sub(reserved));
+        let size = Bytes((self.switch.buffer.0 / u64::from(divisor)).saturating_sub(reserved));
         Pool { size, ports }
     }
 
