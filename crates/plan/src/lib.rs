@@ -15,6 +15,8 @@
 
 pub mod dialect;
 pub mod formula;
+pub mod judge;
+pub mod marking;
 pub mod network;
 
 pub use network::Network;

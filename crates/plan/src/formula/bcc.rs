@@ -1,0 +1,53 @@
+//! BCC's thresholds of the shared pool (BCC §4.3): `B_R = C · RTT · (1 + λ) − S_min`, `K_max = B − B_R/α`,
+//! `K_min = K_max − C · N · h`, marked with up to 10 %.
+//!
+//! `C` is the fastest of the ports that share the pool, `N` how many there are. As the scheme itself has
+//! these formulas, they are taken from there.
+
+use tidegate_dataplane::mark::bcc::{Config, Parameters};
+use tidegate_units::{Bytes, ConfigError, Ratio, Span};
+
+use crate::network::Network;
+
+/// Where it is printed.
+pub const SECTION: &str = "BCC §4.3";
+
+/// What BCC marks at in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolThresholds {
+    /// What a port needs of the pool for full throughput without loss (`B_R`).
+    pub required: Bytes,
+    /// No mark below (`K_min`).
+    pub min: Bytes,
+    /// Every packet above (`K_max`).
+    pub max: Bytes,
+    /// The probability that the rise reaches at `K_max`.
+    pub probability: Ratio,
+}
+
+/// The thresholds for a transport with this `λ`, or the setting that does not let them exist.
+pub fn thresholds(network: &Network, lambda: Ratio) -> Result<PoolThresholds, ConfigError> {
+    let pool = network.pool();
+    let speeds = network.speeds();
+    let fastest = speeds[speeds.len() - 1];
+    let config = Config {
+        shared_buffer: pool.size,
+        alpha: vec![network.switch.alpha],
+        ports: u16::try_from(pool.ports).unwrap_or(u16::MAX),
+        rtt: network.rtt.p90,
+        lambda,
+        reserve: network.switch.reserve,
+        headroom: HEADROOM,
+        ..Config::default()
+    };
+    let derived = Parameters::derive(&config, fastest)?;
+    Ok(PoolThresholds {
+        required: Bytes(derived.required),
+        min: Bytes(u64::from(derived.pool_min)),
+        max: Bytes(u64::from(derived.pool_max)),
+        probability: config.max_probability,
+    })
+}
+
+/// The time that sets the width of the rise (`h`), §4.3.
+const HEADROOM: Span = Span::from_us(8);

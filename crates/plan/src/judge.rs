@@ -1,0 +1,355 @@
+//! What a marking means for a queue: the delay it adds, the throughput it keeps, and whether marks come
+//! before drops and pauses.
+
+use tidegate_units::{Bytes, Rate, Span};
+
+use crate::formula::{headroom, limit, throughput};
+use crate::marking::{Marking, Ramp, bytes, percent, time};
+use crate::network::{Network, Queue, Transport};
+
+pub use throughput::Kept;
+
+/// What a marking means for a queue at ports of one speed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The wait behind a queue at which marks begin, if the queue has the port for itself.
+    pub delay: Span,
+    /// The wait at which every packet is marked, if the queue has the port for itself.
+    pub longest: Span,
+    /// The same if all queues of the port are busy, and this one gets its share; `None` if it is served
+    /// first, and then waits no longer.
+    pub shared: Option<Span>,
+    /// The throughput that is kept; `None` if it does not follow from a threshold.
+    pub kept: Option<Kept>,
+    /// How many ports can be congested at once with marks before what they are to prevent.
+    pub congested: u32,
+    /// How many of them can start as fast as slow start allows and lose nothing (BCC §4.3).
+    pub without_loss: u32,
+    /// What is wrong with it, worst first, each in a line.
+    pub risks: Vec<Risk>,
+}
+
+/// What is wrong with a marking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Risk {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What happens, in a line.
+    pub text: String,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Marking does not do its work.
+    Broken,
+    /// It costs delay or throughput.
+    Costly,
+    /// Worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broken => "broken",
+            Self::Costly => "costly",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// The memory that is left to queues when lossless classes have their headroom.
+pub fn shared_memory(network: &Network) -> Bytes {
+    let pool = network.pool();
+    Bytes(pool.size.0.saturating_sub(headroom_of_pool(network).0))
+}
+
+/// What the lossless classes of all ports of a pool need as headroom.
+pub fn headroom_of_pool(network: &Network) -> Bytes {
+    let classes = network.lossless().count() as u64;
+    let of_ports = network.ports().map(|(_, ports)| {
+        let one = headroom::of_port(ports.speed, network.link_delay, network.mtu);
+        one.0.saturating_mul(u64::from(ports.count))
+    });
+    let all = of_ports.sum::<u64>().saturating_mul(classes);
+    Bytes(all.div_ceil(u64::from(network.switch.parts)))
+}
+
+/// What `marking` means for a queue at ports of this speed.
+pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -> Judgement {
+    let ramp = match *marking {
+        Marking::Length(ramp) => ramp,
+        Marking::Sojourn(span) => Ramp::step(Bytes(speed.bytes_in(span))),
+        Marking::Off => return off(network, queue, speed),
+    };
+    let delay = wait(speed, ramp.min);
+    let longest = wait(speed, ramp.max);
+    let shared = match (marking, queue.weight) {
+        // A time stays the same whatever the share.
+        (Marking::Sojourn(span), _) => Some(*span),
+        (_, Some(weight)) if weight > 0 => Some(stretched(longest, weight)),
+        _ => None,
+    };
+    let buffer = shared_memory(network);
+    let bdp = Bytes(speed.bytes_in(network.rtt.p90));
+    let congested = congested(network, queue, ramp.min);
+    let burst = Bytes(ramp.max.0.saturating_add(bdp.0));
+    let without_loss = limit::queues_before_drops(buffer, network.switch.alpha, burst);
+    let kept = kept(network, queue, bdp, ramp.min);
+    let mut judgement = Judgement {
+        delay,
+        longest,
+        shared,
+        kept,
+        congested: congested.min(network.pool().ports),
+        without_loss: without_loss.min(network.pool().ports),
+        risks: Vec::new(),
+    };
+    judgement.risks = risks(network, queue, speed, &ramp, &judgement);
+    judgement
+}
+
+/// A queue that is not marked: it grows until packets are dropped.
+fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
+    let buffer = shared_memory(network);
+    let most = limit::of_queue(buffer, network.switch.alpha, 1);
+    let delay = wait(speed, most);
+    let mut risks = Vec::new();
+    if queue.transport != Transport::Reno {
+        let text = format!(
+            "no marks: the queue grows to {} or {} before anything happens",
+            bytes(most),
+            time(delay)
+        );
+        risks.push(Risk {
+            severity: Severity::Broken,
+            text,
+        });
+    }
+    Judgement {
+        delay,
+        longest: delay,
+        shared: queue.weight.map(|weight| stretched(delay, weight)),
+        kept: None,
+        congested: 0,
+        without_loss: 0,
+        risks,
+    }
+}
+
+fn congested(network: &Network, queue: &Queue, length: Bytes) -> u32 {
+    let buffer = shared_memory(network);
+    let alpha = network.switch.alpha;
+    if queue.lossless {
+        let classes = u32::try_from(network.lossless().count()).unwrap_or(u32::MAX);
+        limit::outputs_before_pauses(buffer, alpha, classes, length)
+    } else {
+        limit::queues_before_drops(buffer, alpha, length)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+fn kept(network: &Network, queue: &Queue, bdp: Bytes, length: Bytes) -> Option<Kept> {
+    let ratio = length.0 as f64 / bdp.0.max(1) as f64;
+    let window = bdp.0 as f64 / f64::from(network.mtu);
+    throughput::kept(queue.transport, ratio, window)
+}
+
+fn risks(
+    network: &Network,
+    queue: &Queue,
+    speed: Rate,
+    ramp: &Ramp,
+    judgement: &Judgement,
+) -> Vec<Risk> {
+    let mut risks = Vec::new();
+    let mut add = |severity, text: String| risks.push(Risk { severity, text });
+    let alpha = network.switch.alpha;
+    let (event, ports) = (event(queue), network.pool().ports);
+    match judgement.congested {
+        0 if queue.lossless => add(
+            Severity::Broken,
+            format!("pauses come before marks even at one congested port, at α = {alpha}"),
+        ),
+        0 => {
+            let most = limit::of_queue(shared_memory(network), alpha, 1);
+            add(
+                Severity::Broken,
+                format!(
+                    "marking never starts before drops at α = {alpha}: a queue alone may hold {}",
+                    bytes(most)
+                ),
+            );
+        }
+        some if some < ports => add(
+            Severity::Note,
+            format!(
+                "{event} come before marks once more than {some} of {ports} ports are congested"
+            ),
+        ),
+        _ => {}
+    }
+    let rtt = network.rtt.p90;
+    if judgement.delay > Span::from_ps(rtt.as_ps().saturating_mul(3))
+        && queue.transport != Transport::Dcqcn
+    {
+        let text = format!(
+            "adds {} before the first mark, {} round trips",
+            time(judgement.delay),
+            judgement.delay.as_ps() / rtt.as_ps()
+        );
+        add(Severity::Costly, text);
+    }
+    if !ramp.is_step() && is_window_based(queue.transport) {
+        let text = format!(
+            "marks {} at most below {}: {} wants all marked above one threshold",
+            percent(ramp.probability),
+            bytes(ramp.max),
+            queue.transport.name()
+        );
+        add(Severity::Costly, text);
+    }
+    if ramp.is_step() && queue.transport == Transport::Dcqcn {
+        let text = "a step: rates of all flows fall together; DCQCN wants a rising probability";
+        add(Severity::Costly, text.to_owned());
+    }
+    if let Some(kept) = judgement.kept
+        && kept.least < 0.95
+    {
+        let text = format!(
+            "below λ·C·RTT: keeps {} of the throughput of {speed}",
+            range(kept)
+        );
+        add(Severity::Costly, text);
+    }
+    if queue.transport == Transport::Reno {
+        let text = "the transport ignores marks".to_owned();
+        add(Severity::Note, text);
+    }
+    risks.sort_by_key(|risk| risk.severity);
+    risks
+}
+
+/// What marks are to come before.
+const fn event(queue: &Queue) -> &'static str {
+    if queue.lossless { "pauses" } else { "drops" }
+}
+
+const fn is_window_based(transport: Transport) -> bool {
+    matches!(
+        transport,
+        Transport::Dctcp | Transport::Odctcp | Transport::EcnStar | Transport::Rfc3168
+    )
+}
+
+/// A range of throughput, no finer than it is known: `74-97 %`.
+pub fn range(kept: Kept) -> String {
+    let percent = |share: f64| format!("{:.0}", (share * 100.0).min(100.0));
+    let (least, most) = (percent(kept.least), percent(kept.most));
+    if least == most {
+        format!("{most} %")
+    } else {
+        format!("{least}-{most} %")
+    }
+}
+
+/// How long a queue of this length takes to send, rounded up.
+fn wait(speed: Rate, length: Bytes) -> Span {
+    let ps = u128::from(length.0) * 8 * 1_000_000_000_000;
+    let ps = ps.div_ceil(u128::from(speed.as_bps()));
+    Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+}
+
+/// A wait with a share in percent instead of the whole port.
+fn stretched(span: Span, weight: u32) -> Span {
+    Span::from_ps(span.as_ps().saturating_mul(100) / u64::from(weight.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Ratio;
+
+    use super::*;
+
+    fn network(alpha: &str, more: &str) -> Network {
+        let text = format!(
+            "fabric = {{ host_ports = \"48x25Gbps\" }}\n\
+             switch = {{ buffer = \"9MB\", alpha = \"{alpha}\" }}\n\
+             rtt = {{ base = \"30us\" }}\n{more}"
+        );
+        Network::parse("a.toml", &text).unwrap()
+    }
+
+    fn judged(network: &Network, ramp: Ramp) -> Judgement {
+        let marking = Marking::Length(ramp);
+        judge(
+            network,
+            &network.queues[0],
+            network.host_ports.speed,
+            &marking,
+        )
+    }
+
+    #[test]
+    fn a_mebibyte_at_25g_adds_335_us_and_marks_too_late_at_an_eighth() {
+        let ramp = Ramp {
+            min: Bytes::from_kib(1024),
+            max: Bytes::from_kib(2048),
+            probability: Ratio::new(1, 20).unwrap(),
+        };
+        let judgement = judged(&network("1/8", ""), ramp);
+        assert_eq!(judgement.delay.as_ns() / 1000, 335);
+        assert_eq!(judgement.congested, 0);
+        let first = &judgement.risks[0];
+        assert_eq!(first.severity, Severity::Broken);
+        assert_eq!(
+            first.text,
+            "marking never starts before drops at α = 1/8: a queue alone may hold 1 MB"
+        );
+        assert!(
+            judgement
+                .risks
+                .iter()
+                .any(|risk| risk.text.starts_with("adds 336 us"))
+        );
+    }
+
+    #[test]
+    fn the_formula_has_no_risk_where_the_buffer_is_large_enough() {
+        let network = network("4", "");
+        let step = Ramp::step(Bytes(67_500));
+        let judgement = judged(&network, step);
+        assert_eq!(judgement.risks, []);
+        assert_eq!(judgement.congested, 48);
+        assert_eq!(range(judgement.kept.unwrap()), "100 %");
+    }
+
+    #[test]
+    fn a_share_of_the_port_makes_a_length_wait_longer_and_a_time_not() {
+        let network = network("1", "[[queue]]\nweight = 25\n[[queue]]\nweight = 75\n");
+        let speed = network.host_ports.speed;
+        let queue = &network.queues[0];
+        let length = judge(
+            &network,
+            queue,
+            speed,
+            &Marking::Length(Ramp::step(Bytes(67_500))),
+        );
+        assert_eq!(length.delay, Span::from_ns(21_600));
+        assert_eq!(length.shared, Some(Span::from_ns(86_400)));
+        let time = judge(&network, queue, speed, &Marking::Sojourn(Span::from_us(20)));
+        assert_eq!(time.shared, Some(Span::from_us(20)));
+    }
+
+    #[test]
+    fn lossless_classes_take_their_headroom_from_what_is_shared() {
+        let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
+        let network = network("1", lossless);
+        let headroom = headroom_of_pool(&network);
+        let one = headroom::of_port(network.host_ports.speed, network.link_delay, 1500);
+        assert_eq!(headroom.0, 48 * one.0);
+        assert_eq!(shared_memory(&network).0, 9_000_000 - headroom.0);
+    }
+}

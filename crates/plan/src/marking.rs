@@ -1,0 +1,120 @@
+//! What a queue is marked at, whoever says so.
+
+use std::fmt::{self, Display, Formatter};
+
+use tidegate_units::{Bytes, Ratio, Span};
+
+/// What a queue is marked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// By its length.
+    Length(Ramp),
+    /// Not at all.
+    Off,
+    /// By the time that packets waited.
+    Sojourn(Span),
+}
+
+/// No mark below `min`, every packet above `max`, and a probability that rises to `probability` in
+/// between. Equal ends are a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ramp {
+    /// No mark at or below.
+    pub min: Bytes,
+    /// All are marked above; not below `min`.
+    pub max: Bytes,
+    /// What is reached at `max`, at most 1.
+    pub probability: Ratio,
+}
+
+impl Ramp {
+    /// Every packet above `at`, and none below.
+    pub const fn step(at: Bytes) -> Self {
+        Self {
+            min: at,
+            max: at,
+            probability: Ratio::ONE,
+        }
+    }
+
+    /// Whether it marks all or nothing.
+    pub fn is_step(self) -> bool {
+        self.min == self.max
+    }
+}
+
+impl Display for Marking {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length(ramp) if ramp.is_step() => f.write_str(&bytes(ramp.min)),
+            Self::Length(ramp) => write!(
+                f,
+                "{} to {}, {}",
+                bytes(ramp.min),
+                bytes(ramp.max),
+                percent(ramp.probability)
+            ),
+            Self::Off => f.write_str("off"),
+            Self::Sojourn(span) => f.write_str(&time(*span)),
+        }
+    }
+}
+
+/// A size with three digits: `67.5 KB`.
+pub fn bytes(bytes: Bytes) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let value = bytes.0 as f64;
+    scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
+}
+
+/// A time with three digits: `21.6 us`.
+pub fn time(span: Span) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let value = span.as_ps() as f64;
+    scaled(value, &[(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")])
+}
+
+/// A fraction as percent: `20 %`.
+pub fn percent(ratio: Ratio) -> String {
+    let value = 100.0 * f64::from(ratio.numerator()) / f64::from(ratio.denominator());
+    format!("{} %", digits(value))
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    // What would be rounded to 1000 of a unit is one of the next.
+    let fits = |&&(worth, _): &&(f64, &str)| value >= worth * 0.9995;
+    let (worth, unit) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
+    format!("{} {unit}", digits(value / worth))
+}
+
+/// A number with three digits, and no zeroes at its end.
+fn digits(value: f64) -> String {
+    let decimals = match value {
+        _ if value < 9.995 => 2,
+        _ if value < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_three_digits_and_a_unit() {
+        assert_eq!(bytes(Bytes(67_500)), "67.5 KB");
+        assert_eq!(bytes(Bytes(999_900)), "1 MB");
+        assert_eq!(bytes(Bytes(1_048_576)), "1.05 MB");
+        assert_eq!(bytes(Bytes(64)), "64 B");
+        assert_eq!(time(Span::from_ns(21_600)), "21.6 us");
+        assert_eq!(time(Span::from_ns(335_544)), "336 us");
+        assert_eq!(percent(Ratio::new(1, 5).unwrap()), "20 %");
+        assert_eq!(percent(Ratio::new(1, 300).unwrap()), "0.33 %");
+    }
+}
