@@ -256,7 +256,7 @@ pub fn range(kept: Kept) -> String {
 }
 
 /// How long a queue of this length takes to send, rounded up.
-fn wait(speed: Rate, length: Bytes) -> Span {
+pub(crate) fn wait(speed: Rate, length: Bytes) -> Span {
     let ps = u128::from(length.0) * 8 * 1_000_000_000_000;
     let ps = ps.div_ceil(u128::from(speed.as_bps()));
     Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))

@@ -13,10 +13,13 @@
 //! assert_eq!(network.pool().size.to_string(), "32MB");
 //! ```
 
+pub mod current;
 pub mod dialect;
 pub mod formula;
 pub mod judge;
 pub mod marking;
 pub mod network;
+pub mod plan;
 
 pub use network::Network;
+pub use plan::Plan;

@@ -1,6 +1,22 @@
-//! The languages that switches are configured in.
+//! The languages that switches are configured in, one file for each.
+//!
+//! An emitter rounds to what its switches can be set to and says what that changed. What they cannot do at
+//! all it refuses, and names the nearest that they can.
 
-use tidegate_units::choices;
+mod eos;
+mod junos;
+mod nvue;
+mod nxos;
+pub mod sonic;
+mod tc;
+
+use std::fmt::{self, Display, Formatter};
+
+use tidegate_units::{Bytes, Rate, Ratio, Setting, choices};
+
+use crate::marking::bytes;
+use crate::network::{Ports, Queue, Role};
+use crate::plan::{Plan, Row};
 
 choices! {
     /// A configuration language.
@@ -15,7 +31,350 @@ choices! {
         Nvue = "nvue",
         /// Cisco NX-OS: lines of the command line.
         Nxos = "nxos",
-        /// Linux: lines of `tc`.
+        /// Linux: a batch of `tc`.
         Tc = "tc",
     }
+}
+
+choices! {
+    /// A marking scheme that a switch may be asked for.
+    pub enum Scheme {
+        /// By the length of each queue.
+        QueueRed = "queue-red",
+        /// By the time that packets waited.
+        Tcn = "tcn",
+        /// By the time that packets waited, at once and persistently.
+        EcnSharp = "ecn-sharp",
+        /// By the length of each queue and the use of the shared pool.
+        Bcc = "bcc",
+    }
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::QueueRed, Self::Tcn, Self::EcnSharp, Self::Bcc];
+
+    /// The word for it.
+    pub fn name(self) -> String {
+        self.write()
+    }
+}
+
+/// Whether a switch has a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// By this name.
+    Yes(&'static str),
+    /// By this name, on some platforms.
+    Some(&'static str),
+    /// The nearest it has.
+    No(&'static str),
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Sonic,
+        Self::Eos,
+        Self::Junos,
+        Self::Nvue,
+        Self::Nxos,
+        Self::Tc,
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> String {
+        self.write()
+    }
+
+    /// What it is called by its makers.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Sonic => "SONiC",
+            Self::Eos => "Arista EOS",
+            Self::Junos => "Juniper Junos",
+            Self::Nvue => "NVIDIA Cumulus Linux (NVUE)",
+            Self::Nxos => "Cisco NX-OS",
+            Self::Tc => "Linux tc",
+        }
+    }
+
+    /// Whether its switches have a scheme.
+    pub const fn support(self, scheme: Scheme) -> Support {
+        use Support::{No, Some, Yes};
+        match (self, scheme) {
+            (Self::Sonic, Scheme::QueueRed) => Yes("WRED_PROFILE, on the instantaneous length"),
+            (Self::Eos, Scheme::QueueRed) => Yes("random-detect ecn with weight 0"),
+            (Self::Junos, Scheme::QueueRed) => Yes("drop profiles, in percent of the queue"),
+            (Self::Nvue, Scheme::QueueRed) => Yes("congestion-control profiles"),
+            (Self::Nxos, Scheme::QueueRed) => Yes("random-detect … ecn with weight 0"),
+            (Self::Tc, Scheme::QueueRed) => Yes("red, on an average of the length"),
+            (Self::Eos, Scheme::Tcn) => Some("random-detect ecn delay (7800 series)"),
+            (Self::Junos, Scheme::Tcn) => Some("latency-ecn (Junos Evolved 25.2X100, PTX)"),
+            (Self::Tc, Scheme::Tcn) => Yes("codel with ce_threshold"),
+            (_, Scheme::Tcn) => No("queue-red: K is T at the speed of each port"),
+            (Self::Eos | Self::Junos | Self::Tc, Scheme::EcnSharp) => {
+                No("tcn at λ·RTT of the 90th percentile, its instantaneous part")
+            }
+            (_, Scheme::EcnSharp) => {
+                No("queue-red at λ·C·RTT of the 90th percentile, its instantaneous part")
+            }
+            (Self::Nxos, Scheme::Bcc) => No("queue-red; AFD with ETRAP marks large flows only"),
+            (Self::Tc, Scheme::Bcc) => No("tcn: ports of Linux share no pool"),
+            (_, Scheme::Bcc) => No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it"),
+        }
+    }
+
+    /// What is emitted unless another scheme is asked for: what all of its switches have, and closest to
+    /// the papers.
+    pub const fn default_scheme(self) -> Scheme {
+        match self {
+            Self::Tc => Scheme::Tcn,
+            _ => Scheme::QueueRed,
+        }
+    }
+
+    /// The configuration of a plan.
+    pub fn emit(self, plan: &Plan<'_>, scheme: Scheme) -> Result<Configuration, Refusal> {
+        if !plan.works() {
+            return Err(Refusal::new(
+                "no threshold works on this network, so that there is nothing to configure",
+                format!("what would have to change: {}", plan.changes.join("; ")),
+            ));
+        }
+        if let Support::No(nearest) = self.support(scheme) {
+            let what = format!("{} has no {}", self.title(), scheme.name());
+            return Err(Refusal::new(what, format!("the nearest is {nearest}")));
+        }
+        let mut out = Draft::new(plan);
+        match self {
+            Self::Sonic => sonic::emit(plan, &mut out)?,
+            Self::Eos => eos::emit(plan, scheme, &mut out)?,
+            Self::Junos => junos::emit(plan, scheme, &mut out)?,
+            Self::Nvue => nvue::emit(plan, &mut out),
+            Self::Nxos => nxos::emit(plan, &mut out)?,
+            Self::Tc => tc::emit(plan, scheme, &mut out)?,
+        }
+        Ok(out.done())
+    }
+}
+
+/// A configuration, and how it differs from what was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// The file.
+    pub text: String,
+    /// What rounding changed.
+    pub changes: Vec<Change>,
+    /// What its reader has to know, or check.
+    pub notes: Vec<String>,
+}
+
+/// A value that could not be set exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which one.
+    pub what: String,
+    /// What the plan says.
+    pub asked: String,
+    /// What the configuration says.
+    pub emitted: String,
+    /// What the switch can be set to.
+    pub why: String,
+}
+
+/// Why a plan cannot be configured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What cannot be done.
+    pub what: String,
+    /// What can.
+    pub nearest: String,
+}
+
+impl Refusal {
+    fn new(what: impl Into<String>, nearest: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            nearest: nearest.into(),
+        }
+    }
+}
+
+impl Display for Refusal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  help: {}", self.what, self.nearest)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// 2 to the power of `exponent`, from −8 to 7.
+pub(crate) fn alpha_of_exponent(exponent: i32) -> Ratio {
+    let power = 1 << exponent.unsigned_abs().min(30);
+    let ratio = if exponent < 0 {
+        Ratio::new(1, power)
+    } else {
+        Ratio::new(power, 1)
+    };
+    ratio.expect("a power of two is not zero")
+}
+
+/// A configuration in the making.
+struct Draft {
+    text: String,
+    changes: Vec<Change>,
+    notes: Vec<String>,
+    cell: u64,
+}
+
+impl Draft {
+    fn new(plan: &Plan<'_>) -> Self {
+        let mut draft = Self {
+            text: String::new(),
+            changes: Vec::new(),
+            notes: Vec::new(),
+            cell: u64::from(plan.network.switch.cell),
+        };
+        let is_step = |row: &Row<'_>| matches!(row.marking, crate::marking::Marking::Length(ramp) if ramp.is_step());
+        if plan.network.switch.chip == Some(crate::network::Chip::Trident3)
+            && plan.rows.iter().any(is_step)
+        {
+            draft.note(
+                "Trident 3 wants 500 cells between the thresholds for a smooth ramp; a step is meant here",
+            );
+        }
+        draft
+    }
+
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn change(&mut self, what: String, asked: String, emitted: String, why: impl Into<String>) {
+        let change = Change {
+            what,
+            asked,
+            emitted,
+            why: why.into(),
+        };
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+
+    /// A length in whole cells, at least one.
+    fn cells(&mut self, what: &str, length: Bytes) -> Bytes {
+        let cell = self.cell;
+        let why = format!("the memory has cells of {cell} B");
+        self.multiple(what, length, cell, why)
+    }
+
+    /// The nearest multiple of `unit`, at least one.
+    fn multiple(&mut self, what: &str, length: Bytes, unit: u64, why: impl Into<String>) -> Bytes {
+        let rounded = Bytes(((length.0 + unit / 2) / unit).max(1) * unit);
+        if rounded != length {
+            self.change(what.to_owned(), exact(length), exact(rounded), why);
+        }
+        rounded
+    }
+
+    /// A probability in whole percent, at least one.
+    fn percent(&mut self, what: &str, probability: Ratio) -> u32 {
+        let (n, d) = (
+            u64::from(probability.numerator()),
+            u64::from(probability.denominator()),
+        );
+        let percent = ((n * 100 + d / 2) / d).clamp(1, 100);
+        if percent * d != n * 100 {
+            let asked = crate::marking::percent(probability);
+            self.change(
+                what.to_owned(),
+                asked,
+                format!("{percent} %"),
+                "whole percent",
+            );
+        }
+        u32::try_from(percent).unwrap_or(100)
+    }
+
+    /// The exponent of the greatest power of two that is not above `alpha`, from −8 to 7.
+    fn exponent(&mut self, alpha: Ratio) -> i32 {
+        let fits = |&exponent: &i32| alpha_of_exponent(exponent) <= alpha;
+        let exponent = (-8..=7).rev().find(fits).unwrap_or(-8);
+        let emitted = alpha_of_exponent(exponent);
+        if emitted != alpha {
+            let why = "powers of two from 2^-8 to 2^7";
+            self.change("α".to_owned(), alpha.to_string(), emitted.to_string(), why);
+        }
+        exponent
+    }
+
+    fn done(self) -> Configuration {
+        Configuration {
+            text: self.text,
+            changes: self.changes,
+            notes: self.notes,
+        }
+    }
+}
+
+/// A size to the byte.
+fn exact(size: Bytes) -> String {
+    if size.0 < 1000 {
+        bytes(size)
+    } else {
+        format!("{} B", size.0)
+    }
+}
+
+/// What a value is of, for the list of changes.
+fn of_row(row: &Row<'_>, what: &str) -> String {
+    format!("{what} of queue {} at {}", row.queue.id, row.speed)
+}
+
+/// A speed as part of a name: `25G`.
+fn short(speed: Rate) -> String {
+    let bps = speed.as_bps();
+    match (bps % 1_000_000_000, bps % 1_000_000) {
+        (0, _) => format!("{}G", bps / 1_000_000_000),
+        (_, 0) => format!("{}M", bps / 1_000_000),
+        _ => format!("{bps}"),
+    }
+}
+
+/// The ports of each sort, with the number of the first.
+fn groups(plan: &Plan<'_>) -> Vec<(Role, Ports, u32)> {
+    let mut first = 0;
+    let group = |(role, ports): (Role, Ports)| {
+        let group = (role, ports, first);
+        first += ports.count;
+        group
+    };
+    plan.network.ports().map(group).collect()
+}
+
+/// The rows of one speed.
+fn rows<'p>(plan: &'p Plan<'_>, speed: Rate) -> impl Iterator<Item = &'p Row<'p>> {
+    plan.rows.iter().filter(move |row| row.speed == speed)
+}
+
+/// The queue of packets whose code point no queue claims: that of 0, or the first that is neither strict
+/// nor lossless.
+fn default_queue<'p>(plan: &'p Plan<'_>) -> &'p Queue {
+    let queues = &plan.network.queues;
+    let of_zero = queues.iter().find(|queue| queue.dscp.contains(&0));
+    let ordinary = || {
+        let mut ordinary = queues.iter();
+        ordinary.find(|queue| queue.weight.is_some() && !queue.lossless)
+    };
+    of_zero.or_else(ordinary).unwrap_or(&queues[0])
 }

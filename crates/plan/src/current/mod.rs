@@ -1,0 +1,196 @@
+//! What a network is set to today: read from a switch's configuration or from a few values, and judged
+//! beside the formulas.
+
+mod eos;
+mod sonic;
+mod values;
+
+use std::path::Path;
+
+use serde_json::Value;
+use tidegate_lab::scenario::Problem;
+use tidegate_units::{Rate, Ratio};
+
+use crate::judge::{Judgement, Risk, Severity, judge};
+use crate::marking::{Marking, Ramp};
+use crate::network::{Network, Queue};
+use crate::plan::{Plan, Row};
+
+/// What is set today.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Current {
+    /// Where it was read.
+    pub source: String,
+    /// What queues are set to, each as often as it differs.
+    pub settings: Vec<Setting>,
+    /// What was read and has no meaning for the network, each in a line.
+    pub notes: Vec<String>,
+    /// The tables of SONiC, to make a patch of them.
+    pub tables: Option<Value>,
+}
+
+/// What a queue of some ports is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The queue; `None` for all.
+    pub queue: Option<u8>,
+    /// The speed of the ports; `None` for all.
+    pub speed: Option<Rate>,
+    /// How many ports there are.
+    pub ports: u32,
+    /// What they mark at.
+    pub marking: Marking,
+    /// The factor of the dynamic threshold, if it was read.
+    pub alpha: Option<Ratio>,
+    /// What the configuration calls it.
+    pub name: String,
+}
+
+/// A queue as it is set today, beside the formula.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurrentRow<'a> {
+    /// The queue.
+    pub queue: &'a Queue,
+    /// The speed.
+    pub speed: Rate,
+    /// How many ports are set so.
+    pub ports: u32,
+    /// What the configuration calls it.
+    pub name: String,
+    /// What is set.
+    pub marking: Marking,
+    /// What the formula says.
+    pub formula: Marking,
+    /// What it means.
+    pub judgement: Judgement,
+    /// The worst of it in a line.
+    pub verdict: String,
+    /// How bad that is; `None` if nothing is wrong.
+    pub severity: Option<Severity>,
+}
+
+impl Current {
+    /// Reads a file of that name or, if there is none, values such as `1MiB/2MiB/5%`.
+    pub fn read(given: &str, network: &Network) -> Result<Self, Problem> {
+        if Path::new(given).exists() {
+            let text = std::fs::read_to_string(given)
+                .map_err(|error| Problem::new(format!("`{given}` cannot be read: {error}")))?;
+            return Self::parse(given, &text, network);
+        }
+        values::read(given)
+    }
+
+    /// Reads the text of a file: JSON is SONiC's, anything else is EOS.
+    pub fn parse(name: &str, text: &str, network: &Network) -> Result<Self, Problem> {
+        if text.trim_start().starts_with(['{', '[']) {
+            sonic::read(name, text, network)
+        } else {
+            eos::read(name, text, network)
+        }
+    }
+
+    /// What is set for each queue and speed of a plan.
+    pub fn rows<'a>(&self, plan: &Plan<'a>) -> Vec<CurrentRow<'a>> {
+        let mut rows = Vec::new();
+        for row in &plan.rows {
+            let fits = |setting: &&Setting| {
+                setting.queue.is_none_or(|queue| queue == row.queue.id)
+                    && setting.speed.is_none_or(|speed| speed == row.speed)
+            };
+            let before = rows.len();
+            let found = self.settings.iter().filter(fits);
+            rows.extend(found.map(|setting| current_row(plan.network, row, setting)));
+            if rows.len() == before {
+                rows.push(current_row(plan.network, row, &unset()));
+            }
+        }
+        rows
+    }
+}
+
+/// A queue that the configuration does not mention.
+fn unset() -> Setting {
+    Setting {
+        queue: None,
+        speed: None,
+        ports: 0,
+        marking: Marking::Off,
+        alpha: None,
+        name: "not configured".to_owned(),
+    }
+}
+
+fn current_row<'a>(network: &Network, row: &Row<'a>, setting: &Setting) -> CurrentRow<'a> {
+    let judgement = match setting.alpha {
+        Some(alpha) if alpha != network.switch.alpha => {
+            let mut other = network.clone();
+            other.switch.alpha = alpha;
+            judge(&other, row.queue, row.speed, &setting.marking)
+        }
+        _ => judge(network, row.queue, row.speed, &setting.marking),
+    };
+    let worst = judgement.risks.first();
+    // What holds for the formula as well is not the setting's fault.
+    let is_own = |risk: &&Risk| risk.severity != Severity::Note;
+    let (verdict, severity) = match worst.filter(is_own) {
+        Some(risk) => (risk.text.clone(), Some(risk.severity)),
+        None => (compare(&setting.marking, &row.marking), None),
+    };
+    CurrentRow {
+        queue: row.queue,
+        speed: row.speed,
+        ports: setting.ports,
+        name: setting.name.clone(),
+        marking: setting.marking,
+        formula: row.marking,
+        judgement,
+        verdict,
+        severity,
+    }
+}
+
+/// How a setting without faults differs from the formula.
+#[expect(clippy::cast_precision_loss, reason = "one digit is shown")]
+fn compare(marking: &Marking, formula: &Marking) -> String {
+    let (Marking::Length(set), Marking::Length(formula)) = (marking, formula) else {
+        return "nothing to correct".to_owned();
+    };
+    let middle = |ramp: &Ramp| (ramp.min.0 + ramp.max.0) as f64;
+    let ratio = middle(set) / middle(formula).max(1.0);
+    if (0.9..=1.1).contains(&ratio) {
+        "as the formula says".to_owned()
+    } else {
+        format!("{ratio:.1} times the formula, within what works")
+    }
+}
+
+/// The speed that ports with this number have, counted from 0 with the hosts' first; what the only speed
+/// is, if the number says nothing.
+fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Rate> {
+    let mut first = 0;
+    for (_, ports) in network.ports() {
+        first += ports.count;
+        if place.is_some_and(|place| place < first) {
+            return Some(ports.speed);
+        }
+    }
+    match network.speeds().as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
+/// Adds a port to the settings: to the one that is the same but for the number of ports.
+fn add(settings: &mut Vec<Setting>, new: Setting) {
+    let same = |old: &&mut Setting| {
+        (old.queue, old.speed, old.marking, old.alpha, &old.name)
+            == (new.queue, new.speed, new.marking, new.alpha, &new.name)
+    };
+    match settings.iter_mut().find(same) {
+        Some(old) => old.ports += new.ports,
+        None => settings.push(new),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! SONiC's `config_db.json`.
+
+use serde_json::{Map, Value};
+use tidegate_lab::scenario::Problem;
+use tidegate_units::{Bytes, Rate, Ratio};
+
+use super::{Current, Setting, add, speed_by_place};
+use crate::dialect::{alpha_of_exponent, sonic};
+use crate::marking::{Marking, Ramp};
+use crate::network::Network;
+
+pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current, Problem> {
+    let tables: Value = serde_json::from_str(text).map_err(|error| {
+        let at = place(text, error.line(), error.column());
+        Problem::in_text(name, text, at..at + 1, format!("this is no JSON: {error}"))
+            .help("a config_db.json, as `show runningconfiguration all` prints it")
+    })?;
+    let rows = |table: &str| tables[table].as_object();
+    let (Some(profiles), Some(queues)) = (rows("WRED_PROFILE"), rows("QUEUE")) else {
+        return Err(
+            Problem::in_text(name, text, 0..1, "this is no config_db.json with queues")
+                .help("it has the tables WRED_PROFILE and QUEUE"),
+        );
+    };
+    let mut current = Current {
+        source: name.to_owned(),
+        settings: Vec::new(),
+        notes: Vec::new(),
+        tables: None,
+    };
+    for (key, row) in queues {
+        let Some((ports, numbers)) = key.rsplit_once('|') else {
+            current.notes.push(format!("QUEUE `{key}` names no queue"));
+            continue;
+        };
+        let profile = row["wred_profile"].as_str().map(reference);
+        for port in ports.split(',') {
+            let speed = speed(&tables, network, port.rsplit('|').next().unwrap_or(port));
+            if speed.is_none() {
+                current
+                    .notes
+                    .push(format!("the speed of `{port}` is not known"));
+            }
+            for queue in range(numbers) {
+                let (marking, profile) = match profile {
+                    None => (Marking::Off, "no wred_profile"),
+                    Some(profile) => match profiles.get(profile) {
+                        Some(fields) => (marking(name, text, profile, fields)?, profile),
+                        None => (Marking::Off, profile),
+                    },
+                };
+                add(
+                    &mut current.settings,
+                    Setting {
+                        queue: Some(queue),
+                        speed,
+                        ports: 1,
+                        marking,
+                        alpha: alpha(&tables, port, queue),
+                        name: profile.to_owned(),
+                    },
+                );
+            }
+        }
+    }
+    current.notes.sort();
+    current.notes.dedup();
+    current.tables = Some(tables);
+    Ok(current)
+}
+
+/// The byte at a line and a column, both from one.
+fn place(text: &str, line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.max(1) - 1)
+        .map(str::len)
+        .sum();
+    (before + column.max(1) - 1).min(text.len())
+}
+
+/// The name in a reference: older files have `[TABLE|NAME]`.
+fn reference(text: &str) -> &str {
+    let inner = text.trim_matches(['[', ']']);
+    inner.rsplit('|').next().unwrap_or(inner)
+}
+
+/// `3`, or `3-4`.
+fn range(text: &str) -> std::ops::RangeInclusive<u8> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if last < 64 => first..=last,
+        _ => 1..=0,
+    }
+}
+
+/// The speed of a port in `PORT`; else by its name, as emitted here.
+fn speed(tables: &Value, network: &Network, port: &str) -> Option<Rate> {
+    let megabits = tables["PORT"][port]["speed"]
+        .as_str()
+        .and_then(|text| text.parse::<u64>().ok());
+    if let Some(megabits) = megabits {
+        return Rate::from_bps(megabits.saturating_mul(1_000_000));
+    }
+    speed_by_place(network, sonic::number_of(network, port))
+}
+
+/// The factor of the dynamic threshold of a queue.
+fn alpha(tables: &Value, port: &str, queue: u8) -> Option<Ratio> {
+    let rows = tables["BUFFER_QUEUE"].as_object()?;
+    let is_of = |key: &str| {
+        key.rsplit_once('|').is_some_and(|(ports, numbers)| {
+            ports.split(',').any(|of| of == port) && range(numbers).contains(&queue)
+        })
+    };
+    let row = rows.iter().find(|(key, _)| is_of(key))?.1;
+    let profile = reference(row["profile"].as_str()?);
+    let exponent: i32 = tables["BUFFER_PROFILE"][profile]["dynamic_th"]
+        .as_str()?
+        .parse()
+        .ok()?;
+    (-8..=7)
+        .contains(&exponent)
+        .then(|| alpha_of_exponent(exponent))
+}
+
+fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Marking, Problem> {
+    let empty = Map::new();
+    let fields = fields.as_object().unwrap_or(&empty);
+    let word = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
+    let marks_green = ["ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"];
+    if !marks_green.contains(&word("ecn")) || word("wred_green_enable") != "true" {
+        return Ok(Marking::Off);
+    }
+    let number = |key: &str, default: Option<u64>| {
+        let value = word(key)
+            .parse()
+            .ok()
+            .or(default.filter(|_| word(key).is_empty()));
+        value.ok_or_else(|| {
+            let at = text.find(&format!("\"{profile}\"")).unwrap_or(0);
+            let message = format!(
+                "`{key}` of the WRED profile is `{}`, and no number",
+                word(key)
+            );
+            Problem::in_text(name, text, at..at + profile.len() + 2, message)
+                .help("bytes, and percent from 0 to 100, as texts such as \"65000\"")
+        })
+    };
+    let (min, max) = (
+        number("green_min_threshold", None)?,
+        number("green_max_threshold", None)?,
+    );
+    let percent = number("green_drop_probability", Some(100))?.min(100);
+    let probability = Ratio::new(u32::try_from(percent).unwrap_or(100), 100);
+    Ok(Marking::Length(Ramp {
+        min: Bytes(min),
+        max: Bytes(max.max(min)),
+        probability: probability.expect("100 is not zero"),
+    }))
+}

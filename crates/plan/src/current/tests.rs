@@ -1,0 +1,177 @@
+//! What is read of running configurations, and what is said of files that are none.
+
+use tidegate_units::{Bytes, Span};
+
+use super::*;
+
+fn network() -> Network {
+    let text = "fabric = { host_ports = \"48x25Gbps\", uplinks = \"8x100Gbps\" }\n\
+                switch = { chip = \"trident3\" }\nrtt = { base = \"30us\" }\n\
+                [[queue]]\nid = 0\nweight = 60\n[[queue]]\nid = 3\nweight = 40\ndscp = 26\n";
+    Network::parse("a.toml", text).unwrap()
+}
+
+fn ramp(min: u64, max: u64, percent: u32) -> Marking {
+    Marking::Length(Ramp {
+        min: Bytes(min),
+        max: Bytes(max),
+        probability: Ratio::new(percent, 100).unwrap(),
+    })
+}
+
+const SONIC: &str = r#"{
+  "PORT": { "Ethernet0": { "speed": "25000" }, "Ethernet48": { "speed": "100000" } },
+  "WRED_PROFILE": { "AZURE_LOSSLESS": {
+    "ecn": "ecn_all", "wred_green_enable": "true",
+    "green_min_threshold": "1048576", "green_max_threshold": "2097152", "green_drop_probability": "5" } },
+  "QUEUE": {
+    "Ethernet0,Ethernet48|3-4": { "scheduler": "scheduler.1", "wred_profile": "[WRED_PROFILE|AZURE_LOSSLESS]" },
+    "Ethernet0|0": { "scheduler": "scheduler.0" } },
+  "BUFFER_QUEUE": { "Ethernet0|3-4": { "profile": "egress" } },
+  "BUFFER_PROFILE": { "egress": { "pool": "p", "size": "0", "dynamic_th": "-3" } }
+}"#;
+
+#[test]
+fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
+    let network = network();
+    let current = Current::parse("config_db.json", SONIC, &network).unwrap();
+    let rows = current.rows(&Plan::new(&network));
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row.queue.id, row.speed.to_string(), row.marking, row.ports))
+        .collect();
+    let shipped = ramp(1_048_576, 2_097_152, 5);
+    assert_eq!(
+        found,
+        [
+            (0, "25Gbps".to_owned(), Marking::Off, 1),
+            (0, "100Gbps".to_owned(), Marking::Off, 0),
+            (3, "25Gbps".to_owned(), shipped, 1),
+            (3, "100Gbps".to_owned(), shipped, 1),
+        ]
+    );
+    assert_eq!(current.settings[1].alpha, Some(Ratio::new(1, 8).unwrap()));
+    assert!(
+        rows[2].verdict.starts_with("adds 336 us"),
+        "{}",
+        rows[2].verdict
+    );
+    assert_eq!(rows[1].name, "not configured");
+}
+
+#[test]
+fn a_profile_that_is_not_enabled_marks_nothing() {
+    let text = SONIC.replace(
+        "\"wred_green_enable\": \"true\"",
+        "\"wred_green_enable\": \"false\"",
+    );
+    let current = Current::parse("c", &text, &network()).unwrap();
+    assert!(
+        current
+            .settings
+            .iter()
+            .all(|setting| setting.marking == Marking::Off)
+    );
+}
+
+const EOS: &str = "! device: leaf1\nqos profile ROCE\n   tx-queue 3\n      bandwidth percent 40\n      \
+random-detect ecn minimum-threshold 150 kbytes maximum-threshold 1500 kbytes max-mark-probability 10 weight 0\n      \
+random-detect ecn count\n   tx-queue 0\n      random-detect ecn delay threshold 3 milliseconds\n!\n\
+interface Ethernet1-2\n   service-profile ROCE\n!\ninterface Ethernet49/1\n   speed 100g-4\n   service-profile ROCE\n   \
+tx-queue 3\n      random-detect ecn minimum-threshold 80000 bytes maximum-threshold 80000 bytes\n";
+
+#[test]
+fn queues_of_eos_are_read_from_profiles_and_interfaces() {
+    let network = network();
+    let current = Current::parse("running-config", EOS, &network).unwrap();
+    let rows = current.rows(&Plan::new(&network));
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row.queue.id, row.speed.to_string(), row.marking, row.ports))
+        .collect();
+    let delay = Marking::Sojourn(Span::from_ms(3));
+    assert_eq!(
+        found,
+        [
+            (0, "25Gbps".to_owned(), delay, 2),
+            (0, "100Gbps".to_owned(), delay, 1),
+            (3, "25Gbps".to_owned(), ramp(150_000, 1_500_000, 10), 2),
+            (3, "100Gbps".to_owned(), ramp(80_000, 80_000, 100), 1),
+        ]
+    );
+}
+
+#[test]
+fn values_are_read_from_the_command_line() {
+    let marking = |text: &str| values::read(text).unwrap().settings[0].marking;
+    assert_eq!(marking("1MiB/2MiB/5%"), ramp(1_048_576, 2_097_152, 5));
+    assert_eq!(marking("80KB"), ramp(80_000, 80_000, 100));
+    assert_eq!(marking("85us"), Marking::Sojourn(Span::from_us(85)));
+    assert_eq!(marking("off"), Marking::Off);
+    let two = values::read("3=150KB/1500KB/10%, 0=80KB").unwrap().settings;
+    assert_eq!((two[0].queue, two[1].queue), (Some(3), Some(0)));
+}
+
+#[test]
+fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
+    let network = network();
+    let cases = [
+        (
+            "{ \"QUEUE\": ",
+            "this is no JSON: EOF while parsing",
+            (1, 11),
+            "a config_db.json",
+        ),
+        (
+            "{}",
+            "this is no config_db.json with queues",
+            (1, 1),
+            "it has the tables",
+        ),
+        (
+            "hello\nworld\n",
+            "this is neither SONiC's JSON nor an EOS",
+            (1, 1),
+            "EOS has lines",
+        ),
+        (
+            "",
+            "this is neither SONiC's JSON nor an EOS",
+            (1, 1),
+            "EOS has lines",
+        ),
+        (
+            "qos profile A\n   tx-queue 1\n      random-detect ecn minimum-threshold 1 cells maximum-threshold 2 cells\n",
+            "the unit `cells` is not one of bytes, kbytes, mbytes",
+            (3, 7),
+            "EOS has lines",
+        ),
+        (
+            "qos profile A\n   tx-queue 1\n      random-detect ecn minimum-threshold 9 bytes maximum-threshold 2 bytes\n",
+            "the maximum is below the minimum",
+            (3, 7),
+            "EOS has lines",
+        ),
+    ];
+    for (text, message, position, help) in cases {
+        let problem = Current::parse("c", text, &network).unwrap_err();
+        assert!(problem.message().starts_with(message), "{problem}");
+        assert_eq!(problem.position(), Some(position), "{problem}");
+        assert!(problem.advice().unwrap().starts_with(help), "{problem}");
+    }
+    let text = SONIC.replace("\"1048576\"", "\"1MiB\"");
+    let problem = Current::parse("c", &text, &network).unwrap_err();
+    assert_eq!(
+        problem.message(),
+        "`green_min_threshold` of the WRED profile is `1MiB`, and no number"
+    );
+    assert_eq!(problem.position(), Some((3, 21)), "{problem}");
+    let problem = Current::read("nothing-like-it", &network).unwrap_err();
+    assert_eq!(
+        problem.message(),
+        "`nothing-like-it` is neither a file nor a threshold"
+    );
+    assert_eq!(problem.file(), Some("--current"));
+    let problem = Current::read("80KB,9=1KB", &network).unwrap_err();
+    assert_eq!(problem.position(), Some((1, 6)), "{problem}");
+}

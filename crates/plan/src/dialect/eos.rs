@@ -1,0 +1,139 @@
+//! Arista EOS: profiles of queues, and the interfaces that use them.
+
+use super::{Draft, Refusal, Scheme, default_queue, groups, of_row, rows, short};
+use crate::marking::{Marking, Ramp, time};
+use crate::network::Role;
+use crate::plan::{Plan, Row};
+
+pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    let default = default_queue(plan).id;
+    for queue in &plan.network.queues {
+        let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
+        if !points.is_empty() && queue.id != default {
+            out.line(format!(
+                "qos map dscp {} to traffic-class {}",
+                points.join(" "),
+                queue.id
+            ));
+        }
+    }
+    for point in default_points(plan) {
+        out.line(format!("qos map dscp {point} to traffic-class {default}"));
+    }
+    for queue in &plan.network.queues {
+        out.line(format!(
+            "qos map traffic-class {0} to tx-queue {0}",
+            queue.id
+        ));
+    }
+    out.line("!");
+    for speed in plan.network.speeds() {
+        out.line(format!("qos profile {}", name(speed)));
+        if plan.headroom.is_some() {
+            out.line("   priority-flow-control on");
+            for queue in plan.network.lossless() {
+                out.line(format!(
+                    "   priority-flow-control priority {} no-drop",
+                    queue.id
+                ));
+            }
+        }
+        for row in rows(plan, speed) {
+            queue(row, scheme, out)?;
+        }
+        out.line("!");
+    }
+    for (role, ports, first) in groups(plan) {
+        for i in 0..ports.count {
+            let number = first + i + 1;
+            // Ports of several lanes have the lane in their name.
+            let lane = if role == Role::Uplink || ports.speed.as_bps() >= 40_000_000_000 {
+                "/1"
+            } else {
+                ""
+            };
+            out.line(format!("interface Ethernet{number}{lane}"));
+            out.line("   qos trust dscp");
+            out.line(format!("   service-profile {}", name(ports.speed)));
+            out.line("!");
+        }
+    }
+    out.note("α is not set: it is a matter of the platform (platform … buffer profiles)");
+    Ok(())
+}
+
+fn name(speed: tidegate_units::Rate) -> String {
+    format!("TIDEGATE-{}", short(speed))
+}
+
+/// The code points of the default queue, in lines that are not too long.
+fn default_points(plan: &Plan<'_>) -> Vec<String> {
+    let claimed = |point: &u8| {
+        let default = default_queue(plan).id;
+        let mut others = plan
+            .network
+            .queues
+            .iter()
+            .filter(|queue| queue.id != default);
+        others.any(|queue| queue.dscp.contains(point))
+    };
+    let free: Vec<String> = (0..64_u8)
+        .filter(|point| !claimed(point))
+        .map(|p| p.to_string())
+        .collect();
+    free.chunks(16).map(|chunk| chunk.join(" ")).collect()
+}
+
+fn queue(row: &Row<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    out.line(format!("   tx-queue {}", row.queue.id));
+    match row.queue.weight {
+        Some(weight) => {
+            out.line(format!("      bandwidth percent {weight}"));
+            out.line("      no priority");
+        }
+        None => out.line("      priority strict"),
+    }
+    let Marking::Length(ramp) = row.marking else {
+        return Ok(());
+    };
+    match (scheme, row.sojourn) {
+        (Scheme::Tcn, Some(threshold)) => {
+            let us = ((threshold.as_ns() + 500) / 1000).max(1);
+            if us * 1000 != threshold.as_ns() {
+                let what = of_row(row, "time");
+                out.change(
+                    what,
+                    time(threshold),
+                    format!("{us} us"),
+                    "whole microseconds",
+                );
+            }
+            out.line(format!(
+                "      random-detect ecn delay threshold {us} microseconds"
+            ));
+            out.note("delay thresholds exist on some platforms only: compare with their guide");
+        }
+        (Scheme::Tcn, None) => {
+            let what = format!(
+                "queue {} has no sojourn time for {}",
+                row.queue.id,
+                row.queue.transport.name()
+            );
+            return Err(Refusal::new(what, "the nearest is --scheme queue-red"));
+        }
+        _ => length(row, &ramp, out),
+    }
+    out.line("      random-detect ecn count");
+    Ok(())
+}
+
+fn length(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
+    let min = out.cells(&of_row(row, "minimum"), ramp.min);
+    let max = out.cells(&of_row(row, "maximum"), ramp.max).max(min);
+    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
+    out.line(format!(
+        "      random-detect ecn minimum-threshold {} bytes maximum-threshold {} bytes \
+         max-mark-probability {percent} weight 0",
+        min.0, max.0
+    ));
+}

@@ -1,0 +1,222 @@
+//! Juniper Junos: drop profiles in percent of a queue's memory, or a threshold of latency.
+
+use tidegate_units::Bytes;
+
+use super::{Draft, Refusal, Scheme, default_queue, exact, groups, of_row, rows, short};
+use crate::formula::limit;
+use crate::judge;
+use crate::marking::{Marking, Ramp, time};
+use crate::network::Queue;
+use crate::plan::{Plan, Row};
+
+/// The longest latency that can be set, in nanoseconds.
+const LONGEST: u64 = 1_000_000_000;
+
+pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    let strict = plan
+        .network
+        .queues
+        .iter()
+        .filter(|queue| queue.weight.is_none())
+        .count();
+    if strict > 1 {
+        let what = format!("Junos has one queue of strict-high priority, and the plan {strict}");
+        return Err(Refusal::new(
+            what,
+            "the nearest is one strict queue, and weights for the others",
+        ));
+    }
+    for queue in &plan.network.queues {
+        set(
+            out,
+            &format!(
+                "forwarding-classes class {} queue-num {}",
+                class(queue),
+                queue.id
+            ),
+        );
+    }
+    classifier(plan, out);
+    for speed in plan.network.speeds() {
+        for row in rows(plan, speed) {
+            scheduler(plan, row, scheme, out)?;
+        }
+    }
+    if plan.headroom.is_some() {
+        for queue in plan.network.lossless() {
+            for point in &queue.dscp {
+                set(
+                    out,
+                    &format!(
+                        "congestion-notification-profile TIDEGATE input dscp code-point {point:06b} pfc"
+                    ),
+                );
+            }
+        }
+    }
+    for (_, ports, first) in groups(plan) {
+        for i in 0..ports.count {
+            let port = format!("interfaces et-0/0/{}", first + i);
+            set(
+                out,
+                &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)),
+            );
+            set(out, &format!("{port} unit 0 classifiers dscp TIDEGATE"));
+            if plan.headroom.is_some() {
+                set(
+                    out,
+                    &format!("{port} congestion-notification-profile TIDEGATE"),
+                );
+            }
+        }
+    }
+    out.note("ports are named et-0/0/0 and up: compare with show interfaces terse");
+    Ok(())
+}
+
+fn set(out: &mut Draft, statement: &str) {
+    out.line(format!("set class-of-service {statement}"));
+}
+
+fn class(queue: &Queue) -> String {
+    format!("TIDEGATE-Q{}", queue.id)
+}
+
+fn classifier(plan: &Plan<'_>, out: &mut Draft) {
+    let default = default_queue(plan);
+    for queue in &plan.network.queues {
+        let mut points = queue.dscp.clone();
+        if queue.id == default.id {
+            let claimed = |point: &u8| {
+                plan.network
+                    .queues
+                    .iter()
+                    .any(|queue| queue.dscp.contains(point))
+            };
+            points.extend((0..64).filter(|point| !claimed(point)));
+            points.sort_unstable();
+        }
+        if points.is_empty() {
+            continue;
+        }
+        let bits: Vec<String> = points.iter().map(|point| format!("{point:06b}")).collect();
+        set(
+            out,
+            &format!(
+                "classifiers dscp TIDEGATE forwarding-class {} loss-priority low code-points [ {} ]",
+                class(queue),
+                bits.join(" ")
+            ),
+        );
+    }
+}
+
+fn scheduler(
+    plan: &Plan<'_>,
+    row: &Row<'_>,
+    scheme: Scheme,
+    out: &mut Draft,
+) -> Result<(), Refusal> {
+    let name = format!("TIDEGATE-Q{}-{}", row.queue.id, short(row.speed));
+    match row.queue.weight {
+        Some(weight) => set(
+            out,
+            &format!("schedulers {name} transmit-rate percent {weight}"),
+        ),
+        None => set(out, &format!("schedulers {name} priority strict-high")),
+    }
+    match (row.marking, scheme, row.sojourn) {
+        (Marking::Length(_), Scheme::Tcn, Some(threshold)) => {
+            let ns = threshold.as_ns().max(1);
+            if ns > LONGEST {
+                let what = format!("Junos has no latency threshold of {}", time(threshold));
+                return Err(Refusal::new(what, "the nearest is 1 s"));
+            }
+            if ns * 1000 != threshold.as_ps() {
+                let what = of_row(row, "time");
+                out.change(
+                    what,
+                    format!("{} ps", threshold.as_ps()),
+                    format!("{ns} ns"),
+                    "whole nanoseconds",
+                );
+            }
+            set(
+                out,
+                &format!("schedulers {name} explicit-congestion-notification"),
+            );
+            set(
+                out,
+                &format!("schedulers {name} latency-ecn threshold {ns}"),
+            );
+        }
+        (Marking::Length(_), Scheme::Tcn, None) => {
+            let what = format!(
+                "queue {} has no sojourn time for {}",
+                row.queue.id,
+                row.queue.transport.name()
+            );
+            return Err(Refusal::new(what, "the nearest is --scheme queue-red"));
+        }
+        (Marking::Length(ramp), _, _) => {
+            drop_profile(plan, row, &ramp, &name, out);
+            set(
+                out,
+                &format!(
+                    "schedulers {name} drop-profile-map loss-priority any protocol any drop-profile {name}"
+                ),
+            );
+            set(
+                out,
+                &format!("schedulers {name} explicit-congestion-notification"),
+            );
+        }
+        _ => {}
+    }
+    let class = class(row.queue);
+    set(
+        out,
+        &format!(
+            "scheduler-maps TIDEGATE-{} forwarding-class {class} scheduler {name}",
+            short(row.speed)
+        ),
+    );
+    Ok(())
+}
+
+/// Fill levels are percent of what a queue may hold: what the dynamic threshold leaves to it alone.
+fn drop_profile(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, name: &str, out: &mut Draft) {
+    let network = plan.network;
+    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
+    let percent = |length: Bytes| {
+        let wide =
+            (u128::from(length.0) * 100 + u128::from(memory.0) / 2) / u128::from(memory.0.max(1));
+        u64::try_from(wide).unwrap_or(100).clamp(1, 99)
+    };
+    let low = percent(ramp.min);
+    let high = percent(ramp.max).max(low + 1);
+    let levels = [("minimum", ramp.min, low), ("maximum", ramp.max, high)];
+    for (what, asked, level) in levels {
+        let emitted = Bytes(memory.0 / 100 * level);
+        if emitted != asked {
+            let emitted = format!("{level} % = {}", exact(emitted));
+            out.change(
+                of_row(row, what),
+                exact(asked),
+                emitted,
+                "whole percent of the queue's memory",
+            );
+        }
+    }
+    let probability = out.percent(&of_row(row, "probability"), ramp.probability);
+    set(
+        out,
+        &format!(
+            "drop-profiles {name} interpolate fill-level [ {low} {high} ] drop-probability [ 0 {probability} ]"
+        ),
+    );
+    out.note(format!(
+        "fill levels are percent of {}, what α leaves to a queue alone",
+        exact(memory)
+    ));
+}

@@ -1,0 +1,145 @@
+//! NVIDIA Cumulus Linux: `nv set` lines.
+
+use super::{Draft, alpha_of_exponent, default_queue, groups, of_row, rows, short};
+use crate::marking::{Marking, Ramp};
+use crate::plan::{Plan, Row};
+
+pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) {
+    mapping(plan, out);
+    for queue in &plan.network.queues {
+        let path = format!("qos egress-scheduler TIDEGATE traffic-class {}", queue.id);
+        match queue.weight {
+            Some(weight) => {
+                set(out, &format!("{path} mode dwrr"));
+                set(out, &format!("{path} bw-percent {weight}"));
+            }
+            None => set(out, &format!("{path} mode strict")),
+        }
+    }
+    alpha(plan, out);
+    for speed in plan.network.speeds() {
+        for row in rows(plan, speed) {
+            if let Marking::Length(ramp) = row.marking {
+                profile(row, &ramp, out);
+            }
+        }
+    }
+    if plan.headroom.is_some() {
+        let numbers: Vec<String> = plan
+            .network
+            .lossless()
+            .map(|queue| queue.id.to_string())
+            .collect();
+        set(
+            out,
+            &format!("qos pfc TIDEGATE switch-priority {}", numbers.join(",")),
+        );
+        set(out, "qos pfc TIDEGATE tx enable");
+        set(out, "qos pfc TIDEGATE rx enable");
+    }
+    for (_, ports, first) in groups(plan) {
+        let range = match ports.count {
+            1 => format!("swp{}", first + 1),
+            count => format!("swp{}-{}", first + 1, first + count),
+        };
+        let marks = plan
+            .rows
+            .iter()
+            .any(|row| row.speed == ports.speed && row.marking != Marking::Off);
+        set(
+            out,
+            &format!("interface {range} qos mapping profile TIDEGATE"),
+        );
+        set(
+            out,
+            &format!("interface {range} qos egress-scheduler profile TIDEGATE"),
+        );
+        if marks {
+            let profile = short(ports.speed);
+            set(
+                out,
+                &format!("interface {range} qos congestion-control profile TIDEGATE-{profile}"),
+            );
+        }
+        if plan.headroom.is_some() {
+            set(out, &format!("interface {range} qos pfc profile TIDEGATE"));
+        }
+    }
+    out.line("nv config apply");
+}
+
+fn set(out: &mut Draft, path: &str) {
+    out.line(format!("nv set {path}"));
+}
+
+fn mapping(plan: &Plan<'_>, out: &mut Draft) {
+    set(out, "qos mapping TIDEGATE trust l3");
+    set(
+        out,
+        &format!(
+            "qos mapping TIDEGATE port-default-sp {}",
+            default_queue(plan).id
+        ),
+    );
+    for queue in &plan.network.queues {
+        let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
+        if !points.is_empty() {
+            set(
+                out,
+                &format!(
+                    "qos mapping TIDEGATE dscp {} switch-priority {}",
+                    points.join(","),
+                    queue.id
+                ),
+            );
+        }
+        set(
+            out,
+            &format!(
+                "qos egress-queue-mapping default-global switch-priority {0} traffic-class {0}",
+                queue.id
+            ),
+        );
+    }
+}
+
+/// Spectrum has powers of two from 1/128 to 64.
+fn alpha(plan: &Plan<'_>, out: &mut Draft) {
+    let asked = plan.network.switch.alpha;
+    let fits = |&exponent: &i32| alpha_of_exponent(exponent) <= asked;
+    let exponent = (-7..=6).rev().find(fits).unwrap_or(-7);
+    let emitted = alpha_of_exponent(exponent);
+    if emitted != asked {
+        let why = "powers of two from 1/128 to 64";
+        out.change("α".to_owned(), asked.to_string(), emitted.to_string(), why);
+    }
+    let name = match exponent {
+        0.. => format!("alpha_{}", 1_u32 << exponent),
+        _ => format!("alpha_1_{}", 1_u32 << -exponent),
+    };
+    let lossy = plan.network.queues.iter().filter(|queue| !queue.lossless);
+    for queue in lossy {
+        let buffer = "qos advance-buffer-config default-global egress-lossy-buffer";
+        set(
+            out,
+            &format!("{buffer} traffic-class {} shared-alpha {name}", queue.id),
+        );
+    }
+}
+
+fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
+    let min = out.cells(&of_row(row, "minimum"), ramp.min);
+    let max = out.cells(&of_row(row, "maximum"), ramp.max).max(min);
+    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
+    let path = format!(
+        "qos congestion-control TIDEGATE-{} traffic-class {}",
+        short(row.speed),
+        row.queue.id
+    );
+    set(out, &format!("{path} ecn enable"));
+    // Packets that cannot be marked are left to the dynamic threshold.
+    set(out, &format!("{path} red disable"));
+    set(out, &format!("{path} min-threshold {}", min.0));
+    set(out, &format!("{path} max-threshold {}", max.0));
+    set(out, &format!("{path} probability {percent}"));
+}

@@ -1,0 +1,166 @@
+//! Linux: a batch of `tc` for software switches and switchdev hardware.
+//!
+//! TCN is CoDel with `ce_threshold`: packets that waited longer are marked, and CoDel's own law is set so
+//! far above that it acts on queues only that do not react. RED of Linux looks at an average of the length.
+
+use tidegate_units::{Rate, Span};
+
+use super::{Draft, Refusal, Scheme, default_queue, exact, groups, of_row, rows};
+use crate::formula::limit;
+use crate::judge;
+use crate::marking::{Marking, Ramp, time};
+use crate::plan::{Plan, Row};
+
+/// The clock of CoDel in nanoseconds.
+const TICK: u64 = 1024;
+
+pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    if let Some(queue) = plan.network.lossless().next() {
+        let what = format!("queue {} is lossless, and tc has no PFC", queue.id);
+        return Err(Refusal::new(
+            what,
+            "the nearest is the same queue without `lossless`",
+        ));
+    }
+    for (_, ports, first) in groups(plan) {
+        for i in 0..ports.count {
+            let device = format!("swp{}", first + i + 1);
+            port(plan, scheme, &device, ports.speed, out)?;
+        }
+    }
+    out.note("run with: tc -batch FILE");
+    Ok(())
+}
+
+/// One queue is a qdisc of the device; several are bands, the strict ones first.
+fn port(
+    plan: &Plan<'_>,
+    scheme: Scheme,
+    device: &str,
+    speed: Rate,
+    out: &mut Draft,
+) -> Result<(), Refusal> {
+    let mut bands: Vec<&Row<'_>> = rows(plan, speed).collect();
+    if let [row] = bands.as_slice() {
+        let leaf = leaf(plan, row, scheme, out)?;
+        out.line(format!("qdisc replace dev {device} root handle 1: {leaf}"));
+        return Ok(());
+    }
+    // The highest number of strict queues is served first.
+    bands.sort_by_key(|row| (row.queue.weight.is_some(), std::cmp::Reverse(row.queue.id)));
+    let strict = bands
+        .iter()
+        .filter(|row| row.queue.weight.is_none())
+        .count();
+    let weights: Vec<u32> = bands.iter().filter_map(|row| row.queue.weight).collect();
+    let least = weights.iter().min().copied().unwrap_or(1);
+    let quantum = |weight: &u32| {
+        (u64::from(*weight) * u64::from(plan.network.mtu)).div_ceil(u64::from(least))
+    };
+    let quanta: Vec<String> = weights
+        .iter()
+        .map(|weight| quantum(weight).to_string())
+        .collect();
+    let mut ets = format!("ets bands {}", bands.len());
+    if strict > 0 {
+        ets += &format!(" strict {strict}");
+    }
+    if !quanta.is_empty() {
+        ets += &format!(" quanta {}", quanta.join(" "));
+    }
+    let default = default_queue(plan).id;
+    let place = |id: u8| bands.iter().position(|row| row.queue.id == id).unwrap_or(0);
+    let priorities = vec![place(default).to_string(); 16];
+    out.line(format!(
+        "qdisc replace dev {device} root handle 1: {ets} priomap {}",
+        priorities.join(" ")
+    ));
+    for (band, row) in bands.iter().enumerate() {
+        let leaf = leaf(plan, row, scheme, out)?;
+        let class = band + 1;
+        out.line(format!(
+            "qdisc replace dev {device} parent 1:{class} handle {class}0: {leaf}"
+        ));
+    }
+    for (band, row) in bands.iter().enumerate() {
+        if row.queue.id == default {
+            continue;
+        }
+        for point in &row.queue.dscp {
+            let field = point << 2;
+            out.line(format!(
+                "filter add dev {device} parent 1: protocol ip prio 1 u32 match ip dsfield \
+                 {field:#04x} 0xfc classid 1:{}",
+                band + 1
+            ));
+            out.line(format!(
+                "filter add dev {device} parent 1: protocol ipv6 prio 2 u32 match ip6 priority \
+                 {field:#04x} 0xfc classid 1:{}",
+                band + 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn leaf(
+    plan: &Plan<'_>,
+    row: &Row<'_>,
+    scheme: Scheme,
+    out: &mut Draft,
+) -> Result<String, Refusal> {
+    let network = plan.network;
+    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
+    let packets = (memory.0 / u64::from(network.mtu)).max(1);
+    match (row.marking, scheme, row.sojourn) {
+        (Marking::Length(_), Scheme::Tcn, Some(threshold)) => {
+            let ticks = (threshold.as_ns() / TICK).max(1);
+            let kept = Span::from_ns(ticks * TICK);
+            if kept != threshold {
+                out.change(
+                    of_row(row, "time"),
+                    time(threshold),
+                    time(kept),
+                    "ticks of 1.024 us",
+                );
+            }
+            // Rounded up, as tc cuts to ticks itself.
+            let us = |ticks: u64| (ticks * TICK).div_ceil(1000);
+            Ok(format!(
+                "codel limit {packets} target {}us interval {}us ce_threshold {}us ecn",
+                us(ticks * 10),
+                us(ticks * 100),
+                us(ticks)
+            ))
+        }
+        (Marking::Length(ramp), Scheme::Tcn, None) if !ramp.is_step() => {
+            let what = format!(
+                "queue {} has no sojourn time for {}",
+                row.queue.id,
+                row.queue.transport.name()
+            );
+            Err(Refusal::new(what, "the nearest is --scheme queue-red"))
+        }
+        (Marking::Length(ramp), _, _) => Ok(red(row, &ramp, memory.0, network.mtu, out)),
+        _ => Ok(format!("pfifo limit {packets}")),
+    }
+}
+
+fn red(row: &Row<'_>, ramp: &Ramp, memory: u64, mtu: u32, out: &mut Draft) -> String {
+    let mtu = u64::from(mtu);
+    let (min, max) = (ramp.min.0.max(1), ramp.max.0.max(1));
+    // A limit at the threshold itself would drop what is to be marked.
+    let limit = memory.max(max.saturating_mul(2)).min(u64::from(u32::MAX));
+    let burst = ((2 * min + max) / (3 * mtu)).max(min.div_ceil(mtu)) + 1;
+    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
+    out.note(format!(
+        "red looks at an average over {burst} packets, not at the length itself: marks come later than at {}",
+        exact(ramp.min)
+    ));
+    format!(
+        "red limit {limit} min {min} max {max} avpkt {mtu} burst {burst} bandwidth {}mbit \
+         probability {} ecn",
+        row.speed.as_bps() / 1_000_000,
+        f64::from(percent) / 100.0
+    )
+}
