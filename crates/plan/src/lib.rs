@@ -13,6 +13,7 @@
 //! assert_eq!(network.pool().size.to_string(), "32MB");
 //! ```
 
+pub mod answer;
 pub mod current;
 pub mod dialect;
 pub mod formula;
@@ -20,6 +21,8 @@ pub mod judge;
 pub mod marking;
 pub mod network;
 pub mod plan;
+pub mod printed;
+pub mod screen;
 
 pub use network::Network;
 pub use plan::Plan;

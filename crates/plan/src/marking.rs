@@ -49,9 +49,8 @@ impl Display for Marking {
             Self::Length(ramp) if ramp.is_step() => f.write_str(&bytes(ramp.min)),
             Self::Length(ramp) => write!(
                 f,
-                "{} to {}, {}",
-                bytes(ramp.min),
-                bytes(ramp.max),
+                "{} {}",
+                span(&bytes(ramp.min), &bytes(ramp.max)),
                 percent(ramp.probability)
             ),
             Self::Off => f.write_str("off"),
@@ -72,6 +71,14 @@ pub fn time(span: Span) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let value = span.as_ps() as f64;
     scaled(value, &[(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")])
+}
+
+/// From one quantity to another, with the unit once if it is the same: `100-400 KB`.
+pub fn span(from: &str, to: &str) -> String {
+    match (from.split_once(' '), to.split_once(' ')) {
+        (Some((from, unit)), Some((_, same))) if unit == same => format!("{from}-{to}"),
+        _ => format!("{from}-{to}"),
+    }
 }
 
 /// A fraction as percent: `20 %`.
@@ -112,6 +119,8 @@ mod tests {
         assert_eq!(bytes(Bytes(999_900)), "1 MB");
         assert_eq!(bytes(Bytes(1_048_576)), "1.05 MB");
         assert_eq!(bytes(Bytes(64)), "64 B");
+        assert_eq!(span("100 KB", "400 KB"), "100-400 KB");
+        assert_eq!(span("400 KB", "1.6 MB"), "400 KB-1.6 MB");
         assert_eq!(time(Span::from_ns(21_600)), "21.6 us");
         assert_eq!(time(Span::from_ns(335_544)), "336 us");
         assert_eq!(percent(Ratio::new(1, 5).unwrap()), "20 %");

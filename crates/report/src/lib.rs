@@ -12,6 +12,7 @@ mod html;
 pub mod page;
 pub mod plot;
 pub mod record;
+pub mod sheet;
 pub mod statistics;
 pub mod summary;
 
@@ -19,4 +20,5 @@ pub use folder::Folder;
 pub use gallery::Gallery;
 pub use page::Page;
 pub use record::Record;
+pub use sheet::Sheet;
 pub use summary::Summary;

@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 pub(crate) mod live;
+pub(crate) mod plan;
 pub(crate) mod testbed;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Makes the report page of one or more results folders
     Report(Report),
+    /// Answers which thresholds a network needs, and prints its switch configuration
+    Plan(plan::Plan),
     /// A switch on real interfaces: runs it, shows what it does, measures it
     Live(live::Live),
     /// Hosts and a switch on this machine, with real packets

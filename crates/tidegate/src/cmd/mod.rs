@@ -6,6 +6,7 @@ pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod live;
 mod outline;
+pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -1,0 +1,555 @@
+//! The answer in words and tables, for the screen and for the page.
+
+use serde_json::{Value, json};
+use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
+use tidegate_report::sheet::{Part, Row as Cells, Sheet};
+use tidegate_units::{Rate, Ratio};
+
+use crate::current::{Current, CurrentRow};
+use crate::dialect::{Configuration, Dialect, Scheme, Support};
+use crate::formula::{headroom, limit, throughput};
+use crate::judge::{Judgement, Severity, judge, range};
+use crate::marking::{Marking, bytes, time};
+use crate::network::{Network, Queue, Role};
+use crate::plan::{Plan, Row};
+use crate::printed;
+
+/// The parts that the screen shows; the page has all.
+pub const ON_SCREEN: [&str; 5] = ["verdict", "answer", "why", "schemes", "today"];
+
+/// The answer, with what is set today if that is known.
+pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
+    let network = plan.network;
+    let mut parts = Vec::new();
+    if !plan.works() {
+        parts.push(verdict(plan));
+    }
+    parts.push(answer(plan));
+    parts.push(why(plan));
+    parts.push(schemes(plan));
+    if let Some(current) = current {
+        parts.push(today(plan, current));
+    }
+    parts.push(others(plan));
+    Sheet {
+        title: network.title.clone(),
+        facts: facts(network),
+        parts,
+    }
+}
+
+/// A configuration as a part of the page.
+pub fn configuration(dialect: Dialect, configuration: &Configuration) -> Part {
+    let mut lines: Vec<String> = configuration.changes.iter().map(change).collect();
+    lines.extend(configuration.notes.iter().cloned());
+    Part {
+        id: "configuration".into(),
+        title: format!("Configuration for {}", dialect.title()),
+        intro: "What rounding changed, and what to check:".into(),
+        lines,
+        text: configuration.text.clone(),
+        ..Part::default()
+    }
+}
+
+/// A rounded value in a line.
+pub fn change(change: &crate::dialect::Change) -> String {
+    format!(
+        "{}: {} became {} ({})",
+        change.what, change.asked, change.emitted, change.why
+    )
+}
+
+/// The network in a few lines.
+pub fn facts(network: &Network) -> Vec<String> {
+    let mut ports = format!(
+        "{} x {} to hosts",
+        network.host_ports.count, network.host_ports.speed
+    );
+    if let Some(uplinks) = network.uplinks {
+        ports += &format!(", {} x {} up", uplinks.count, uplinks.speed);
+    }
+    if let Some(ratio) = network.oversubscription() {
+        ports += &format!(" ({} : 1)", short(ratio));
+    }
+    ports += &match network.layers {
+        1 => format!(", one switch, {} hosts", network.hosts),
+        layers => format!(", {layers} layers, {} hosts", network.hosts),
+    };
+    let pool = network.pool();
+    let mut buffer = format!("{} shared by {} ports", bytes(pool.size), pool.ports);
+    if network.switch.parts > 1 {
+        buffer += &format!(", one of {} parts", network.switch.parts);
+    }
+    if let Some(chip) = network.switch.chip {
+        let facts = chip.facts();
+        buffer += &format!(
+            "; {}, {}",
+            tidegate_units::Setting::write(&chip),
+            facts.source
+        );
+    }
+    buffer += &format!("; α {}", network.switch.alpha);
+    let rtt = if network.rtt.mean == network.rtt.p90 {
+        format!("round trip {}", time(network.rtt.mean))
+    } else {
+        format!(
+            "round trip {} on average, {} at the 90th percentile",
+            time(network.rtt.mean),
+            time(network.rtt.p90)
+        )
+    };
+    vec![ports, buffer, rtt]
+}
+
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn verdict(plan: &Plan<'_>) -> Part {
+    Part {
+        id: "verdict".into(),
+        title: "No threshold works on this network".into(),
+        intro:
+            "Full throughput needs a longer queue than the buffer lets a port hold. Each of these \
+                would change that:"
+                .into(),
+        lines: plan.changes.clone(),
+        ..Part::default()
+    }
+}
+
+fn answer(plan: &Plan<'_>) -> Part {
+    let head = [
+        "queue",
+        "ports",
+        "mark at",
+        "adds",
+        "all busy",
+        "keeps",
+        "marks first",
+    ];
+    let mut intro = format!(
+        "adds: the wait behind a queue at its threshold; all busy: with the queue's share of the port. \
+         keeps: throughput, measured ({}) and by a model. marks first: how many of the {} ports of the \
+         pool can be congested before drops come first ({})",
+        throughput::SECTION,
+        plan.network.pool().ports,
+        limit::DROPS,
+    );
+    if plan.headroom.is_some() {
+        intro += &format!("; before pauses, for lossless queues ({})", limit::PAUSES);
+    }
+    intro.push('.');
+    Part {
+        id: "answer".into(),
+        title: "Mark at".into(),
+        intro,
+        head: head.map(str::to_owned).to_vec(),
+        rows: plan
+            .rows
+            .iter()
+            .map(|row| answer_row(plan.network, row))
+            .collect(),
+        ..Part::default()
+    }
+}
+
+fn answer_row(network: &Network, row: &Row<'_>) -> Cells {
+    let mut cells = vec![
+        queue_name(row.queue),
+        ports_of(network, row.speed),
+        row.marking.to_string(),
+    ];
+    if row.marking == Marking::Off {
+        cells.extend(["-", "-", "-", "-"].map(str::to_owned));
+    } else {
+        cells.extend(meaning(network, &row.judgement));
+    }
+    Cells {
+        cells,
+        note: String::new(),
+        class: if row.works() { "good" } else { "bad" },
+    }
+}
+
+fn queue_name(queue: &Queue) -> String {
+    if queue.name == format!("queue {}", queue.id) {
+        queue.id.to_string()
+    } else {
+        format!("{} {}", queue.id, queue.name)
+    }
+}
+
+fn ports_of(network: &Network, speed: Rate) -> String {
+    let roles = network.ports().filter(|(_, ports)| ports.speed == speed);
+    let names: Vec<&str> = roles.map(|(role, _): (Role, _)| role.name()).collect();
+    format!("{speed} {}", names.join("+"))
+}
+
+/// What a marking adds, keeps and precedes.
+fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
+    let adds = if judgement.delay == judgement.longest {
+        time(judgement.delay)
+    } else {
+        format!("{} to {}", time(judgement.delay), time(judgement.longest))
+    };
+    [
+        adds,
+        judgement
+            .shared
+            .map_or_else(|| "served first".to_owned(), time),
+        judgement.kept.map_or_else(|| "simulate".to_owned(), range),
+        match (judgement.congested, network.pool().ports) {
+            (0, _) => "never".to_owned(),
+            (some, all) if some >= all => "all".to_owned(),
+            (some, all) => format!("{some} of {all}"),
+        },
+    ]
+}
+
+fn why(plan: &Plan<'_>) -> Part {
+    let mut lines: Vec<String> = Vec::new();
+    for queue in &plan.network.queues {
+        let of_queue = || plan.rows.iter().filter(|row| row.queue.id == queue.id);
+        let Some(row) = of_queue().next() else {
+            continue;
+        };
+        // One line for all speeds.
+        let formula = match of_queue().count() {
+            1 => row.formula.clone(),
+            _ => row.formula.replace(&row.speed.to_string(), "C"),
+        };
+        let line = format!("{formula} ({})", row.section);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if plan.network.rtt.mean != plan.network.rtt.p90 {
+        lines.push(
+            "RTT is the 90th percentile, which keeps the throughput of far hosts (ECN♯ §2.3)"
+                .into(),
+        );
+    }
+    if let Some(room) = &plan.headroom {
+        let each = |&(speed, room): &(Rate, _)| format!("{} at {speed}", bytes(room));
+        let each: Vec<String> = room.of_port.iter().map(each).collect();
+        lines.push(format!(
+            "PFC headroom for a port and class: {}; in all {}, which leaves {} to share ({})",
+            each.join(", "),
+            bytes(room.all),
+            bytes(room.left),
+            headroom::SECTION
+        ));
+    }
+    let notes = plan.rows.iter().flat_map(|row| {
+        let own = row
+            .judgement
+            .risks
+            .iter()
+            .filter(|risk| risk.severity == Severity::Note);
+        own.map(move |risk| format!("queue {} at {}: {}", row.queue.id, row.speed, risk.text))
+    });
+    lines.extend(notes);
+    Part {
+        id: "why".into(),
+        title: "Why".into(),
+        lines,
+        ..Part::default()
+    }
+}
+
+fn schemes(plan: &Plan<'_>) -> Part {
+    let os = plan.network.switch.os;
+    let title = match os {
+        Some(os) => format!("Schemes on {}", os.title()),
+        None => "Schemes".to_owned(),
+    };
+    let row = |scheme: Scheme| {
+        let name = scheme.name();
+        let derived = plan.schemes.iter().find(|derived| derived.name == name);
+        let (setting, section) = match derived {
+            Some(derived) => (derived.setting.clone(), derived.section),
+            None if scheme == Scheme::QueueRed => ("as above".to_owned(), ""),
+            None => return None,
+        };
+        let support = match os {
+            Some(os) => supported(os, scheme),
+            None => owners(scheme),
+        };
+        Some(Cells {
+            cells: vec![name, setting, section.to_owned()],
+            note: support,
+            class: "",
+        })
+    };
+    Part {
+        id: "schemes".into(),
+        title,
+        head: ["scheme", "set to", "source"].map(str::to_owned).to_vec(),
+        rows: Scheme::ALL.into_iter().filter_map(row).collect(),
+        ..Part::default()
+    }
+}
+
+fn supported(os: Dialect, scheme: Scheme) -> String {
+    match os.support(scheme) {
+        Support::Yes(how) => format!("yes: {how}"),
+        Support::Some(how) => format!("on some platforms: {how}"),
+        Support::No(nearest) => format!("no; nearest: {nearest}"),
+    }
+}
+
+/// Who has a scheme.
+fn owners(scheme: Scheme) -> String {
+    let has = |os: &Dialect| !matches!(os.support(scheme), Support::No(_));
+    let names: Vec<String> = Dialect::ALL
+        .iter()
+        .filter(|os| has(os))
+        .map(|os| match os.support(scheme) {
+            Support::Some(how) => format!("{} ({how})", os.name()),
+            _ => os.name(),
+        })
+        .collect();
+    if names.is_empty() {
+        "in no product; the nearest depends on the switch (os = …)".to_owned()
+    } else {
+        format!("can be emitted for {}", names.join(", "))
+    }
+}
+
+fn today(plan: &Plan<'_>, current: &Current) -> Part {
+    let head = [
+        "queue",
+        "ports",
+        "set to",
+        "formula",
+        "adds",
+        "keeps",
+        "marks first",
+    ];
+    let row = |row: &CurrentRow<'_>| {
+        let [adds, _, keeps, first] = meaning(plan.network, &row.judgement);
+        let marks = row.marking != Marking::Off;
+        let name = match row.ports {
+            0 => row.name.clone(),
+            1 => format!("{}, 1 port", row.name),
+            count => format!("{}, {count} ports", row.name),
+        };
+        let severity = row.severity.map_or("fine", Severity::name);
+        Cells {
+            cells: vec![
+                queue_name(row.queue),
+                row.speed.to_string(),
+                row.marking.to_string(),
+                row.formula.to_string(),
+                adds,
+                if marks { keeps } else { "-".to_owned() },
+                if marks { first } else { "-".to_owned() },
+            ],
+            note: format!("{severity}: {} [{name}]", row.verdict),
+            class: match row.severity {
+                None => "good",
+                Some(_) => "bad",
+            },
+        }
+    };
+    Part {
+        id: "today".into(),
+        title: format!("Today: {}", current.source),
+        head: head.map(str::to_owned).to_vec(),
+        rows: current.rows(plan).iter().map(row).collect(),
+        lines: current.notes.clone(),
+        ..Part::default()
+    }
+}
+
+/// What others print for the same ports, judged on this network.
+fn others(plan: &Plan<'_>) -> Part {
+    let network = plan.network;
+    let marked = plan.rows.iter().filter(|row| row.marking != Marking::Off);
+    let Some(first) = marked.clone().next() else {
+        return Part::default();
+    };
+    let queue = first.queue;
+    let head = ["source", "ports", "setting", "adds", "keeps", "marks first"];
+    let mut rows = Vec::new();
+    let mut charts = Vec::new();
+    for row in marked.filter(|row| row.queue.id == queue.id) {
+        let mut points = vec![(format!("formula ({})", row.section), row.marking)];
+        let printed = printed::settings(network, row.speed);
+        points.extend(
+            printed
+                .iter()
+                .map(|printed| (printed.source.to_owned(), Marking::Length(printed.ramp))),
+        );
+        for (source, marking) in &points {
+            let judgement = judge(network, queue, row.speed, marking);
+            let [adds, _, keeps, first] = meaning(network, &judgement);
+            let worst = judgement.risks.first();
+            let is_bad = worst.is_some_and(|risk| risk.severity != Severity::Note);
+            rows.push(Cells {
+                cells: vec![
+                    source.clone(),
+                    row.speed.to_string(),
+                    marking.to_string(),
+                    adds,
+                    keeps,
+                    first,
+                ],
+                note: worst
+                    .filter(|_| is_bad)
+                    .map(|risk| risk.text.clone())
+                    .unwrap_or_default(),
+                class: if is_bad { "bad" } else { "good" },
+            });
+        }
+        charts.push(chart(row.speed, &points));
+    }
+    Part {
+        id: "others".into(),
+        title: format!("What others print, on this network (queue {})", queue.id),
+        intro: format!(
+            "Settings that vendors and publications print, judged for {} with {} on this network's buffer \
+             and round trips. None of them knows either.",
+            queue_name(queue),
+            queue.transport.name()
+        ),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+        charts,
+        ..Part::default()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a chart needs no more digits")]
+fn chart(speed: Rate, points: &[(String, Marking)]) -> Chart {
+    let names: Vec<String> = points.iter().map(|(name, _)| name.clone()).collect();
+    let end = |pick: fn(&crate::marking::Ramp) -> u64| -> Vec<Mark> {
+        let of = |(place, (_, marking)): (usize, &(String, Marking))| match marking {
+            Marking::Length(ramp) => Mark::new(place as f64, pick(ramp) as f64),
+            _ => Mark::new(place as f64, f64::NAN),
+        };
+        points.iter().enumerate().map(of).collect()
+    };
+    let line = |name: &str, hue, marks| Line {
+        name: name.to_owned(),
+        hue,
+        marks,
+        origin: Origin::Published,
+    };
+    Chart {
+        id: format!("thresholds-{speed}").to_lowercase(),
+        title: format!("thresholds at {speed}"),
+        kind: Kind::Dots,
+        x: Axis::names("", names),
+        y: Axis::log("queue length", "B"),
+        lines: vec![
+            line("marks begin", 0, end(|ramp| ramp.min.0)),
+            line("all marked", 1, end(|ramp| ramp.max.0)),
+        ],
+        notes: Vec::new(),
+        commands: Vec::new(),
+    }
+}
+
+/// The answer as JSON: sizes in bytes, times in nanoseconds, rates in bits per second.
+pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
+    let network = plan.network;
+    let pool = network.pool();
+    let rows: Vec<Value> = plan
+        .rows
+        .iter()
+        .map(|row| {
+            let mut value = marked(row.queue, row.speed, &row.marking, &row.judgement);
+            value["sojourn_ns"] = row.sojourn.map(tidegate_units::Span::as_ns).into();
+            value["formula"] = row.formula.clone().into();
+            value["section"] = row.section.into();
+            value
+        })
+        .collect();
+    let schemes: Vec<Value> = plan
+        .schemes
+        .iter()
+        .map(|scheme| json!({ "name": scheme.name, "setting": scheme.setting, "section": scheme.section }))
+        .collect();
+    let room = plan.headroom.as_ref().map(|room| {
+        let each = |&(speed, size): &(Rate, tidegate_units::Bytes)| {
+            json!({ "speed_bps": speed.as_bps(), "bytes": size.0 })
+        };
+        let each: Vec<Value> = room.of_port.iter().map(each).collect();
+        json!({ "of_port": each, "all_bytes": room.all.0, "left_bytes": room.left.0 })
+    });
+    let today = current.map(|current| {
+        let rows: Vec<Value> = current
+            .rows(plan)
+            .iter()
+            .map(|row| {
+                let mut value = marked(row.queue, row.speed, &row.marking, &row.judgement);
+                value["name"] = row.name.clone().into();
+                value["port_count"] = row.ports.into();
+                value["verdict"] = row.verdict.clone().into();
+                value["severity"] = row.severity.map(Severity::name).into();
+                value
+            })
+            .collect();
+        json!({ "source": current.source, "queues": rows, "notes": current.notes })
+    });
+    json!({
+        "network": {
+            "name": network.name,
+            "title": network.title,
+            "hosts": network.hosts,
+            "layers": network.layers,
+            "pool_bytes": pool.size.0,
+            "pool_ports": pool.ports,
+            "alpha": number(network.switch.alpha),
+            "rtt_mean_ns": network.rtt.mean.as_ns(),
+            "rtt_p90_ns": network.rtt.p90.as_ns(),
+        },
+        "works": plan.works(),
+        "changes": plan.changes,
+        "queues": rows,
+        "schemes": schemes,
+        "headroom": room,
+        "today": today,
+    })
+}
+
+fn number(ratio: Ratio) -> f64 {
+    f64::from(ratio.numerator()) / f64::from(ratio.denominator())
+}
+
+fn marked(queue: &Queue, speed: Rate, marking: &Marking, judgement: &Judgement) -> Value {
+    let marking = match marking {
+        Marking::Length(ramp) => json!({
+            "min_bytes": ramp.min.0,
+            "max_bytes": ramp.max.0,
+            "probability": number(ramp.probability),
+        }),
+        Marking::Off => json!(null),
+        Marking::Sojourn(span) => json!({ "sojourn_ns": span.as_ns() }),
+    };
+    // No more digits than the estimate has.
+    let share = |share: f64| (share * 100.0).round() / 100.0;
+    let risks: Vec<Value> = judgement
+        .risks
+        .iter()
+        .map(|risk| json!({ "severity": risk.severity.name(), "text": risk.text }))
+        .collect();
+    json!({
+        "queue": queue.id,
+        "name": queue.name,
+        "transport": queue.transport.name(),
+        "speed_bps": speed.as_bps(),
+        "marking": marking,
+        "delay_ns": judgement.delay.as_ns(),
+        "longest_ns": judgement.longest.as_ns(),
+        "all_busy_ns": judgement.shared.map(tidegate_units::Span::as_ns),
+        "throughput": judgement.kept.map(|kept| [share(kept.least), share(kept.most)]),
+        "marks_first_ports": judgement.congested,
+        "without_loss_ports": judgement.without_loss,
+        "risks": risks,
+    })
+}

@@ -1,0 +1,77 @@
+//! Thresholds that vendors and publications print, to be judged on a network beside the formulas.
+
+use tidegate_units::{Bytes, Rate, Ratio};
+
+use crate::formula::{dcqcn, limit};
+use crate::judge;
+use crate::marking::Ramp;
+use crate::network::Network;
+
+/// A printed setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// Who prints it.
+    pub source: &'static str,
+    /// What it is at ports of the speed that was asked for.
+    pub ramp: Ramp,
+}
+
+/// What is printed for ports of a speed. Some sources print one value for all speeds, some scale it, and
+/// some print a few speeds only.
+pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
+    let mut all = vec![
+        printed("SONiC's default template", ramp(1_048_576, 2_097_152, 5)),
+        printed("OpenConfig test DP-1.3", ramp(80_000, 80_001, 100)),
+        printed("Cisco NX-OS examples", ramp(150_000, 3_000_000, 7)),
+        printed("Arista 7060DX5 example", ramp(222_000, 2_000_000, 1)),
+    ];
+    let (min, max) = dcqcn::thresholds(speed);
+    let hpcc = Ramp {
+        min,
+        max,
+        probability: dcqcn::PROBABILITY,
+    };
+    all.push(printed("HPCC for DCQCN, by speed", hpcc));
+    let of_ten = Bytes(speed.as_bps() / 10_000_000_000 * 30_000);
+    if of_ten.0 > 0 {
+        all.push(printed("HPCC for DCTCP, by speed", Ramp::step(of_ten)));
+    }
+    match speed.as_bps() / 1_000_000_000 {
+        10 => all.push(printed(
+            "DCTCP (2010), 65 packets",
+            ramp(97_500, 97_500, 100),
+        )),
+        25 => {
+            all.push(printed("Huawei 25G, for delay", ramp(7_000, 150_000, 30)));
+            all.push(printed(
+                "Huawei 25G, for throughput",
+                ramp(7_000, 200_000, 10),
+            ));
+        }
+        100 => {
+            all.push(printed("Huawei 100G, for delay", ramp(7_000, 500_000, 30)));
+            all.push(printed(
+                "Huawei 100G, for throughput",
+                ramp(7_000, 750_000, 10),
+            ));
+        }
+        _ => {}
+    }
+    // Fill levels are percent of what a queue may hold.
+    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0;
+    let apstra = ramp(memory / 100 * 55, memory / 100 * 90, 100);
+    all.push(printed("Juniper Apstra 6.1, 55 to 90 %", apstra));
+    all
+}
+
+const fn printed(source: &'static str, ramp: Ramp) -> Printed {
+    Printed { source, ramp }
+}
+
+fn ramp(min: u64, max: u64, percent: u32) -> Ramp {
+    Ramp {
+        min: Bytes(min),
+        max: Bytes(max),
+        probability: Ratio::new(percent, 100).expect("100 is not zero"),
+    }
+}

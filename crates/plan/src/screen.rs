@@ -1,0 +1,162 @@
+//! A sheet as text that fits a screen.
+
+use tidegate_report::sheet::{Part, Row, Sheet};
+use unicode_width::UnicodeWidthStr;
+
+/// Columns between those of a table.
+const GAP: usize = 2;
+
+/// The sheet as text of so many columns: the parts that are named.
+pub fn screen(
+    sheet: &Sheet,
+    parts: &[&str],
+    width: usize,
+    bold: impl Fn(&str) -> String,
+) -> String {
+    let mut out = bold(&sheet.title) + "\n";
+    for fact in &sheet.facts {
+        wrapped(&mut out, "  ", "    ", fact, width);
+    }
+    for part in &sheet.parts {
+        if !parts.contains(&part.id.as_str()) {
+            continue;
+        }
+        out.push('\n');
+        out += &bold(&part.title);
+        out.push('\n');
+        write_part(&mut out, part, width);
+    }
+    out
+}
+
+fn write_part(out: &mut String, part: &Part, width: usize) {
+    // What a list shows comes before it, what a table's columns mean after it.
+    if part.rows.is_empty() && !part.intro.is_empty() {
+        wrapped(out, "  ", "  ", &part.intro, width);
+    }
+    if !part.rows.is_empty() {
+        table(out, part, width);
+    }
+    for line in &part.lines {
+        wrapped(out, "  ", "    ", line, width);
+    }
+    if !part.rows.is_empty() && !part.intro.is_empty() {
+        out.push('\n');
+        wrapped(out, "  ", "  ", &part.intro, width);
+    }
+}
+
+fn table(out: &mut String, part: &Part, width: usize) {
+    let columns = part.head.len();
+    let cells = |row: &Row, column: usize| row.cells.get(column).cloned().unwrap_or_default();
+    let of_column = |column: usize| {
+        let rows = part.rows.iter().map(|row| cells(row, column).width());
+        rows.chain([part.head[column].width()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(of_column).collect();
+    let all: usize = widths.iter().map(|width| width + GAP).sum();
+    if all > width + GAP {
+        return cards(out, part, width);
+    }
+    line(out, &part.head, &widths);
+    for row in &part.rows {
+        let texts: Vec<String> = (0..columns).map(|column| cells(row, column)).collect();
+        line(out, &texts, &widths);
+        if !row.note.is_empty() {
+            wrapped(out, "      ", "      ", &row.note, width);
+        }
+    }
+}
+
+fn line(out: &mut String, texts: &[String], widths: &[usize]) {
+    let mut text = String::new();
+    for (cell, width) in texts.iter().zip(widths) {
+        let gap = if text.is_empty() { 2 } else { GAP };
+        text += &" ".repeat(gap);
+        text += cell;
+        text += &" ".repeat(width.saturating_sub(cell.width()));
+    }
+    out.push_str(text.trim_end());
+    out.push('\n');
+}
+
+/// A table that does not fit: each row as a paragraph, each cell after its name.
+fn cards(out: &mut String, part: &Part, width: usize) {
+    for row in &part.rows {
+        let mut cells = row.cells.iter();
+        let first = cells.next().cloned().unwrap_or_default();
+        let named = part.head.iter().skip(1).zip(cells);
+        let named = named.filter(|(_, cell)| !cell.is_empty());
+        let rest: Vec<String> = named.map(|(name, cell)| format!("{name} {cell}")).collect();
+        wrapped(
+            out,
+            "  ",
+            "    ",
+            &format!("{first}: {}", rest.join(", ")),
+            width,
+        );
+        if !row.note.is_empty() {
+            wrapped(out, "      ", "      ", &row.note, width);
+        }
+    }
+}
+
+/// Adds words in lines of so many columns.
+fn wrapped(out: &mut String, first: &str, others: &str, text: &str, width: usize) {
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split(' ') {
+        if !is_empty && line.width() + 1 + word.width() > width {
+            out.push_str(&line);
+            out.push('\n');
+            others.clone_into(&mut line);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    out.push_str(&line);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_the_screen_where_words_allow() {
+        let row = Row {
+            cells: vec![
+                "a cell that is rather wide".into(),
+                "another of the kind".into(),
+            ],
+            note: "a note with several words that goes on and on".into(),
+            class: "",
+        };
+        let part = Part {
+            id: "p".into(),
+            title: "Part".into(),
+            intro: "An introduction with some words in it".into(),
+            head: vec!["one".into(), "two".into()],
+            rows: vec![row],
+            ..Part::default()
+        };
+        let sheet = Sheet {
+            title: "Title".into(),
+            facts: vec!["some facts".into()],
+            parts: vec![part],
+        };
+        for width in [30, 60, 80] {
+            let text = screen(&sheet, &["p"], width, str::to_owned);
+            assert!(
+                text.lines().all(|line| line.width() <= width),
+                "{width}\n{text}"
+            );
+            assert!(text.contains("another of the kind") || width < 60);
+        }
+        assert!(!screen(&sheet, &[], 80, str::to_owned).contains("Part"));
+    }
+}

@@ -1,0 +1,139 @@
+//! `tidegate plan`: from a network to thresholds, what they mean, and a switch configuration.
+
+use std::path::Path;
+
+use serde_json::json;
+use tidegate_plan::answer;
+use tidegate_plan::current::Current;
+use tidegate_plan::dialect::{Configuration, Dialect, Scheme, sonic};
+use tidegate_plan::screen::screen;
+use tidegate_plan::{Network, Plan};
+use tidegate_units::Setting;
+
+use crate::args::plan::Plan as Arguments;
+use crate::output::{Error, Output, Verdict};
+
+/// Networks that are part of the program.
+const BUILTIN: [(&str, &str); 3] = [
+    ("web", include_str!("../../../../scenarios/plan/web.toml")),
+    (
+        "storage",
+        include_str!("../../../../scenarios/plan/storage.toml"),
+    ),
+    (
+        "training",
+        include_str!("../../../../scenarios/plan/training.toml"),
+    ),
+];
+
+pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Error> {
+    let network = read(&arguments.network)?;
+    let current = match &arguments.current {
+        Some(given) => Some(Current::read(given, &network).map_err(Error::new)?),
+        None => None,
+    };
+    let plan = Plan::new(&network);
+    let configuration = match &arguments.emit {
+        Some(name) => Some(configuration(arguments, name, &plan, current.as_ref())?),
+        None => None,
+    };
+    if let Some(path) = &arguments.out {
+        let mut sheet = answer::sheet(&plan, current.as_ref());
+        if let Some((dialect, configuration)) = &configuration {
+            sheet
+                .parts
+                .push(answer::configuration(*dialect, configuration));
+        }
+        let written = std::fs::write(path, sheet.render());
+        written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))?;
+        output.say(&format!("page: {}", path.display()));
+    }
+    match &configuration {
+        Some((dialect, configuration)) => print(*dialect, configuration, output)?,
+        None if output.json => output.print_json(&answer::json(&plan, current.as_ref()))?,
+        None => {
+            let sheet = answer::sheet(&plan, current.as_ref());
+            let bold = |text: &str| output.paint.bold(text);
+            output.print(&screen(&sheet, &answer::ON_SCREEN, output.width, bold))?;
+        }
+    }
+    Ok(if plan.works() {
+        Verdict::Good
+    } else {
+        Verdict::Bad
+    })
+}
+
+/// Reads a network. A file goes before a built-in network of the same name.
+fn read(name: &str) -> Result<Network, Error> {
+    let path = Path::new(name);
+    let builtin = BUILTIN.iter().find(|(builtin, _)| *builtin == name);
+    match builtin {
+        Some((_, text)) if !path.exists() => Network::parse(name, text).map_err(Error::new),
+        _ if !path.exists() => {
+            let known = BUILTIN.map(|(name, _)| name).join(", ");
+            Err(Error::new(format!(
+                "cannot read {name}: there is no such file\n\
+                 hint: give the path of a network file, or a built-in network: {known}"
+            )))
+        }
+        _ => Network::read(path).map_err(Error::new),
+    }
+}
+
+fn configuration(
+    arguments: &Arguments,
+    dialect: &str,
+    plan: &Plan<'_>,
+    current: Option<&Current>,
+) -> Result<(Dialect, Configuration), Error> {
+    let dialect = Dialect::read(dialect).map_err(Error::new)?;
+    let scheme = match &arguments.scheme {
+        Some(name) => Scheme::read(name).map_err(Error::new)?,
+        None => dialect.default_scheme(),
+    };
+    if arguments.patch && dialect != Dialect::Sonic {
+        let text = format!("--patch is for SONiC, and not for {}", dialect.title());
+        return Err(Error::new(format!(
+            "{text}\nhint: leave it out, or --emit sonic"
+        )));
+    }
+    let mut configuration = dialect.emit(plan, scheme).map_err(Error::new)?;
+    if arguments.patch {
+        let tables = current.and_then(|current| current.tables.as_ref());
+        configuration.text = sonic::patch(&configuration.text, tables);
+    }
+    Ok((dialect, configuration))
+}
+
+/// The configuration alone goes to standard output: what rounding changed is said beside it.
+fn print(dialect: Dialect, configuration: &Configuration, output: Output) -> Result<(), Error> {
+    if output.json {
+        let changes: Vec<_> = configuration
+            .changes
+            .iter()
+            .map(|change| {
+                json!({
+                    "what": change.what,
+                    "asked": change.asked,
+                    "emitted": change.emitted,
+                    "why": change.why,
+                })
+            })
+            .collect();
+        return output.print_json(&json!({
+            "dialect": dialect.name(),
+            "configuration": configuration.text,
+            "changes": changes,
+            "notes": configuration.notes,
+        }));
+    }
+    output.print(&configuration.text)?;
+    for change in &configuration.changes {
+        output.say(&format!("rounded: {}", answer::change(change)));
+    }
+    for note in &configuration.notes {
+        output.say(&format!("note: {note}"));
+    }
+    Ok(())
+}
