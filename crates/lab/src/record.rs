@@ -18,6 +18,8 @@ use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use tidegate_scenario::{Built, Coordinate, Experiment};
 
+pub(crate) use tidegate_sim::observe::statistics::real;
+
 /// The record of an experiment that was built and run. `command` repeats it alone.
 pub fn record(
     experiment: &Experiment,
@@ -235,12 +237,4 @@ fn distribution(histogram: &Histogram) -> Distribution {
         max: real(histogram.max()),
         quantiles,
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
-pub(crate) fn real(number: u64) -> f64 {
-    number as f64
 }

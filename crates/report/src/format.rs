@@ -1,119 +1,104 @@
 //! Numbers for people: three digits and a unit that fits.
+//!
+//! The script of the report page writes numbers by the same rules (`page/number.js`). The cases of
+//! `tests/page/numbers.json` are those of both.
 
-/// A number in its unit, which is that of a [`crate::summary::Metric`]: `s`, `B`, `bit/s` or none.
-pub fn quantity(value: f64, unit: &str) -> String {
-    match unit {
-        "s" => time(value),
-        "B" => bytes(value),
-        "bit/s" => rate(value),
-        _ => number(value),
+/// What is shown in place of a number that there is not.
+pub const NOTHING: &str = "–";
+
+/// A unit as it is shown: `µs` for seconds that are better read as millionths.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prefix {
+    /// What a value is divided by.
+    pub divisor: f64,
+    /// What stands before the unit.
+    pub letter: &'static str,
+    unit: &'static str,
+}
+
+/// Steps of a thousand. Seconds go down from one, everything else goes up.
+const STEPS: [(f64, &str); 9] = [
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "K"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+    (1e-9, "n"),
+    (1e-12, "p"),
+];
+
+impl Prefix {
+    /// The one in which a value of this size is a number from 1 to 999. `unit` is that of a
+    /// [`crate::summary::Metric`]: `s`, `B`, `bit/s` or none.
+    pub fn of(unit: &'static str, size: f64) -> Self {
+        let steps = if unit == "s" {
+            &STEPS[4..]
+        } else {
+            &STEPS[..5]
+        };
+        // 999.7 µs are 1.00 ms: what is rounded up to a thousand belongs to the next unit.
+        let fits = |step: &&(f64, &str)| size.abs() >= step.0 * 0.9995;
+        let fitting = steps.iter().find(fits).or(steps.last());
+        let &(divisor, letter) = fitting.filter(|_| size != 0.0).unwrap_or(&(1.0, ""));
+        Self {
+            divisor,
+            letter: match letter {
+                "K" if unit.is_empty() => "k",
+                _ => letter,
+            },
+            unit: if unit == "bit/s" { "bps" } else { unit },
+        }
+    }
+
+    /// The same, but for plain numbers, which are written out.
+    pub fn of_unit(unit: &'static str, size: f64) -> Self {
+        Self::of(unit, if unit.is_empty() { 1.0 } else { size })
+    }
+
+    /// The unit with its prefix, such as `µs`; empty for plain numbers without one.
+    pub fn unit(&self) -> String {
+        format!("{}{}", self.letter, self.unit)
+    }
+
+    /// Whether numbers carry their prefix themselves, since there is no unit to put it before.
+    pub const fn is_bare(&self) -> bool {
+        self.unit.is_empty()
+    }
+
+    /// A value in this unit, without its name: `1.23`.
+    pub fn number(&self, value: f64) -> String {
+        let value = value / self.divisor;
+        // Without a prefix it may be a count.
+        if self.letter.is_empty() && value.fract() == 0.0 {
+            grouped(value)
+        } else {
+            three_digits(value)
+        }
+    }
+
+    /// Such a number, or several, before the name of the unit.
+    pub fn after(&self, numbers: &str) -> String {
+        let gap = if self.is_bare() { "" } else { " " };
+        format!("{numbers}{gap}{}", self.unit())
     }
 }
 
-/// Seconds: `123 us`.
-pub fn time(seconds: f64) -> String {
-    const UNITS: [(f64, &str); 5] = [
-        (1e-12, "ps"),
-        (1e-9, "ns"),
-        (1e-6, "us"),
-        (1e-3, "ms"),
-        (1.0, "s"),
-    ];
-    scaled(seconds, &UNITS, "s")
-}
-
-/// Bytes: `1.5 KB` are 1500, as in scenario files.
-pub fn bytes(bytes: f64) -> String {
-    const UNITS: [(f64, &str); 5] = [
-        (1.0, "B"),
-        (1e3, "KB"),
-        (1e6, "MB"),
-        (1e9, "GB"),
-        (1e12, "TB"),
-    ];
-    scaled(bytes, &UNITS, "B")
-}
-
-/// Bits per second: `9.87 Gbps`.
-pub fn rate(bits_per_second: f64) -> String {
-    const UNITS: [(f64, &str); 5] = [
-        (1.0, "bps"),
-        (1e3, "Kbps"),
-        (1e6, "Mbps"),
-        (1e9, "Gbps"),
-        (1e12, "Tbps"),
-    ];
-    scaled(bits_per_second, &UNITS, "bps")
+/// A value with its unit, such as `1.23 ms`; a plain number is written out, such as `12 346`.
+pub fn quantity(value: f64, unit: &'static str) -> String {
+    if !value.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let prefix = Prefix::of_unit(unit, value);
+    prefix.after(&prefix.number(value))
 }
 
 /// A number that stands before its unit: three digits, or whole if it is large.
 pub fn three_digits(value: f64) -> String {
-    match value {
-        value if !value.is_finite() => NOTHING.to_owned(),
-        value if value.abs() >= 999.5 => grouped(value),
-        value => digits(value),
-    }
-}
-
-/// A count or a ratio: whole if it is large, else with three digits.
-pub fn number(value: f64) -> String {
-    if !value.is_finite() {
-        return NOTHING.to_owned();
-    }
-    let whole = value.fract() == 0.0;
-    if whole || value.abs() >= 999.5 {
-        grouped(value)
-    } else {
-        digits(value)
-    }
-}
-
-/// A ratio as its distance from one: `-12.3 %`.
-pub fn change(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return NOTHING.to_owned();
-    }
-    let percent = (ratio - 1.0) * 100.0;
-    let text = digits(percent.abs());
-    let nothing = text.bytes().all(|digit| matches!(digit, b'0' | b'.'));
-    let sign = if nothing {
-        ""
-    } else if percent < 0.0 {
-        "-"
-    } else {
-        "+"
-    };
-    format!("{sign}{text} %")
-}
-
-/// What is shown for a number that there is not.
-pub const NOTHING: &str = "-";
-
-/// A value in the largest unit of which it has at least one. `base` is the unit that the value is in.
-fn scaled(value: f64, units: &[(f64, &str)], base: &str) -> String {
-    if !value.is_finite() {
-        return NOTHING.to_owned();
-    }
-    if value == 0.0 {
-        return format!("0 {base}");
-    }
-    // 999.7 us are 1.00 ms: what is rounded up to a thousand belongs to the next unit.
-    let fits = |&&(size, _): &&(f64, &str)| value.abs() >= size * 0.9995;
-    let unit = units.iter().rev().find(fits).or(units.first());
-    let &(size, name) = unit.expect("there is a unit");
-    let value = value / size;
-    // Only the largest unit has thousands; bytes are whole unless they are a mean.
-    let is_least = units
-        .first()
-        .is_some_and(|&(_, least)| least == base && least == name);
-    let whole = value.abs() >= 999.5 || is_least && value.fract() == 0.0;
-    let text = if whole { grouped(value) } else { digits(value) };
-    format!("{text} {name}")
-}
-
-/// Three digits.
-fn digits(value: f64) -> String {
     let decimals = match value.abs() {
+        size if !size.is_finite() => return NOTHING.to_owned(),
+        size if size >= 999.5 => return grouped(value),
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         size if size >= 0.9995 || size == 0.0 => 2,
@@ -124,14 +109,49 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A ratio as its distance from one: `-12.3 %`.
+pub fn change(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NOTHING.to_owned();
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    let text = three_digits(percent.abs());
+    let is_none = text.bytes().all(|digit| matches!(digit, b'0' | b'.'));
+    let sign = match percent {
+        _ if is_none => "",
+        percent if percent < 0.0 => "-",
+        _ => "+",
+    };
+    format!("{sign}{text} %")
+}
+
+/// A number with as many decimals as its step needs.
+#[expect(clippy::cast_sign_loss, reason = "a count of decimals from 0 to 12")]
+pub(crate) fn with_step(value: f64, step: f64) -> String {
+    let decimals = (-step.abs().log10() - 1e-9).ceil().clamp(0.0, 12.0);
+    let text = format!("{value:.*}", decimals as usize);
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        _ if !text.contains('.') => text,
+        "-0" => "0".to_owned(),
+        short => short.to_owned(),
+    }
+}
+
+/// The nearest number with six digits: enough for any chart, and short in a file.
+pub(crate) fn rounded(value: f64) -> f64 {
+    if !value.is_finite() {
+        return f64::NAN;
+    }
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
 /// A whole number with a space between thousands.
 fn grouped(value: f64) -> String {
     let text = format!("{:.0}", value.abs());
     if text.len() > 15 {
         return format!("{value:.2e}");
     }
-    let sign = if value < 0.0 { "-" } else { "" };
-    let mut grouped = String::from(sign);
+    let mut grouped = String::from(if value < 0.0 { "-" } else { "" });
     for (index, digit) in text.chars().enumerate() {
         if index > 0 && (text.len() - index) % 3 == 0 && text.len() > 4 {
             grouped.push(' ');
@@ -143,82 +163,50 @@ fn grouped(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
+    const CASES: &str = include_str!("../tests/page/numbers.json");
+
+    /// The cases of a function: what it gets, and what it writes.
+    fn cases(function: &str) -> Vec<(Vec<Value>, String)> {
+        let mut all: Value = serde_json::from_str(CASES).unwrap();
+        let mut rows: Vec<Vec<Value>> = serde_json::from_value(all[function].take()).unwrap();
+        let case = |row: &mut Vec<Value>| {
+            let text = row.pop().unwrap();
+            (std::mem::take(row), text.as_str().unwrap().to_owned())
+        };
+        rows.iter_mut().map(case).collect()
+    }
+
+    /// A number; `null` where there is none.
+    fn real(value: &Value) -> f64 {
+        value.as_f64().unwrap_or(f64::NAN)
+    }
+
     #[test]
-    fn times_have_three_digits_and_the_unit_that_fits() {
-        let cases = [
-            (1.234e-4, "123 us"),
-            (1.234e-3, "1.23 ms"),
-            (12.34e-3, "12.3 ms"),
-            (999.4e-6, "999 us"),
-            (999.7e-6, "1.00 ms"),
-            (9.999e-6, "10.0 us"),
-            (1e-12, "1.00 ps"),
-            (5e-13, "0.500 ps"),
-            (2.5, "2.50 s"),
-            (12_345.0, "12 345 s"),
-            (0.0, "0 s"),
-            (-1.5e-6, "-1.50 us"),
-            (f64::NAN, "-"),
-            (f64::INFINITY, "-"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(time(value), text, "{value}");
+    fn quantities_are_written_as_the_page_writes_them() {
+        for (case, text) in cases("quantity") {
+            let unit = ["", "B", "bit/s", "s"]
+                .into_iter()
+                .find(|unit| case[1] == *unit);
+            assert_eq!(quantity(real(&case[0]), unit.unwrap()), text, "{case:?}");
         }
+        assert_eq!(quantity(f64::INFINITY, "B"), NOTHING);
     }
 
     #[test]
-    fn bytes_and_rates_count_in_thousands() {
-        assert_eq!(bytes(1_500.0), "1.50 KB");
-        assert_eq!(bytes(999.0), "999 B");
-        assert_eq!(bytes(7.0), "7 B");
-        assert_eq!(bytes(7.25), "7.25 B");
-        assert_eq!(bytes(0.0), "0 B");
-        assert_eq!(rate(9.87e9), "9.87 Gbps");
-        assert_eq!(rate(999_600.0), "1.00 Mbps");
-        assert_eq!(quantity(9.87e9, "bit/s"), "9.87 Gbps");
-        assert_eq!(quantity(1e-3, "s"), "1.00 ms");
-        assert_eq!(quantity(2e6, "B"), "2.00 MB");
-        assert_eq!(quantity(3.0, ""), "3");
-    }
-
-    #[test]
-    fn counts_are_whole_and_ratios_are_not() {
-        let cases = [
-            (0.0, "0"),
-            (7.0, "7"),
-            (1234.0, "1234"),
-            (1_234_567.0, "1 234 567"),
-            (1_234.5, "1234"),
-            (12_345.6, "12 346"),
-            (0.8765, "0.876"),
-            (1.0 / 3.0, "0.333"),
-            (0.012_345, "0.0123"),
-            (0.000_123, "1.23e-4"),
-            (12.345, "12.3"),
-            (1e18, "1.00e18"),
-            (-20_000.0, "-20 000"),
-            (f64::NAN, "-"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(number(value), text, "{value}");
+    fn a_label_has_the_decimals_of_its_step_here_and_on_the_page() {
+        for (case, text) in cases("with_step") {
+            assert_eq!(with_step(real(&case[0]), real(&case[1])), text, "{case:?}");
         }
     }
 
     #[test]
     fn a_number_before_its_unit_has_three_digits() {
-        let cases = [
-            (0.0, "0.00"),
-            (50.0, "50.0"),
-            (0.5784, "0.578"),
-            (1_290.4, "1290"),
-            (50_000.0, "50 000"),
-            (-2.5, "-2.50"),
-            (f64::NAN, "-"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(three_digits(value), text, "{value}");
+        for (case, text) in cases("three_digits") {
+            assert_eq!(three_digits(real(&case[0])), text, "{case:?}");
         }
     }
 
@@ -227,6 +215,12 @@ mod tests {
         assert_eq!(change(1.0), "0.00 %");
         assert_eq!(change(0.877), "-12.3 %");
         assert_eq!(change(2.0), "+100 %");
-        assert_eq!(change(f64::NAN), "-");
+        assert_eq!(change(f64::NAN), NOTHING);
+    }
+
+    #[test]
+    fn rounding_keeps_six_digits() {
+        assert!((rounded(123.456_789) - 123.457).abs() < 1e-12);
+        assert!(rounded(f64::INFINITY).is_nan());
     }
 }

@@ -11,6 +11,7 @@ use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use crate::flow::Flow;
 use crate::network::{HostId, LinkId, Network};
+use crate::observe::statistics::{real, seconds};
 use crate::routes::Routes;
 use crate::setup::{Setup, Transport};
 use crate::workload::{Planned, Shares, Source, Traffic};
@@ -293,18 +294,6 @@ fn endless_hops(setup: &Setup, routes: &Routes) -> f64 {
         hops += packets * real(path.len() as u64) * (1.0 + acks(setup));
     }
     hops
-}
-
-fn seconds(span: Span) -> f64 {
-    real(span.as_ps()) / 1e12
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
-const fn real(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

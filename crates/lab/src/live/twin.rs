@@ -118,7 +118,7 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
         let [of_live, of_sim] = [live, simulated].map(|record| of(&completions(record)));
         add(name.to_owned(), of_live, of_sim);
     }
-    let drops = |record: &Record| Some(real(record.counters.drops.values().sum()));
+    let drops = |record: &Record| Some(real(record.counters.drops.values().sum::<u64>()));
     add("drops".to_owned(), drops(live), drops(simulated));
     lines
 }
@@ -127,7 +127,7 @@ pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
 fn goodput(record: &Record, service: u8) -> Option<f64> {
     let flows = record.flows.iter().filter(|flow| flow.service == service);
     let goodputs: Vec<u64> = flows.filter_map(|flow| flow.goodput_bps).collect();
-    (!goodputs.is_empty()).then(|| real(goodputs.iter().sum()) / 1e6)
+    (!goodputs.is_empty()).then(|| real(goodputs.iter().sum::<u64>()) / 1e6)
 }
 
 fn round_trips(record: &Record) -> Vec<f64> {

@@ -114,5 +114,5 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
 
 /// A number in units of 2^−32.
 fn of_q32(number: u64) -> f64 {
-    real(number) / real(1 << 32)
+    real(number) / real(1_u64 << 32)
 }

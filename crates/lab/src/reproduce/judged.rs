@@ -200,7 +200,7 @@ impl Finding {
             value, interval, ..
         }) = self.measured
         else {
-            return "–".to_owned();
+            return format::NOTHING.to_owned();
         };
         let shown = |value: f64| match (self.unit, self.written_in) {
             (CHANGE, _) => format::change(1.0 + value),
@@ -218,7 +218,7 @@ impl Finding {
 }
 
 /// A number without a published one beside it that would say its unit.
-fn plain(value: f64, unit: &str) -> String {
+fn plain(value: f64, unit: &'static str) -> String {
     match unit {
         "" if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
         unit => format::quantity(value, unit),
@@ -459,10 +459,10 @@ mod tests {
         };
         assert_eq!(kibibytes.shown(), "85.4 KiB");
         let micros = Finding {
-            written_in: ("us", 1e-6),
+            written_in: ("µs", 1e-6),
             ..finding(0.05, "s")
         };
-        assert_eq!(micros.shown(), "50 000 us [40 000 us, 60 000 us]");
+        assert_eq!(micros.shown(), "50 000 µs [40 000 µs, 60 000 µs]");
         // A relative change has its sign and its own unit.
         let change = Finding {
             written_in: ("%", 0.01),

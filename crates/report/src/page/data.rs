@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::Panel;
 use super::budget::COMMANDS;
-use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale, rounded};
+use crate::format::rounded;
+use crate::plot::{Axis, Chart, Kind, Line, Mark, Origin, Scale};
 
 /// The data of a page, safe inside a script element.
 pub(crate) fn embedded<'a>(

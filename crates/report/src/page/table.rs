@@ -5,8 +5,8 @@ use std::fmt::{Result, Write};
 
 use super::budget::ROWS;
 use super::sweep::{Row, Sweep};
+use crate::format::Prefix;
 use crate::html::escaped;
-use crate::plot::Prefix;
 use crate::record::{End, Run};
 use crate::summary::{Better, Estimate, Extent, Metric, Rank, Relative, Summary};
 
@@ -350,8 +350,7 @@ impl Column {
         let mut values: Vec<f64> = values.filter(|value| *value > 0.0).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.get(values.len() / 2).copied().unwrap_or(1.0);
-        // Counts are written out: a table has the room.
-        let prefix = Prefix::of(unit, if unit.is_empty() { 1.0 } else { middle });
+        let prefix = Prefix::of_unit(unit, middle);
         let digits = (middle / prefix.divisor).log10().floor();
         Self {
             prefix,

@@ -14,7 +14,6 @@
 
 mod drawing;
 mod layout;
-mod number;
 mod palette;
 mod pdf;
 mod png;
@@ -24,7 +23,6 @@ mod svg;
 mod terminal;
 mod text;
 
-pub(crate) use number::{Prefix, rounded};
 pub use pdf::pdf;
 pub use png::png;
 pub use svg::svg;

@@ -1,7 +1,7 @@
 //! Where values lie on an axis, and which of them are labelled.
 
-use super::number::{Prefix, with_step};
 use super::{Axis, Scale};
+use crate::format::{Prefix, with_step};
 
 /// An axis laid out over the values that it has to show.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,10 +135,9 @@ impl AxisScale {
         let label = |at: f64| {
             let prefix = Prefix::of(axis.unit, at);
             let number = with_step(at / prefix.divisor, at / prefix.divisor);
-            let gap = if prefix.is_bare() { "" } else { " " };
             Tick {
                 at,
-                label: format!("{number}{gap}{}", prefix.unit()),
+                label: prefix.after(&number),
             }
         };
         Self {

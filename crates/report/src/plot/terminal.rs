@@ -6,10 +6,10 @@ use std::fmt::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::layout::{along_scale, value_scale};
-use super::number::{Prefix, digits, quantity};
 use super::palette::COLOURS;
 use super::scale::AxisScale;
 use super::{Chart, Kind, Line, Scale};
+use crate::format::{Prefix, quantity};
 
 /// Whether to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -367,10 +367,9 @@ fn estimate(mark: &super::Mark, unit: &'static str) -> String {
     let Some((low, high)) = mark.interval.filter(|(low, high)| high > low) else {
         return quantity(mark.y, unit);
     };
-    let prefix = Prefix::of(unit, mark.y);
-    let [value, half] = [mark.y, (high - low) / 2.0].map(|part| digits(part / prefix.divisor));
-    let gap = if prefix.is_bare() { "" } else { " " };
-    format!("{value} ± {half}{gap}{}", prefix.unit())
+    let prefix = Prefix::of_unit(unit, mark.y);
+    let [value, half] = [mark.y, (high - low) / 2.0].map(|part| prefix.number(part));
+    prefix.after(&format!("{value} ± {half}"))
 }
 
 fn painted(out: &mut String, text: &str, hue: usize, colour: Colour) {

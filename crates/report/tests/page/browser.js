@@ -112,6 +112,12 @@ expect('each chart has its commands', figures().every(figure => /tidegate run/.t
 expect('the page does not scroll sideways', document.documentElement.scrollWidth <= innerWidth);
 expect('every figure has a name', figures().every(figure => chart(figure).getAttribute('aria-label').length > 10));
 
+// The cases that the tests of format.rs have too; `numbers` and what `writes` them stand before this script.
+for (const [name, cases] of Object.entries(numbers)) {
+  const wrong = cases.filter(row => writes[name](...row.slice(0, -1)) !== row.at(-1));
+  expect(`${cases.length} numbers are written as in figures (${name}): ${JSON.stringify(wrong)}`, cases.length > 4 && !wrong.length);
+}
+
 try {
   const [csv, json, svg] = saved.map(blob => blob.text);
   expect(`CSV has rows: ${csv.split('\r\n')[0]}`, csv.startsWith('line,') && csv.split('\r\n').length > 3);

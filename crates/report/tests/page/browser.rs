@@ -12,6 +12,9 @@ use tidegate_report::{Page, Summary};
 use super::sample;
 
 const STEPS: &str = include_str!("browser.js");
+/// What the page writes numbers with, and what they should look like.
+const WRITER: &str = include_str!("../../src/page/number.js");
+const NUMBERS: &str = include_str!("numbers.json");
 
 /// Opens a page, runs the steps and returns the lines that they wrote.
 fn seen(name: &str, page: &str) -> Vec<String> {
@@ -24,7 +27,11 @@ fn seen(name: &str, page: &str) -> Vec<String> {
         addEventListener('error', event => faults.push(event.message)); \
         console.error = console.warn = (...words) => faults.push(words.join(' '));</script>";
     let page = page.replacen("<title>", &format!("{listen}<title>"), 1);
-    let page = page.replacen("</body>", &format!("<script>{STEPS}</script></body>"), 1);
+    let steps = format!(
+        "<script>{{{WRITER}\nwindow.writes = {{ quantity, three_digits: threeDigits, with_step: withStep }};}}\n\
+         const numbers = {NUMBERS};\n{STEPS}</script></body>"
+    );
+    let page = page.replacen("</body>", &steps, 1);
     fs::write(&file, page).unwrap();
     let text = printed(&mut begun(&dir.join("profile"), (1200, 900)), &file);
     between(&text, "<pre id=\"seen\">", "</pre>")

@@ -6,7 +6,7 @@
 
 use tidegate_units::Ratio;
 
-use super::statistics;
+use super::statistics::{self, real};
 
 /// Each power of two is cut into 2^`PARTS` buckets.
 const PARTS: u32 = 7;
@@ -63,7 +63,6 @@ impl Histogram {
     /// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if
     /// there is nothing.
     pub fn deviation(&self) -> Option<f64> {
-        let real = |number: u64| statistics::real(u128::from(number));
         let mean = self.mean()?;
         let mut squares = 0.0;
         for (index, &weight) in self.weights.iter().enumerate() {

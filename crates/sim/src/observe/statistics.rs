@@ -1,6 +1,6 @@
 //! Means, percentiles and fairness, each by a definition that has a name.
 
-use tidegate_units::{Ratio, choices};
+use tidegate_units::{Ratio, Span, choices};
 
 choices! {
     /// Which of `n` sorted values is a percentile. None of the rules interpolates.
@@ -59,7 +59,7 @@ pub fn mean(values: impl IntoIterator<Item = u64>) -> Option<f64> {
 pub fn jain(values: impl IntoIterator<Item = u64>) -> Option<f64> {
     let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
     for value in values {
-        let value = real(u128::from(value));
+        let value = real(value);
         sum += value;
         squares += value * value;
         count += 1.0;
@@ -72,12 +72,18 @@ pub fn quotient(above: u128, below: u128) -> Option<f64> {
     (below > 0).then(|| real(above) / real(below))
 }
 
+/// A time in seconds.
+pub fn seconds(span: Span) -> f64 {
+    real(span.as_ps()) / 1e12
+}
+
+/// The nearest number with a fraction.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-pub(super) const fn real(number: u128) -> f64 {
-    number as f64
+pub fn real(number: impl Into<u128>) -> f64 {
+    number.into() as f64
 }
 
 #[cfg(test)]

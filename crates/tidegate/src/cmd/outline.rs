@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
+use tidegate_report::format::quantity;
+use tidegate_sim::observe::statistics::{real, seconds};
 use tidegate_units::{Rate, Span};
 
 use super::run::count;
@@ -72,7 +74,10 @@ fn network(outline: &Outline) -> String {
         parts.push(format!("switches at {}", rates(&outline.fabric_rates)));
     }
     if let Some((least, most)) = outline.base_rtt {
-        parts.push(format!("base RTT {}", range(&span(least), &span(most))));
+        parts.push(format!(
+            "base RTT {}",
+            range(&time(seconds(least)), &time(seconds(most)))
+        ));
     }
     parts.join(", ")
 }
@@ -100,6 +105,7 @@ fn threshold(threshold: &Threshold) -> String {
 fn traffic(plan: &[Experiment]) -> String {
     let offered = || outlines(plan).map(|outline| &outline.offered);
     let flows = extremes(offered().map(|offered| real(offered.flows)), &whole);
+    let bytes = |bytes| quantity(bytes, "B");
     let bytes = extremes(offered().map(|offered| real(offered.payload)), &bytes);
     let spans = extremes(offered().map(|offered| seconds(offered.span)), &time);
     let endless = extremes(offered().map(|offered| real(offered.endless)), &whole);
@@ -274,52 +280,13 @@ fn whole(number: f64) -> String {
     format!("{number:.0}")
 }
 
-fn bytes(number: f64) -> String {
-    with_unit(number, 1_000.0, &["B", "KB", "MB", "GB", "TB"])
-}
-
 /// A time from seconds.
 fn time(seconds: f64) -> String {
     match seconds {
         long if long >= 7_200.0 => format!("{:.1} h", long / 3_600.0),
         long if long >= 120.0 => format!("{:.0} min", long / 60.0),
-        short if short >= 1.0 || short <= 0.0 => format!("{} s", digits(short)),
-        short => with_unit(short * 1e12, 1_000.0, &["ps", "ns", "us", "ms"]),
+        short => quantity(short, "s"),
     }
-}
-
-fn span(span: Span) -> String {
-    time(seconds(span))
-}
-
-fn with_unit(mut number: f64, step: f64, units: &[&str]) -> String {
-    let mut unit = 0;
-    while number >= step && unit + 1 < units.len() {
-        number /= step;
-        unit += 1;
-    }
-    format!("{} {}", digits(number), units[unit])
-}
-
-/// Three digits.
-fn digits(number: f64) -> String {
-    match number {
-        large if large >= 100.0 => format!("{large:.0}"),
-        middle if middle >= 10.0 => format!("{middle:.1}"),
-        small => format!("{small:.2}"),
-    }
-}
-
-fn seconds(span: Span) -> f64 {
-    real(span.as_ps()) / 1e12
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a figure for people needs no more than 53 bits"
-)]
-const fn real(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]
@@ -327,13 +294,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_shown_with_three_digits_and_a_unit() {
+    fn long_times_are_minutes_and_hours() {
         let times = [0.0, 36.61e-6, 0.0047, 4.56, 90.0, 400.0, 10_000.0].map(time);
         let expected = [
-            "0.00 s", "36.6 us", "4.70 ms", "4.56 s", "90.0 s", "7 min", "2.8 h",
+            "0 s", "36.6 µs", "4.70 ms", "4.56 s", "90 s", "7 min", "2.8 h",
         ];
         assert_eq!(times, expected);
-        assert_eq!(bytes(8.557e9), "8.56 GB");
         assert_eq!(
             extremes([0.5, 0.1, 0.3].into_iter(), &|x| format!("{x}")),
             "0.1 to 0.5"

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
+use tidegate_report::format::quantity;
+use tidegate_sim::observe::statistics::real;
 
 use crate::output::Paint;
 
@@ -172,20 +174,9 @@ fn short(number: u64) -> String {
     }
 }
 
-/// A time in at most seven characters.
+/// A time in at most seven characters, up to a thousand seconds.
 fn time(nanoseconds: u64) -> String {
-    let (unit, name) = match nanoseconds {
-        0..1_000 => return format!("{nanoseconds} ns"),
-        1_000..1_000_000 => (1_000, "us"),
-        1_000_000..1_000_000_000 => (1_000_000, "ms"),
-        _ => (1_000_000_000, "s"),
-    };
-    let (whole, tenth) = (nanoseconds / unit, nanoseconds % unit * 10 / unit);
-    if whole < 100 {
-        format!("{whole}.{tenth} {name}")
-    } else {
-        format!("{whole} {name}")
-    }
+    quantity(real(nanoseconds) / 1e9, "s")
 }
 
 #[cfg(test)]
@@ -216,7 +207,7 @@ mod tests {
             "{text}"
         );
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "up 3.0 s, 2 ports, 2 stations");
+        assert_eq!(lines[0], "up 3 s, 2 ports, 2 stations");
         // 200,000 packets of 1250 bytes in two seconds.
         let words: Vec<&str> = lines[3].split_whitespace().collect();
         assert_eq!(words[1..], ["1000.0", "100k", "6", "999", "ns", "0", "0"]);
@@ -262,7 +253,7 @@ mod tests {
         let times = [999, 1_500, 99_900_000, 250_000_000, 3_000_000_000];
         assert_eq!(
             times.map(time),
-            ["999 ns", "1.5 us", "99.9 ms", "250 ms", "3.0 s"]
+            ["999 ns", "1.50 µs", "99.9 ms", "250 ms", "3 s"]
         );
     }
 }
