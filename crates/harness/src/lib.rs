@@ -1,7 +1,7 @@
-//! What tests of several crates run in. It depends on nothing, so that any of them can use it.
+//! What tests of several crates run in. It knows none of them, so that any can use it.
 //!
 //! - [`suite`] runs tests that need something the machine may not give, and reports those that it
-//!   cannot run as skipped, by name.
+//!   cannot run as ignored, by name.
 //! - [`allocation`] counts what a thread allocates.
 
 pub mod allocation;

@@ -52,5 +52,5 @@ const TESTS: &[suite::Test] = tests![
 fn main() -> ExitCode {
     let refused = Namespace::new().err().filter(Error::is_privilege);
     let reason = refused.map(|error| error.to_string());
-    suite::run(TESTS, |_| reason.clone())
+    suite::run(TESTS, move |_| reason.clone())
 }

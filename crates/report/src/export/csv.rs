@@ -36,7 +36,12 @@ pub fn summary(summary: &Summary) -> String {
         .into_iter()
         .map(str::to_owned)
         .chain(keys.iter().map(title));
-    let mut text = row(titles.chain(AFTER.into_iter().map(str::to_owned)));
+    let mut rows = csv::Writer::from_writer(Vec::new());
+    let mut write = |cells: &mut dyn Iterator<Item = String>| {
+        rows.write_record(cells)
+            .expect("memory takes all rows, and all are of one length");
+    };
+    write(&mut titles.chain(AFTER.into_iter().map(str::to_owned)));
     for (place, point) in summary.points.iter().enumerate() {
         for (metric, estimate) in summary.metrics.iter().zip(&point.estimates) {
             let Some(estimate) = estimate else { continue };
@@ -50,10 +55,11 @@ pub fn summary(summary: &Summary) -> String {
             let baseline = point.baseline.and_then(|place| summary.points.get(place));
             let baseline = baseline.map(|point| &*point.label);
             let cells = before.into_iter().chain(settings).chain(named);
-            text += &row(cells.chain(numbers(estimate, baseline)));
+            write(&mut cells.chain(numbers(estimate, baseline)));
         }
     }
-    text
+    let bytes = rows.into_inner().expect("memory takes all rows");
+    String::from_utf8(bytes).expect("cells are texts")
 }
 
 /// The keys of all points, in the order in which they first appear.
@@ -102,19 +108,6 @@ fn number(value: f64) -> String {
         value.to_string()
     } else {
         String::new()
-    }
-}
-
-fn row(cells: impl Iterator<Item = String>) -> String {
-    let cells: Vec<String> = cells.map(|cell| quoted(&cell)).collect();
-    cells.join(",") + "\n"
-}
-
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_owned()
     }
 }
 

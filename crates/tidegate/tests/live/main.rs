@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let refused = Namespace::new().err().filter(Error::is_privilege);
     let reason = refused.map(|error| error.to_string());
     let taken = |name: &str| name.contains("comes_up").then(testbed::obstacle).flatten();
-    suite::run(TESTS, |name| reason.clone().or_else(|| taken(name)))
+    suite::run(TESTS, move |name| reason.clone().or_else(|| taken(name)))
 }
 
 /// The program.
