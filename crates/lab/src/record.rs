@@ -11,8 +11,9 @@ use tidegate_report::Record;
 use tidegate_report::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series, Setting,
 };
+use tidegate_report::statistics::Percentile;
 use tidegate_sim::observe::completion::SizeClass;
-use tidegate_sim::observe::{Histogram, Ideals, ObservedLink, ObservedQueue};
+use tidegate_sim::observe::{Convention, Histogram, Ideals, ObservedLink, ObservedQueue};
 use tidegate_sim::{EngineCounters, LinkId, Outcome, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
@@ -34,6 +35,7 @@ pub fn record(
             point: point(experiment),
             label: experiment.label.clone(),
             scheme: experiment.scheme(),
+            percentile: percentile(built.convention),
             replication: experiment.replication,
             seed: experiment.seed.to_string(),
             fingerprint: format!("{:016x}", outcome.fingerprint()),
@@ -74,6 +76,17 @@ fn end(end: &run::End) -> End {
         run::End::Interrupted => End::Interrupted,
         run::End::Stalled(why) => End::Stalled(why.clone()),
         run::End::TimeUp => End::TimeUp,
+    }
+}
+
+/// Which value is a percentile of flows' times.
+const fn percentile(convention: Convention) -> Percentile {
+    match convention {
+        Convention::BccScript | Convention::EcnSharpScript | Convention::TrafficGenerator => {
+            Percentile::ScriptFloat
+        }
+        Convention::EcnSharpPaper | Convention::TcnPaper => Percentile::NearestRank,
+        Convention::TcnScript => Percentile::ScriptInteger,
     }
 }
 

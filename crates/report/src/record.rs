@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::statistics::Percentile;
+
 /// A run and everything that was measured in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
@@ -44,6 +46,9 @@ pub struct Run {
     /// write it down.
     #[serde(default)]
     pub scheme: String,
+    /// Which of its sorted flows has a percentile of their times: by the scenario's convention.
+    #[serde(default, skip_serializing_if = "Percentile::is_default")]
+    pub percentile: Percentile,
     /// Which repetition of the point it is, from 0.
     pub replication: u32,
     /// The seed, as text: JSON readers round large numbers.

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use tidegate_report::Record;
 use tidegate_report::record::{Distribution, End};
+use tidegate_report::statistics::{P99, Percentile};
 use tidegate_sim::run;
 
 use super::HostNoise;
@@ -157,8 +158,7 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 /// The smallest value that 99 of 100 do not exceed.
 fn p99(values: &[f64]) -> Option<f64> {
-    let rank = (values.len() * 99).div_ceil(100);
-    values.get(rank.checked_sub(1)?).copied()
+    Percentile::NearestRank.of(values, P99)
 }
 
 /// The first written value whose probability is not below `probability`.

@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 use tidegate_dataplane::PortStats;
 use tidegate_report::Record;
 use tidegate_report::record::{Class, End, Quantity};
+use tidegate_report::statistics::Percentile;
 use tidegate_sim::observe::completion::{Completions, SizeClass};
 use tidegate_sim::observe::{Convention, Ideals};
 use tidegate_sim::{Outcome, run};
@@ -97,6 +98,22 @@ fn flows_have_the_classes_and_times_of_the_simulators_own_statistics() {
             seen += usize::from(!times.is_empty());
         }
         assert!(seen >= 2, "{convention} has flows of {seen} classes only");
+    }
+}
+
+#[test]
+fn the_convention_chooses_the_percentile() {
+    let rules = [
+        ("bcc-script", Percentile::ScriptFloat),
+        ("ecn-sharp-paper", Percentile::NearestRank),
+        ("ecn-sharp-script", Percentile::ScriptFloat),
+        ("tcn-paper", Percentile::NearestRank),
+        ("tcn-script", Percentile::ScriptInteger),
+        ("traffic-generator", Percentile::ScriptFloat),
+    ];
+    for (convention, rule) in rules {
+        let (.., record) = made(BUSY, &[&format!("measure.convention={convention}")]);
+        assert_eq!(record.run.percentile, rule, "{convention}");
     }
 }
 

@@ -13,7 +13,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 use tidegate_report::Record;
 use tidegate_report::record::{Class, Flow, Quantity};
-use tidegate_report::statistics::{Interval, mean, percentile};
+use tidegate_report::statistics::{Interval, mean};
 use tidegate_report::summary::{self, Metric};
 use tidegate_units::Ratio;
 
@@ -298,7 +298,11 @@ fn fct_of_source(record: &Record, source: u32, percent: Option<u32>) -> Option<f
             times.iter().map(|&time| time as f64).sum(),
             times.len() as f64,
         ),
-        Some(percent) => percentile(&times, Ratio::new(percent, 100)?).map(|time| time as f64),
+        Some(percent) => {
+            let rule = record.run.percentile;
+            rule.of(&times, Ratio::new(percent, 100)?)
+                .map(|time| time as f64)
+        }
     };
     picos.map(|picos| picos / 1e12)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::record::{Counters, End, Run, Series};
+use crate::statistics::Percentile;
 
 fn record(id: &str) -> Record {
     Record {
@@ -12,6 +13,7 @@ fn record(id: &str) -> Record {
             point: Vec::new(),
             label: String::new(),
             scheme: String::new(),
+            percentile: Percentile::default(),
             replication: 0,
             seed: "1".to_owned(),
             fingerprint: String::new(),

@@ -9,7 +9,7 @@
 
 use tidegate_units::{Ratio, Rng};
 
-use super::{Interval, normal, rank, real};
+use super::{Interval, Percentile, normal, real};
 
 /// Into how many blocks a sample is cut. Fewer would leave too few to draw from, more would be shorter
 /// than the congestion that neighbours share.
@@ -23,7 +23,7 @@ const ROUNDS: usize = 1_000;
 pub enum Statistic {
     /// The arithmetic mean.
     Mean,
-    /// A percentile by nearest rank.
+    /// A percentile by the rule of the sample.
     Percentile(Ratio),
 }
 
@@ -34,12 +34,14 @@ pub struct Sample {
     falling: Vec<(f64, u32)>,
     /// Of each block the number of its values and their sum.
     blocks: Vec<(usize, f64)>,
+    /// Which value is a percentile.
+    rule: Percentile,
 }
 
 impl Sample {
     /// A sample of values with the numbers of their blocks, which are below [`BLOCKS`]; larger ones
     /// count as the last.
-    pub fn new(values: impl IntoIterator<Item = (f64, usize)>) -> Self {
+    pub fn new(rule: Percentile, values: impl IntoIterator<Item = (f64, usize)>) -> Self {
         let mut blocks = vec![(0, 0.0); BLOCKS];
         let mut falling = Vec::new();
         for (value, block) in values {
@@ -49,7 +51,11 @@ impl Sample {
             falling.push((value, block as u32));
         }
         falling.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        Self { falling, blocks }
+        Self {
+            falling,
+            blocks,
+            rule,
+        }
     }
 
     /// How many values it has.
@@ -123,7 +129,7 @@ impl Sample {
             }
             Statistic::Percentile(fraction) => {
                 // So many are above the one that is sought.
-                let rank = rank(count, fraction)?;
+                let rank = self.rule.rank(count, fraction)?;
                 let mut above = count - 1 - rank;
                 let sought = self.falling.iter().find(|&&(_, block)| {
                     let times = times[block as usize] as usize;
@@ -225,6 +231,7 @@ pub(super) mod tests {
     fn blocked(values: &[f64]) -> Sample {
         let block = |index: usize| index * BLOCKS / values.len();
         Sample::new(
+            Percentile::NearestRank,
             values
                 .iter()
                 .enumerate()
@@ -325,7 +332,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_block_drawn_twice_counts_twice() {
-        let sample = Sample::new([(1.0, 0), (3.0, 1), (9.0, 2)]);
+        let sample = Sample::new(Percentile::NearestRank, [(1.0, 0), (3.0, 1), (9.0, 2)]);
         let mut times = [0; BLOCKS];
         (times[0], times[2]) = (1, 2);
         // 1, 9, 9
@@ -340,12 +347,18 @@ pub(super) mod tests {
 
     #[test]
     fn too_little_has_no_interval() {
-        assert_eq!(Sample::new([]).interval(Statistic::Mean), None);
         assert_eq!(
-            Sample::new([(1.0, 0), (2.0, 0)]).interval(Statistic::Mean),
+            Sample::new(Percentile::NearestRank, []).interval(Statistic::Mean),
             None
         );
-        let equal = Sample::new([(2.0, 0), (2.0, 1), (2.0, usize::MAX)]);
+        assert_eq!(
+            Sample::new(Percentile::NearestRank, [(1.0, 0), (2.0, 0)]).interval(Statistic::Mean),
+            None
+        );
+        let equal = Sample::new(
+            Percentile::NearestRank,
+            [(2.0, 0), (2.0, 1), (2.0, usize::MAX)],
+        );
         assert_eq!(
             equal.interval(Statistic::Mean),
             Some(Interval {

@@ -12,6 +12,7 @@ pub mod bootstrap;
 mod normal;
 pub mod student;
 
+use serde::{Deserialize, Serialize};
 use tidegate_units::Ratio;
 
 /// A number with the ends of its interval.
@@ -26,22 +27,49 @@ pub struct Interval {
 /// 99 of 100.
 pub const P99: Ratio = Ratio::new(99, 100).expect("the denominator is not zero");
 
-/// The place of a percentile among `count` sorted values, from zero, by nearest rank: the smallest
-/// value that at least `fraction` of all values do not exceed. `None` if there are no values.
-///
-/// The simulator's `observe` module defines it in the same way; nothing is interpolated.
-pub fn rank(count: usize, fraction: Ratio) -> Option<usize> {
-    let last = count.checked_sub(1)?;
-    let product = u128::from(fraction.numerator()) * count as u128;
-    let rank = product
-        .div_ceil(u128::from(fraction.denominator()))
-        .saturating_sub(1);
-    Some(usize::try_from(rank).map_or(last, |rank| rank.min(last)))
+/// Which of `n` sorted values is a percentile. None of the rules interpolates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Percentile {
+    /// The smallest value that at least the fraction `p` of all values do not exceed: number
+    /// ⌈`p·n`⌉, counted from one.
+    #[default]
+    NearestRank,
+    /// `sorted[int(p * n)]` in double precision, counted from zero, as the scripts of BCC, of ECN♯ and
+    /// of the traffic generator have it.
+    ScriptFloat,
+    /// `sorted[99 * n / 100]` in integers, counted from zero, as TCN's script has it.
+    ScriptInteger,
 }
 
-/// The percentile of sorted values by nearest rank; `None` if there are none.
-pub fn percentile<T: Copy>(sorted: &[T], fraction: Ratio) -> Option<T> {
-    sorted.get(rank(sorted.len(), fraction)?).copied()
+impl Percentile {
+    /// The place of the percentile `fraction` among `count` sorted values, from zero; `None` if there
+    /// are none. What lies behind the end is the last one.
+    pub fn rank(self, count: usize, fraction: Ratio) -> Option<usize> {
+        let last = count.checked_sub(1)?;
+        let (above, below) = (fraction.numerator(), fraction.denominator());
+        let product = u128::from(above) * count as u128;
+        let rank = match self {
+            Self::NearestRank => product.div_ceil(u128::from(below)).saturating_sub(1),
+            #[expect(
+                clippy::cast_sign_loss,
+                reason = "a fraction of a count is not negative"
+            )]
+            Self::ScriptFloat => (f64::from(above) / f64::from(below) * real(count)) as u128,
+            Self::ScriptInteger => product / u128::from(below),
+        };
+        Some(usize::try_from(rank).map_or(last, |rank| rank.min(last)))
+    }
+
+    /// The percentile `fraction` of values in rising order; `None` if there are none.
+    pub fn of<T: Copy>(self, sorted: &[T], fraction: Ratio) -> Option<T> {
+        sorted.get(self.rank(sorted.len(), fraction)?).copied()
+    }
+
+    /// Whether it is what most mean.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The percentile of values that have weights; `None` if nothing has weight. It is the smallest value
@@ -93,22 +121,58 @@ pub(crate) const fn real(count: usize) -> f64 {
 mod tests {
     use super::*;
 
+    const HALF: Ratio = Ratio::new(1, 2).expect("the denominator is not zero");
+
     #[test]
-    fn percentiles_are_values_of_the_sample() {
-        let sample: Vec<u32> = (1..=100).collect();
-        assert_eq!(percentile(&sample, P99), Some(99));
-        assert_eq!(percentile(&sample[..10], P99), Some(10));
-        assert_eq!(percentile(&sample[..4], Ratio::new(1, 2).unwrap()), Some(2));
-        assert_eq!(percentile(&sample, Ratio::ZERO), Some(1));
-        assert_eq!(percentile(&sample, Ratio::whole(7)), Some(100));
-        assert_eq!(percentile::<u32>(&[], P99), None);
+    fn each_rule_finds_its_own_tail() {
+        let indices = |count| {
+            [
+                Percentile::NearestRank,
+                Percentile::ScriptFloat,
+                Percentile::ScriptInteger,
+            ]
+            .map(|rule| rule.rank(count, P99).unwrap())
+        };
+        // Of 1 … 100 the 99th value is at 98; the scripts take the one after it.
+        assert_eq!(indices(100), [98, 99, 99]);
+        // ⌈0.99 · 101⌉ = 100, the value at 99; 9999/100 = 99.
+        assert_eq!(indices(101), [99, 99, 99]);
+        // ⌈0.99 · 10⌉ = 10; int(9.9) = 9.
+        assert_eq!(indices(10), [9, 9, 9]);
+        assert_eq!(indices(1), [0, 0, 0]);
+        assert_eq!(indices(200), [197, 198, 198]);
+    }
+
+    #[test]
+    fn a_product_that_falls_short_of_a_whole_number_is_cut_as_the_scripts_cut_it() {
+        // In double precision 0.57 · 100 is 56.99999999999999.
+        let fraction = Ratio::new(57, 100).unwrap();
+        assert_eq!(Percentile::ScriptFloat.rank(100, fraction), Some(56));
+        assert_eq!(Percentile::ScriptInteger.rank(100, fraction), Some(57));
+    }
+
+    #[test]
+    fn percentiles_stay_within_the_values() {
+        for rule in [
+            Percentile::NearestRank,
+            Percentile::ScriptFloat,
+            Percentile::ScriptInteger,
+        ] {
+            assert_eq!(rule.of::<u64>(&[], HALF), None);
+            assert_eq!(rule.of(&[3, 5, 9], Ratio::ZERO), Some(3));
+            assert_eq!(rule.of(&[3, 5, 9], Ratio::ONE), Some(9));
+            assert_eq!(rule.of(&[3, 5, 9], HALF), Some(5));
+            assert_eq!(rule.of(&[3, 5, 9], Ratio::whole(u32::MAX)), Some(9));
+        }
+        // The lower of the two in the middle, or the upper.
+        assert_eq!(Percentile::NearestRank.of(&[3, 5, 9, 11], HALF), Some(5));
+        assert_eq!(Percentile::ScriptInteger.of(&[3, 5, 9, 11], HALF), Some(9));
     }
 
     #[test]
     fn weights_count_as_so_many_values() {
-        let half = Ratio::new(1, 2).unwrap();
         let mut values = [(9.0, 1.0), (3.0, 1.0), (5.0, 2.0)];
-        assert_eq!(weighted_percentile(&mut values, half), Some(5.0));
+        assert_eq!(weighted_percentile(&mut values, HALF), Some(5.0));
         assert_eq!(
             weighted_percentile(&mut values, Ratio::new(1, 4).unwrap()),
             Some(3.0)
@@ -122,8 +186,8 @@ mod tests {
         // 99 weights of 0.01 are 0.99, whatever their sum is rounded to.
         let mut hundred: Vec<_> = (1..=100).map(|value| (f64::from(value), 0.01)).collect();
         assert_eq!(weighted_percentile(&mut hundred, P99), Some(99.0));
-        assert_eq!(weighted_percentile(&mut [(1.0, 0.0)], half), None);
-        assert_eq!(weighted_percentile(&mut [], half), None);
+        assert_eq!(weighted_percentile(&mut [(1.0, 0.0)], HALF), None);
+        assert_eq!(weighted_percentile(&mut [], HALF), None);
     }
 
     #[test]

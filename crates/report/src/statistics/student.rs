@@ -56,7 +56,8 @@ pub fn compare(pairs: &[(f64, f64)]) -> Option<Compared> {
 
 /// The value that a t-distributed one is below with probability 0.975.
 pub fn quantile(freedom: usize) -> f64 {
-    // Exact to the digits given; beyond, an expansion in 1/freedom is good to 1e-5.
+    // Exact to the digits given; beyond, an expansion in 1/freedom is good to 1e-5. A library's quantile
+    // differs in the fifth digit, and published tables of results with it.
     const FEW: [f64; 20] = [
         12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281, //
         2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199, 2.1098, 2.1009, 2.0930, 2.0860,

@@ -5,7 +5,7 @@ use crate::statistics::student::{self, Compared};
 use crate::statistics::{Interval, mean};
 
 use super::group::{Group, Measured, baselines};
-use super::measure::{Column, Found, MEASURES, Measure};
+use super::measure::{self, Column, Found, Measure};
 use super::single::{interval_within, ratio_within};
 use super::{Estimate, Method, Metric, Point, Relative, Summary, part, warn};
 
@@ -17,7 +17,7 @@ impl Summary {
         let groups = Group::all(records);
         let places =
             baseline.map_or_else(|| vec![None; groups.len()], |name| baselines(&groups, name));
-        let (metrics, estimates) = table(MEASURES.iter(), None, &groups, &places);
+        let (metrics, estimates) = table(measure::of_run(), None, &groups, &places);
         let points = groups.iter().zip(&places).zip(estimates);
         let points = points.map(|((group, &place), estimates)| point(group, place, estimates));
         let single = places.first().copied().flatten();

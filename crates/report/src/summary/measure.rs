@@ -3,9 +3,9 @@
 //! Of flows only those that count are taken, and of times only those of flows that finished; warnings
 //! say how many did not.
 
-use crate::record::{Class, Distribution, Flow, Record};
+use crate::record::{Class, Distribution, Flow, Queue, Record};
 use crate::statistics::bootstrap::{BLOCKS, Sample, Statistic};
-use crate::statistics::{P99, jain, mean, rank, real, weighted_percentile};
+use crate::statistics::{P99, Percentile, jain, mean, real, weighted_percentile};
 
 use super::{Better, Metric};
 
@@ -19,12 +19,11 @@ pub(super) struct Measure {
 pub(super) enum Of {
     /// A number of each flow that counts.
     Flows(fn(&Flow) -> Option<f64>, Statistic),
-    /// One class of service or one queue number: the value, and how many things it rests on.
-    Part(fn(&Record, u8) -> Option<(f64, usize)>),
     /// The round-trip times of probes.
     Probes(Statistic),
-    /// The run as a whole: the value, and how many things it rests on.
-    Run(fn(&Record) -> Option<(f64, usize)>),
+    /// The run as a whole, or one class of service or queue number of it: the value, and how many things
+    /// it rests on.
+    Run(fn(&Record, Option<u8>) -> Option<(f64, usize)>),
 }
 
 /// A measure of the whole network, or of one class of service or queue number.
@@ -59,14 +58,17 @@ impl Column {
         let (value, samples) = match self.measure.of {
             Of::Flows(value, statistic) => {
                 let flows = counted(record).filter(|flow| self.has(flow));
-                calculate(flows.filter_map(value).collect(), statistic)?
+                calculate(
+                    flows.filter_map(value).collect(),
+                    statistic,
+                    record.run.percentile,
+                )?
             }
-            Of::Part(value) => value(record, self.part?)?,
             Of::Probes(statistic) => {
                 let times = record.probes.iter().map(|probe| seconds(probe.rtt_ps));
-                calculate(times.collect(), statistic)?
+                calculate(times.collect(), statistic, Percentile::NearestRank)?
             }
-            Of::Run(value) => value(record)?,
+            Of::Run(value) => value(record, self.part)?,
         };
         value.is_finite().then_some(Found { value, samples })
     }
@@ -76,16 +78,16 @@ impl Column {
         match self.measure.of {
             Of::Flows(value, _) => {
                 let value = |flow: &Flow| value(flow).filter(|_| self.has(flow));
-                Some(Sample::new(blocked(record, value)))
+                Some(Sample::new(record.run.percentile, blocked(record, value)))
             }
             Of::Probes(_) => {
                 let count = record.probes.len().max(1);
                 let probes = record.probes.iter().enumerate();
-                Some(Sample::new(probes.map(|(index, probe)| {
-                    (seconds(probe.rtt_ps), index * BLOCKS / count)
-                })))
+                let blocked =
+                    probes.map(|(index, probe)| (seconds(probe.rtt_ps), index * BLOCKS / count));
+                Some(Sample::new(Percentile::NearestRank, blocked))
             }
-            Of::Part(_) | Of::Run(_) => None,
+            Of::Run(_) => None,
         }
     }
 
@@ -95,7 +97,7 @@ impl Column {
         match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
             Of::Probes(_) => run.probes.len() == other.probes.len(),
-            Of::Part(_) | Of::Run(_) => false,
+            Of::Run(_) => false,
         }
     }
 
@@ -103,21 +105,21 @@ impl Column {
     pub(super) fn statistic(self) -> Option<Statistic> {
         match self.measure.of {
             Of::Flows(_, statistic) | Of::Probes(statistic) => Some(statistic),
-            Of::Part(_) | Of::Run(_) => None,
+            Of::Run(_) => None,
         }
     }
 
     fn has(self, flow: &Flow) -> bool {
-        self.part.is_none_or(|service| flow.service == service)
+        is_of(flow.service, self.part)
     }
 }
 
 /// The statistic of values, and how many there are.
-fn calculate(mut values: Vec<f64>, statistic: Statistic) -> Option<(f64, usize)> {
+fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Option<(f64, usize)> {
     let value = match statistic {
         Statistic::Mean => mean(&values)?,
         Statistic::Percentile(fraction) => {
-            let rank = rank(values.len(), fraction)?;
+            let rank = rule.rank(values.len(), fraction)?;
             *values.select_nth_unstable_by(rank, f64::total_cmp).1
         }
     };
@@ -165,7 +167,7 @@ fn of_class(flow: &Flow, class: Class) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-pub(super) fn seconds(ps: u64) -> f64 {
+fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
 
@@ -173,157 +175,133 @@ pub(super) fn seconds(ps: u64) -> f64 {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-pub(super) fn count(number: u64) -> f64 {
+fn count(number: u64) -> f64 {
     number as f64
 }
 
-pub(super) const fn measure(
-    name: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    better: Better,
-    of: Of,
-) -> Measure {
-    Measure {
-        metric: Metric {
-            name,
-            title,
-            unit,
-            better,
-        },
-        of,
-    }
+const MEAN: Statistic = Statistic::Mean;
+const TAIL: Statistic = Statistic::Percentile(P99);
+
+macro_rules! measures {
+    ($($name:literal, $title:literal, $unit:literal, $better:ident, $of:ident($($what:expr),+);)*) => {
+        &[$(Measure {
+            metric: Metric { name: $name, title: $title, unit: $unit, better: Better::$better },
+            of: Of::$of($($what),+),
+        }),*]
+    };
 }
 
-pub(super) const MEAN: Statistic = Statistic::Mean;
-pub(super) const TAIL: Statistic = Statistic::Percentile(P99);
-
-/// All measures, in the order of a table's columns.
-pub(super) const MEASURES: [Measure; 19] = {
-    use Better::{Higher, Lower, Neither};
-    use Of::{Flows, Probes, Run};
-    [
-        measure(
-            "fct_mean",
-            "overall mean",
-            "s",
-            Lower,
-            Flows(completion, MEAN),
-        ),
-        measure(
-            "fct_small_mean",
-            "small mean",
-            "s",
-            Lower,
-            Flows(small, MEAN),
-        ),
-        measure("fct_small_p99", "small p99", "s", Lower, Flows(small, TAIL)),
-        measure(
-            "fct_medium_mean",
-            "medium mean",
-            "s",
-            Lower,
-            Flows(medium, MEAN),
-        ),
-        measure(
-            "fct_large_mean",
-            "large mean",
-            "s",
-            Lower,
-            Flows(large, MEAN),
-        ),
-        measure(
-            "slowdown_mean",
-            "slowdown mean",
-            "",
-            Lower,
-            Flows(slowdown, MEAN),
-        ),
-        measure(
-            "slowdown_p99",
-            "slowdown p99",
-            "",
-            Lower,
-            Flows(slowdown, TAIL),
-        ),
-        measure("marks", "marks", "", Neither, Run(marks)),
-        measure("drops", "drops", "", Lower, Run(drops)),
-        measure("timeouts", "timeouts", "", Lower, Run(timeouts)),
-        measure("retransmissions", "resent", "", Lower, Run(retransmissions)),
-        measure("unfinished", "unfinished", "", Lower, Run(left_over)),
-        measure("queue_mean", "queue mean", "B", Lower, Run(queue_mean)),
-        measure("queue_p99", "queue p99", "B", Lower, Run(queue_p99)),
-        measure("goodput", "goodput", "bit/s", Higher, Flows(goodput, MEAN)),
-        measure("fairness", "fairness", "", Higher, Run(fairness)),
-        measure("utilisation", "utilisation", "", Higher, Run(utilisation)),
-        measure("rtt_mean", "probe rtt mean", "s", Lower, Probes(MEAN)),
-        measure("rtt_p99", "probe rtt p99", "s", Lower, Probes(TAIL)),
-    ]
+/// What is measured of flows, be it all or those of a class of service.
+const OF_FLOWS: &[Measure] = measures! {
+    "fct_mean", "overall mean", "s", Lower, Flows(completion, MEAN);
+    "fct_small_mean", "small mean", "s", Lower, Flows(small, MEAN);
+    "fct_small_p99", "small p99", "s", Lower, Flows(small, TAIL);
+    "fct_medium_mean", "medium mean", "s", Lower, Flows(medium, MEAN);
+    "fct_large_mean", "large mean", "s", Lower, Flows(large, MEAN);
+    "slowdown_mean", "slowdown mean", "", Lower, Flows(slowdown, MEAN);
+    "slowdown_p99", "slowdown p99", "", Lower, Flows(slowdown, TAIL);
 };
 
-pub(super) fn small(flow: &Flow) -> Option<f64> {
+const OF_RUN: &[Measure] = measures! {
+    "marks", "marks", "", Neither, Run(|run, _| whole(run.counters.marks.values().sum()));
+    "drops", "drops", "", Lower, Run(|run, _| whole(run.counters.drops.values().sum()));
+    "timeouts", "timeouts", "", Lower, Run(|run, _| whole(run.counters.timeouts));
+    "retransmissions", "resent", "", Lower, Run(|run, _| whole(run.counters.retransmissions));
+    "unfinished", "unfinished", "", Lower, Run(left_over);
+    "queue_mean", "queue mean", "B", Lower, Run(queue_mean);
+    "queue_p99", "queue p99", "B", Lower, Run(queue_p99);
+    "goodput", "goodput", "bit/s", Higher, Flows(goodput, MEAN);
+    "fairness", "fairness", "", Higher, Run(fairness);
+    "utilisation", "utilisation", "", Higher, Run(utilisation);
+    "rtt_mean", "probe rtt mean", "s", Lower, Probes(MEAN);
+    "rtt_p99", "probe rtt p99", "s", Lower, Probes(TAIL);
+};
+
+const OF_SERVICE: &[Measure] = measures! {
+    "byte_share", "share of bytes", "", Neither, Run(byte_share);
+    "goodput_share", "share of goodput", "", Neither, Run(goodput_share);
+    "goodput", "goodput", "bit/s", Higher, Flows(goodput, MEAN);
+    "marks", "marks", "", Neither, Run(|run, part| sum(run, part, |flow| flow.marks));
+    "timeouts", "timeouts", "", Lower, Run(|run, part| sum(run, part, |flow| flow.timeouts));
+    "retransmissions", "resent", "", Lower, Run(|run, part| sum(run, part, |flow| flow.retransmissions));
+    "unfinished", "unfinished", "", Lower, Run(left_over);
+};
+
+const OF_QUEUE: &[Measure] = measures! {
+    "throughput_share", "share of throughput", "", Neither, Run(throughput_share);
+    "queue_mean", "queue mean", "B", Lower, Run(queue_mean);
+    "queue_p99", "queue p99", "B", Lower, Run(queue_p99);
+    "wait_mean", "wait mean", "s", Lower, Run(wait_mean);
+    "wait_p99", "wait p99", "s", Lower, Run(wait_p99);
+    "mark_share", "share marked", "", Neither, Run(mark_share);
+    "queue_marks", "marks", "", Neither, Run(queue_marks);
+    "queue_drops", "drops", "", Lower, Run(queue_drops);
+};
+
+/// All measures of a run, in the order of a table's columns.
+pub(super) fn of_run() -> impl Iterator<Item = &'static Measure> {
+    OF_FLOWS.iter().chain(OF_RUN)
+}
+
+/// What is measured of a class of service, in the order of a table's columns.
+pub(super) fn of_service() -> impl Iterator<Item = &'static Measure> {
+    OF_FLOWS.iter().chain(OF_SERVICE)
+}
+
+/// What is measured of the queues of a number, in the order of a table's columns.
+pub(super) fn of_queue() -> impl Iterator<Item = &'static Measure> {
+    OF_QUEUE.iter()
+}
+
+/// Whether a number is that of the part, or there is none to be of.
+fn is_of(number: u8, part: Option<u8>) -> bool {
+    part.is_none_or(|part| part == number)
+}
+
+fn small(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Small)
 }
 
-pub(super) fn medium(flow: &Flow) -> Option<f64> {
+fn medium(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Medium)
 }
 
-pub(super) fn large(flow: &Flow) -> Option<f64> {
+fn large(flow: &Flow) -> Option<f64> {
     of_class(flow, Class::Large)
 }
 
-pub(super) fn goodput(flow: &Flow) -> Option<f64> {
+fn goodput(flow: &Flow) -> Option<f64> {
     flow.goodput_bps.map(count)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
-fn marks(record: &Record) -> Option<(f64, usize)> {
-    Some((count(record.counters.marks.values().sum()), 1))
+fn whole(total: u64) -> Option<(f64, usize)> {
+    Some((count(total), 1))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
-fn drops(record: &Record) -> Option<(f64, usize)> {
-    Some((count(record.counters.drops.values().sum()), 1))
+/// The flows that count, of a class of service if one is meant.
+fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Flow> {
+    counted(record).filter(move |flow| is_of(flow.service, part))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
-fn timeouts(record: &Record) -> Option<(f64, usize)> {
-    Some((count(record.counters.timeouts), 1))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
-fn retransmissions(record: &Record) -> Option<(f64, usize)> {
-    Some((count(record.counters.retransmissions), 1))
-}
-
-fn left_over(record: &Record) -> Option<(f64, usize)> {
-    let flows = counted(record).filter(|flow| flow.bytes.is_some()).count();
-    (flows > 0).then(|| (real(unfinished(record)), flows))
-}
-
-/// Bytes in an observed queue, any of them, at any moment of the window.
-fn queue_mean(record: &Record) -> Option<(f64, usize)> {
-    mean_of(record.queues.iter().map(|queue| &queue.bytes))
-}
-
-/// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the window.
-fn queue_p99(record: &Record) -> Option<(f64, usize)> {
-    p99_of(record.queues.iter().map(|queue| (&queue.bytes, 1.0)))
+/// How many flows should have ended and did not.
+fn left_over(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    let can_end = || served(record, part).filter(|flow| flow.bytes.is_some());
+    let flows = can_end().count();
+    let left = can_end().filter(|flow| flow.fct_ps.is_none()).count();
+    (flows > 0).then(|| (real(left), flows))
 }
 
 /// The mean of the means of distributions, and how many have one: a queue that was watched for no time
 /// has none.
-pub(super) fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<(f64, usize)> {
+fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<(f64, usize)> {
     let means = all.map(|one| one.mean).filter(|mean| mean.is_finite());
     let means: Vec<f64> = means.collect();
     Some((mean(&means)?, means.len()))
 }
 
 /// The 99th percentile of distributions put together, each with its weight, and how many there are.
-pub(super) fn p99_of<'a>(
-    all: impl Iterator<Item = (&'a Distribution, f64)>,
-) -> Option<(f64, usize)> {
+fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Option<(f64, usize)> {
     let with: Vec<_> = all.filter(|(one, _)| !one.quantiles.is_empty()).collect();
     let weighted = |&(one, weight): &(&'a Distribution, f64)| {
         masses(one).map(move |(value, mass)| (value, mass * weight))
@@ -350,7 +328,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Jain's index over the goodputs of flows that never end.
-fn fairness(record: &Record) -> Option<(f64, usize)> {
+fn fairness(record: &Record, _: Option<u8>) -> Option<(f64, usize)> {
     let endless = counted(record).filter(|flow| flow.bytes.is_none());
     let goodputs: Vec<f64> = endless.filter_map(goodput).collect();
     let several = goodputs.len() > 1;
@@ -360,8 +338,103 @@ fn fairness(record: &Record) -> Option<(f64, usize)> {
 }
 
 /// The part of the time in which an observed link, any of them, sent.
-fn utilisation(record: &Record) -> Option<(f64, usize)> {
+fn utilisation(record: &Record, _: Option<u8>) -> Option<(f64, usize)> {
     let parts = record.links.iter().map(|link| link.utilisation);
     let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
+}
+
+/// A class's part of what a sum over the flows that count is for all classes.
+fn share(
+    record: &Record,
+    part: Option<u8>,
+    bytes: fn(&Flow) -> Option<u64>,
+) -> Option<(f64, usize)> {
+    let (mut own, mut all, mut flows) = (0.0, 0.0, 0);
+    for flow in counted(record) {
+        let Some(bytes) = bytes(flow) else { continue };
+        all += count(bytes);
+        if is_of(flow.service, part) {
+            own += count(bytes);
+            flows += 1;
+        }
+    }
+    (all > 0.0).then(|| (own / all, flows))
+}
+
+/// Of the bytes of flows that finished.
+fn byte_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    share(record, part, |flow| flow.fct_ps.and(flow.bytes))
+}
+
+/// Of the bytes that arrived in the observed window.
+fn goodput_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    share(record, part, |flow| flow.received)
+}
+
+/// A sum over the flows of a class that count.
+fn sum(record: &Record, part: Option<u8>, of: fn(&Flow) -> u32) -> Option<(f64, usize)> {
+    let flows = served(record, part).count();
+    let values = served(record, part).map(|flow| f64::from(of(flow)));
+    (flows > 0).then(|| (values.sum(), flows))
+}
+
+/// The observed queues, of a number if one is meant.
+fn numbered(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Queue> {
+    let queues = record.queues.iter();
+    queues.filter(move |queue| is_of(queue.queue, part))
+}
+
+/// Of the bytes that observed ports sent.
+fn throughput_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    let (all, _) = counts(record, None, |queue| queue.sent_bytes)?;
+    let (own, queues) = counts(record, part, |queue| queue.sent_bytes).unwrap_or_default();
+    (all > 0.0).then(|| (own / all, queues))
+}
+
+/// Bytes in an observed queue, any of them, at any moment of the window.
+fn queue_mean(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    mean_of(numbered(record, part).map(|queue| &queue.bytes))
+}
+
+/// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the window.
+fn queue_p99(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    p99_of(numbered(record, part).map(|queue| (&queue.bytes, 1.0)))
+}
+
+/// Of packets, whatever queue they waited in.
+fn wait_mean(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    let (mut waited, mut packets) = (0.0, 0.0);
+    for queue in numbered(record, part).filter(|queue| queue.wait_ps.mean.is_finite()) {
+        waited += queue.wait_ps.mean * count(queue.sent);
+        packets += count(queue.sent);
+    }
+    (packets > 0.0).then(|| (waited / packets / 1e12, numbered(record, part).count()))
+}
+
+fn wait_p99(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    let used = numbered(record, part).filter(|queue| queue.sent > 0);
+    let (ps, queues) = p99_of(used.map(|queue| (&queue.wait_ps, count(queue.sent))))?;
+    Some((ps / 1e12, queues))
+}
+
+fn queue_marks(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    counts(record, part, |queue| queue.marks.values().sum())
+}
+
+fn queue_drops(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    counts(record, part, |queue| queue.drops.values().sum())
+}
+
+fn counts(record: &Record, part: Option<u8>, of: fn(&Queue) -> u64) -> Option<(f64, usize)> {
+    let queues = numbered(record, part).count();
+    let sum = numbered(record, part).map(|queue| count(of(queue))).sum();
+    (queues > 0).then_some((sum, queues))
+}
+
+/// The part of the packets sent that were marked in the queue.
+fn mark_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+    let (sent, queues) = counts(record, part, |queue| queue.sent)?;
+    let (marks, _) = queue_marks(record, part)?;
+    (sent > 0.0).then(|| (marks / sent, queues))
 }

@@ -70,17 +70,17 @@ pub struct Metric {
 impl Metric {
     /// All metrics, in the order of a table's columns.
     pub fn all() -> impl Iterator<Item = Self> {
-        measure::MEASURES.iter().map(|measure| measure.metric)
+        measure::of_run().map(|measure| measure.metric)
     }
 
     /// The metrics of a class of service, in the order of a table's columns.
     pub fn of_services() -> impl Iterator<Item = Self> {
-        part::SERVICE.iter().map(|measure| measure.metric)
+        measure::of_service().map(|measure| measure.metric)
     }
 
     /// The metrics of the queues of one number, in the order of a table's columns.
     pub fn of_queues() -> impl Iterator<Item = Self> {
-        part::QUEUE.iter().map(|measure| measure.metric)
+        measure::of_queue().map(|measure| measure.metric)
     }
 }
 

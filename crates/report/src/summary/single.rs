@@ -4,7 +4,7 @@ use crate::record::Record;
 use crate::statistics::Interval;
 
 use super::Metric;
-use super::measure::{Column, MEASURES, Measure};
+use super::measure::{self, Column, Measure};
 
 /// What a run gives for a metric, if it has a value.
 pub fn value(metric: Metric, record: &Record) -> Option<f64> {
@@ -36,6 +36,6 @@ pub(super) fn ratio_within(column: Column, run: &Record, base: &Record) -> Optio
 }
 
 fn column(metric: Metric) -> Option<Column> {
-    let measure = MEASURES.iter().find(|measure| measure.metric == metric);
+    let measure = measure::of_run().find(|measure| measure.metric == metric);
     measure.map(Measure::whole)
 }

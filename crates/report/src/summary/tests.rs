@@ -6,6 +6,7 @@ use super::*;
 use crate::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Record, Run, Series,
 };
+use crate::statistics::Percentile;
 
 fn setting(key: &str, value: &str) -> Setting {
     Setting {
@@ -25,6 +26,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
             ],
             label: format!("{scheme}, load {load}"),
             scheme: scheme.to_owned(),
+            percentile: Percentile::default(),
             replication: seed,
             seed: seed.to_string(),
             fingerprint: String::new(),
@@ -92,6 +94,20 @@ fn get(summary: &Summary, point: usize, name: &str) -> Option<Estimate> {
 
 fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= b.abs() * 1e-4
+}
+
+#[test]
+fn a_run_says_which_value_is_a_percentile_of_its_flows() {
+    let flows = (1..=100).map(|number| flow(number, Class::Small, u64::from(number)));
+    let mut record = with_flows(run("tcn", "0.5", 0), flows);
+    let p99 = Metric::all().find(|metric| metric.name == "fct_small_p99");
+    let mut tail = |rule| {
+        record.run.percentile = rule;
+        value(p99.unwrap(), &record)
+    };
+    assert_eq!(tail(Percentile::NearestRank), Some(0.099));
+    assert_eq!(tail(Percentile::ScriptFloat), Some(0.1));
+    assert_eq!(tail(Percentile::ScriptInteger), Some(0.1));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use tidegate_report::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
     Setting, Trace,
 };
+use tidegate_report::statistics::Percentile;
 
 /// Schemes with how long they make small flows wait, and how much large ones lose.
 pub(super) const SCHEMES: [(&str, f64, f64); 7] = [
@@ -119,6 +120,7 @@ fn record(
             point,
             label,
             scheme: scheme.to_owned(),
+            percentile: Percentile::default(),
             replication,
             seed: seed.to_string(),
             fingerprint: format!("{hash:016x}"),

@@ -9,6 +9,7 @@ use tidegate_report::record::{
     Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
     Setting, Trace,
 };
+use tidegate_report::statistics::Percentile;
 
 /// A directory of a test's own, empty.
 pub(crate) fn scratch(name: &str) -> PathBuf {
@@ -60,6 +61,7 @@ pub(crate) fn empty(id: &str) -> Record {
             point: point(),
             label: "tcn, load 0.6".to_owned(),
             scheme: "tcn".to_owned(),
+            percentile: Percentile::default(),
             replication: 0,
             seed: u64::MAX.to_string(),
             fingerprint: "00ff".to_owned(),

@@ -1,8 +1,8 @@
 //! Flow completion times by the definitions that papers and their scripts use, and against the ideal.
 
-use tidegate_units::{ConfigError, Ratio, Span, choices};
+use tidegate_units::{ConfigError, Span, choices};
 
-use super::statistics::{self, Percentile};
+use super::statistics;
 use crate::flow::Flow;
 use crate::hosts;
 use crate::ideal::{self, Framing};
@@ -97,17 +97,6 @@ impl Convention {
             | Self::TrafficGenerator => result.completion(flow),
         }
     }
-
-    /// Which value is a percentile.
-    pub const fn percentile(self) -> Percentile {
-        match self {
-            Self::BccScript | Self::EcnSharpScript | Self::TrafficGenerator => {
-                Percentile::ScriptFloat
-            }
-            Self::EcnSharpPaper | Self::TcnPaper => Percentile::NearestRank,
-            Self::TcnScript => Percentile::ScriptInteger,
-        }
-    }
 }
 
 /// The completion times of some flows.
@@ -116,7 +105,6 @@ pub struct Completions {
     /// Those that finished, in rising order.
     times: Vec<Span>,
     unfinished: usize,
-    rule: Percentile,
 }
 
 impl Completions {
@@ -139,11 +127,7 @@ impl Completions {
             }
         }
         times.sort_unstable();
-        Ok(Self {
-            times,
-            unfinished,
-            rule: convention.percentile(),
-        })
+        Ok(Self { times, unfinished })
     }
 
     /// The times in rising order.
@@ -159,11 +143,6 @@ impl Completions {
     /// The mean time in picoseconds; `None` if no flow finished.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(self.times.iter().map(|time| time.as_ps()))
-    }
-
-    /// A percentile by the rule of the convention; `None` if no flow finished.
-    pub fn percentile(&self, fraction: Ratio) -> Option<Span> {
-        self.rule.of(&self.times, fraction)
     }
 }
 
@@ -320,13 +299,5 @@ mod tests {
             ALL.iter()
                 .all(|c| c.time(&flow(1), &FlowResult::PENDING).is_none())
         );
-    }
-
-    #[test]
-    fn tails_follow_the_scripts() {
-        let sorted = (1..=100).collect::<Vec<u32>>();
-        let p99 = Ratio::new(99, 100).unwrap();
-        let tails = ALL.map(|convention| convention.percentile().of(&sorted, p99).unwrap());
-        assert_eq!(tails, [100, 99, 100, 99, 100, 100]);
     }
 }

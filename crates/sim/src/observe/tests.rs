@@ -441,7 +441,6 @@ fn completion_times_are_told_apart_by_group_and_class() {
     });
     let acked = outcome.flows[4].acknowledged(&setup.flows[4]);
     assert_eq!(small.times(), [acked.unwrap()]);
-    assert_eq!(small.percentile(percent(99)), acked);
     let received = outcome.flows.iter().zip(&setup.flows);
     let received = received.filter_map(|(result, flow)| result.completion(flow));
     let mean = statistics::mean(received.map(Span::as_ps));
