@@ -3,7 +3,7 @@
 use super::drawing::{draw_bar, draw_line, point};
 use super::palette::dashes;
 use super::scale::{AxisScale, Begin, Tick};
-use super::scene::{Anchor, Fill, Ink, Scene, Shape, Turn, Weight};
+use super::scene::{Anchor, Fill, Ink, Scene, Shape, Text, Turn, Weight};
 use super::text::{fitted, width};
 use super::{Chart, Kind, Scale};
 
@@ -83,15 +83,15 @@ fn upright(chart: &Chart) -> Scene {
         scene.line((field.left, at), (field.left + 3.0, at), Ink::Frame, 0.8);
     }
     below(&mut scene, &field, &x);
-    let turned = Shape::Text {
+    let turned = Shape::Text(Text {
         x: EDGE + NORMAL - 2.0,
         y: field.up(0.5),
-        text: fitted(&y.title, NORMAL, field.bottom - field.top + 40.0),
+        words: fitted(&y.title, NORMAL, field.bottom - field.top + 40.0),
         size: NORMAL,
         anchor: Anchor::Middle,
         weight: Weight::Regular,
         turn: Turn::Up,
-    };
+    });
     scene.shapes.push(turned);
     frame(&mut scene, &field);
     let apart = apart(chart, &y);
@@ -285,15 +285,15 @@ fn title(scene: &mut Scene, chart: &Chart) {
     if chart.title.is_empty() {
         return;
     }
-    let shape = Shape::Text {
+    let shape = Shape::Text(Text {
         x: EDGE,
         y: EDGE + 12.0,
-        text: fitted(&chart.title, NORMAL + 1.0, WIDTH - 40.0),
+        words: fitted(&chart.title, NORMAL + 1.0, WIDTH - 40.0),
         size: NORMAL + 1.0,
         anchor: Anchor::Start,
         weight: Weight::Bold,
         turn: Turn::Level,
-    };
+    });
     scene.shapes.push(shape);
 }
 

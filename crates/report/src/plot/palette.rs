@@ -46,6 +46,12 @@ pub(super) fn colour(ink: Ink, theme: Theme) -> &'static str {
     }
 }
 
+/// The same as red, green and blue.
+pub(super) fn rgb(ink: Ink, theme: Theme) -> [u8; 3] {
+    let text = colour(ink, theme);
+    [1, 3, 5].map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0))
+}
+
 /// The dashes of a line in a chart of a kind.
 pub(super) fn dashes(kind: Kind, line: &Line) -> &'static [f32] {
     match (line.origin, kind) {

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use ttf_parser::OutlineBuilder;
 
 use super::layout::figure;
-use super::palette::colour;
-use super::scene::{Anchor, Fill, Ink, Scene, Shape, Turn, Weight};
-use super::text::{face, glyphs, width};
+use super::palette::rgb;
+use super::scene::{Fill, Ink, Painter, Scene, Text, Turn, short};
+use super::text::{face, glyphs};
 use super::{Chart, Theme};
 
 /// Points of a page, 72 an inch, for each unit of length, 96 an inch.
@@ -81,9 +81,7 @@ impl Content {
         content.put(&format!("{SCALE} 0 0 -{SCALE} 0 {} cm 1 j", short(lift)));
         content.ink(Ink::Paper, "rg");
         content.put(&format!("0 0 {} {} re f", scene.width, scene.height));
-        for shape in &scene.shapes {
-            content.shape(shape);
-        }
+        scene.paint(&mut content);
         content
     }
 
@@ -93,74 +91,25 @@ impl Content {
     }
 
     fn ink(&mut self, ink: Ink, operator: &str) {
-        let text = colour(ink, self.theme);
-        let part = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0);
-        let [red, green, blue] = [1, 3, 5].map(|at| f64::from(part(at)) / 255.0);
+        let [red, green, blue] = rgb(ink, self.theme).map(|part| f64::from(part) / 255.0);
         self.put(&format!("{red:.3} {green:.3} {blue:.3} {operator}"));
     }
 
-    fn shape(&mut self, shape: &Shape) {
-        match shape {
-            Shape::Area { points, ink, fill } => self.area(&path(points), *ink, *fill),
-            Shape::Disc {
-                x,
-                y,
-                radius,
-                ink,
-                fill,
-            } => self.area(&circle(*x, *y, *radius), *ink, *fill),
-            Shape::Path {
-                points,
-                ink,
-                width,
-                dashes,
-            } => {
-                self.ink(*ink, "RG");
-                let dashes: Vec<String> = dashes.iter().map(f32::to_string).collect();
-                let path = path(points);
-                self.put(&format!("{width} w [{}] 0 d {path}S", dashes.join(" ")));
-            }
-            Shape::Text {
-                x,
-                y,
-                text,
-                size,
-                anchor,
-                weight,
-                turn,
-            } => {
-                let back = width(text, *size, *weight)
-                    * match anchor {
-                        Anchor::End => 1.0,
-                        Anchor::Middle => 0.5,
-                        Anchor::Start => 0.0,
-                    };
-                let (x, y) = (short(*x), short(*y));
-                let place = match turn {
-                    Turn::Level => format!("1 0 0 1 {x} {y} cm"),
-                    Turn::Up => format!("0 -1 1 0 {x} {y} cm"),
-                };
-                self.ink(Ink::Text, "rg");
-                self.put(&format!("q {place}"));
-                self.text(text, *size, *weight, -back);
-                self.put("Q");
-            }
-        }
-    }
-
-    fn area(&mut self, path: &str, ink: Ink, fill: Fill) {
+    fn filled(&mut self, path: &str, ink: Ink, fill: Fill) {
         let (inside, edge, width) = fill.inks(ink);
         self.ink(inside, "rg");
         self.ink(edge, "RG");
         self.put(&format!("{width} w [] 0 d {path}b"));
     }
 
-    /// Letters from x on along the base line.
-    fn text(&mut self, text: &str, size: f64, weight: Weight, x: f64) {
-        let Some(face) = face(weight) else { return };
-        let scale = size / f64::from(face.units_per_em());
-        let mut at = x;
-        for (glyph, advance) in glyphs(face, text) {
+    /// Letters along the base line.
+    fn letters(&mut self, text: &Text) {
+        let Some(face) = face(text.weight) else {
+            return;
+        };
+        let scale = text.size / f64::from(face.units_per_em());
+        let mut at = -text.lead();
+        for (glyph, advance) in glyphs(face, &text.words) {
             let mut outline = Outline {
                 out: String::new(),
                 scale,
@@ -173,6 +122,34 @@ impl Content {
             }
             at += f64::from(advance) * scale;
         }
+    }
+}
+
+impl Painter for Content {
+    fn area(&mut self, points: &[(f64, f64)], ink: Ink, fill: Fill) {
+        self.filled(&path(points), ink, fill);
+    }
+
+    fn disc(&mut self, (x, y): (f64, f64), radius: f64, ink: Ink, fill: Fill) {
+        self.filled(&circle(x, y, radius), ink, fill);
+    }
+
+    fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dashes: &[f32]) {
+        self.ink(ink, "RG");
+        let dashes: Vec<String> = dashes.iter().map(f32::to_string).collect();
+        let path = path(points);
+        self.put(&format!("{width} w [{}] 0 d {path}S", dashes.join(" ")));
+    }
+
+    fn text(&mut self, text: &Text) {
+        let (x, y) = (short(text.x), short(text.y));
+        self.ink(Ink::Text, "rg");
+        self.put(&match text.turn {
+            Turn::Level => format!("q 1 0 0 1 {x} {y} cm"),
+            Turn::Up => format!("q 0 -1 1 0 {x} {y} cm"),
+        });
+        self.letters(text);
+        self.put("Q");
     }
 }
 
@@ -261,11 +238,6 @@ impl OutlineBuilder for Outline {
     fn close(&mut self) {
         self.out.push_str("h ");
     }
-}
-
-/// A length to a hundredth of a unit.
-fn short(length: f64) -> f64 {
-    (length * 100.0).round() / 100.0
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@
 //! own second copy of the compressor.
 
 use tiny_skia::{
-    Color, FillRule, LineCap, LineJoin, Paint, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
+    Color, FillRule, LineCap, LineJoin, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash,
+    Transform,
 };
 use ttf_parser::OutlineBuilder;
 
 use super::layout::figure;
-use super::palette::colour;
-use super::scene::{Anchor, Ink, Scene, Shape, Turn, Weight};
-use super::text::{face, glyphs, width};
+use super::palette::rgb;
+use super::scene::{Fill, Ink, Painter, Text, Turn};
+use super::text::{face, glyphs};
 use super::{Chart, Theme};
 
 /// Pixels for each unit of length: about 300 a inch at the width of a column.
@@ -21,8 +22,14 @@ const SCALE: f32 = 3.0;
 pub fn png(chart: &Chart, theme: Theme) -> Option<Vec<u8>> {
     let scene = figure(chart);
     let size = |length: f64| (length * f64::from(SCALE)).ceil() as u32;
-    let mut pixels = Pixmap::new(size(scene.width), size(scene.height))?;
-    draw(&mut pixels, &scene, theme);
+    let mut page = Page {
+        pixels: Pixmap::new(size(scene.width), size(scene.height))?,
+        theme,
+        transform: Transform::from_scale(SCALE, SCALE),
+    };
+    page.pixels.fill(page.colour(Ink::Paper));
+    scene.paint(&mut page);
+    let pixels = page.pixels;
     // The ground is opaque, so that nothing is left to undo in the colours.
     let rgb: Vec<&[u8]> = pixels
         .data()
@@ -32,93 +39,101 @@ pub fn png(chart: &Chart, theme: Theme) -> Option<Vec<u8>> {
     Some(encoded(pixels.width(), pixels.height(), &rgb.concat()))
 }
 
-fn draw(pixels: &mut Pixmap, scene: &Scene, theme: Theme) {
-    pixels.fill(skia_colour(Ink::Paper, theme));
-    let transform = Transform::from_scale(SCALE, SCALE);
-    for shape in &scene.shapes {
-        match shape {
-            Shape::Area { points, ink, fill } => {
-                let mut path = through(points);
-                path.close();
-                paint_area(pixels, path, fill.inks(*ink), theme, transform);
-            }
-            Shape::Disc {
-                x,
-                y,
-                radius,
-                ink,
-                fill,
-            } => {
-                let mut path = PathBuilder::new();
-                path.push_circle(*x as f32, *y as f32, *radius as f32);
-                paint_area(pixels, path, fill.inks(*ink), theme, transform);
-            }
-            Shape::Path {
-                points,
-                ink,
-                width,
-                dashes,
-            } => {
-                let stroke = Stroke {
-                    width: *width as f32,
-                    line_cap: LineCap::Butt,
-                    line_join: LineJoin::Round,
-                    dash: StrokeDash::new(dashes.to_vec(), 0.0),
-                    ..Stroke::default()
-                };
-                if let Some(path) = through(points).finish() {
-                    pixels.stroke_path(&path, &paint(*ink, theme), &stroke, transform, None);
-                }
-            }
-            Shape::Text {
-                x,
-                y,
-                text,
-                size,
-                anchor,
-                weight,
-                turn,
-            } => {
-                let back = width(text, *size, *weight)
-                    * match anchor {
-                        Anchor::End => 1.0,
-                        Anchor::Middle => 0.5,
-                        Anchor::Start => 0.0,
-                    };
-                let angle = if *turn == Turn::Up { -90.0 } else { 0.0 };
-                let place = transform
-                    .pre_translate(*x as f32, *y as f32)
-                    .pre_concat(Transform::from_rotate(angle))
-                    .pre_translate(-back as f32, 0.0);
-                write_text(
-                    pixels,
-                    text,
-                    *size,
-                    *weight,
-                    &paint(Ink::Text, theme),
-                    place,
-                );
-            }
-        }
+/// What is drawn, and how units of length become pixels.
+struct Page {
+    pixels: Pixmap,
+    theme: Theme,
+    transform: Transform,
+}
+
+impl Page {
+    fn colour(&self, ink: Ink) -> Color {
+        let [red, green, blue] = rgb(ink, self.theme);
+        Color::from_rgba8(red, green, blue, 255)
+    }
+
+    fn paint(&self, ink: Ink) -> Paint<'static> {
+        let mut paint = Paint::default();
+        paint.set_color(self.colour(ink));
+        paint
+    }
+
+    fn stroked(&mut self, path: &Path, ink: Ink, stroke: &Stroke) {
+        let paint = self.paint(ink);
+        self.pixels
+            .stroke_path(path, &paint, stroke, self.transform, None);
+    }
+
+    fn filled(&mut self, path: &Path, ink: Ink, transform: Transform) {
+        let (paint, rule) = (self.paint(ink), FillRule::Winding);
+        self.pixels.fill_path(path, &paint, rule, transform, None);
+    }
+
+    /// An area with the inks of its inside and its edge.
+    fn bounded(&mut self, path: PathBuilder, ink: Ink, fill: Fill) {
+        let Some(path) = path.finish() else { return };
+        let (inside, edge, width) = fill.inks(ink);
+        let stroke = Stroke {
+            width: width as f32,
+            ..Stroke::default()
+        };
+        self.filled(&path, inside, self.transform);
+        self.stroked(&path, edge, &stroke);
     }
 }
 
-/// An area with the inks of its inside and its edge.
-fn paint_area(
-    pixels: &mut Pixmap,
-    path: PathBuilder,
-    (inside, edge, width): (Ink, Ink, f64),
-    theme: Theme,
-    transform: Transform,
-) {
-    let Some(path) = path.finish() else { return };
-    let stroke = Stroke {
-        width: width as f32,
-        ..Stroke::default()
-    };
-    let rule = FillRule::Winding;
-    pixels.fill_path(&path, &paint(inside, theme), rule, transform, None);
-    pixels.stroke_path(&path, &paint(edge, theme), &stroke, transform, None);
+impl Painter for Page {
+    fn area(&mut self, points: &[(f64, f64)], ink: Ink, fill: Fill) {
+        let mut path = through(points);
+        path.close();
+        self.bounded(path, ink, fill);
+    }
+
+    fn disc(&mut self, (x, y): (f64, f64), radius: f64, ink: Ink, fill: Fill) {
+        let mut path = PathBuilder::new();
+        path.push_circle(x as f32, y as f32, radius as f32);
+        self.bounded(path, ink, fill);
+    }
+
+    fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dashes: &[f32]) {
+        let stroke = Stroke {
+            width: width as f32,
+            line_cap: LineCap::Butt,
+            line_join: LineJoin::Round,
+            dash: StrokeDash::new(dashes.to_vec(), 0.0),
+            ..Stroke::default()
+        };
+        if let Some(path) = through(points).finish() {
+            self.stroked(&path, ink, &stroke);
+        }
+    }
+
+    fn text(&mut self, text: &Text) {
+        let Some(face) = face(text.weight) else {
+            return;
+        };
+        let scale = text.size as f32 / f32::from(face.units_per_em());
+        let angle = match text.turn {
+            Turn::Level => 0.0,
+            Turn::Up => -90.0,
+        };
+        let place = self
+            .transform
+            .pre_translate(text.x as f32, text.y as f32)
+            .pre_concat(Transform::from_rotate(angle))
+            .pre_translate(-text.lead() as f32, 0.0)
+            // The font's y goes up.
+            .pre_scale(scale, -scale);
+        let mut at = 0.0;
+        for (glyph, advance) in glyphs(face, &text.words) {
+            let mut outline = Outline(PathBuilder::new());
+            face.outline_glyph(glyph, &mut outline);
+            if let Some(path) = outline.0.finish() {
+                self.filled(&path, Ink::Text, place.pre_translate(at, 0.0));
+            }
+            at += f32::from(advance);
+        }
+    }
 }
 
 fn through(points: &[(f64, f64)]) -> PathBuilder {
@@ -130,30 +145,6 @@ fn through(points: &[(f64, f64)]) -> PathBuilder {
         }
     }
     path
-}
-
-fn write_text(
-    pixels: &mut Pixmap,
-    text: &str,
-    size: f64,
-    weight: Weight,
-    paint: &Paint,
-    place: Transform,
-) {
-    let Some(face) = face(weight) else { return };
-    let scale = size as f32 / f32::from(face.units_per_em());
-    // The font's y goes up.
-    let place = place.pre_scale(scale, -scale);
-    let mut at = 0.0;
-    for (glyph, advance) in glyphs(face, text) {
-        let mut outline = Outline(PathBuilder::new());
-        face.outline_glyph(glyph, &mut outline);
-        if let Some(path) = outline.0.finish() {
-            let place = place.pre_translate(at, 0.0);
-            pixels.fill_path(&path, paint, FillRule::Winding, place, None);
-        }
-        at += f32::from(advance);
-    }
 }
 
 struct Outline(PathBuilder);
@@ -178,18 +169,6 @@ impl OutlineBuilder for Outline {
     fn close(&mut self) {
         self.0.close();
     }
-}
-
-fn paint(ink: Ink, theme: Theme) -> Paint<'static> {
-    let mut paint = Paint::default();
-    paint.set_color(skia_colour(ink, theme));
-    paint
-}
-
-fn skia_colour(ink: Ink, theme: Theme) -> Color {
-    let text = colour(ink, theme);
-    let part = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).unwrap_or(0);
-    Color::from_rgba8(part(1), part(3), part(5), 255)
 }
 
 /// Rows of three bytes a pixel as a PNG file (W3C, Portable Network Graphics, section 5).

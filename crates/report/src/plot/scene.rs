@@ -1,4 +1,6 @@
-//! A drawing as a list of shapes, before it becomes SVG or pixels.
+//! A drawing as a list of shapes, before it becomes a PDF, SVG or pixels.
+
+use super::text::width;
 
 /// Shapes on a page whose corner is at the top left.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,16 +35,49 @@ pub(super) enum Shape {
         width: f64,
         dashes: &'static [f32],
     },
-    /// A line of text; x and y are its anchor on the base line.
-    Text {
-        x: f64,
-        y: f64,
-        text: String,
-        size: f64,
-        anchor: Anchor,
-        weight: Weight,
-        turn: Turn,
-    },
+    /// A line of text.
+    Text(Text),
+}
+
+/// A line of text; x and y are its anchor on the base line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Text {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) words: String,
+    pub(super) size: f64,
+    pub(super) anchor: Anchor,
+    pub(super) weight: Weight,
+    pub(super) turn: Turn,
+}
+
+impl Text {
+    /// How far before its anchor it begins.
+    pub(super) fn lead(&self) -> f64 {
+        let part = match self.anchor {
+            Anchor::End => 1.0,
+            Anchor::Middle => 0.5,
+            Anchor::Start => 0.0,
+        };
+        width(&self.words, self.size, self.weight) * part
+    }
+}
+
+/// Puts shapes on a page.
+pub(super) trait Painter {
+    /// An outline and how it is filled.
+    fn area(&mut self, points: &[(f64, f64)], ink: Ink, fill: Fill);
+    /// A circle, likewise.
+    fn disc(&mut self, centre: (f64, f64), radius: f64, ink: Ink, fill: Fill);
+    /// A line through points.
+    fn path(&mut self, points: &[(f64, f64)], ink: Ink, width: f64, dashes: &[f32]);
+    /// A line of text.
+    fn text(&mut self, text: &Text);
+}
+
+/// A length to a hundredth of a unit.
+pub(super) fn short(length: f64) -> f64 {
+    (length * 100.0).round() / 100.0
 }
 
 /// How an outline is filled.
@@ -115,16 +150,37 @@ impl Scene {
 
     /// Text that is not turned.
     pub(super) fn text(&mut self, x: f64, y: f64, text: &str, size: f64, anchor: Anchor) {
-        let (weight, turn) = (Weight::Regular, Turn::Level);
-        let text = text.to_owned();
-        self.shapes.push(Shape::Text {
+        self.shapes.push(Shape::Text(Text {
             x,
             y,
-            text,
+            words: text.to_owned(),
             size,
             anchor,
-            weight,
-            turn,
-        });
+            weight: Weight::Regular,
+            turn: Turn::Level,
+        }));
+    }
+
+    /// Puts all shapes on a page.
+    pub(super) fn paint(&self, painter: &mut impl Painter) {
+        for shape in &self.shapes {
+            match shape {
+                Shape::Area { points, ink, fill } => painter.area(points, *ink, *fill),
+                &Shape::Disc {
+                    x,
+                    y,
+                    radius,
+                    ink,
+                    fill,
+                } => painter.disc((x, y), radius, ink, fill),
+                Shape::Path {
+                    points,
+                    ink,
+                    width,
+                    dashes,
+                } => painter.path(points, *ink, *width, dashes),
+                Shape::Text(text) => painter.text(text),
+            }
+        }
     }
 }
