@@ -1,6 +1,6 @@
 //! Everything that a run is given.
 
-use tidegate_dataplane::{NonEct, PortConfig, buffer, egress, mark, sched};
+use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
@@ -393,19 +393,12 @@ impl Setup {
 
     /// Whether a decision at one port of a switch depends on what happened at its others, because they
     /// share a pool that limits them or that the scheme reads. A host has only one port.
-    pub(crate) fn has_coupled_ports(&self) -> Result<bool, ConfigError> {
+    pub(crate) fn has_coupled_ports(&self) -> bool {
         use buffer::Config::{PerPort, PerQueue, Unlimited};
-        let mut links = self.network.links().iter();
-        let Some(link) = links.find(|link| !self.network.is_host(link.from)) else {
-            return Ok(false);
-        };
-        let config = PortConfig {
-            rate: link.rate,
-            ..PortConfig::default()
-        };
-        let port = egress::build(&config, &self.switch.marking, &self.switch.scheduling)?;
         let is_shared = !matches!(self.switch.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
-        Ok(is_shared || port.ignores_pool_below() < u32::MAX)
+        let mut links = self.network.links().iter();
+        let has_switch = links.any(|link| !self.network.is_host(link.from));
+        has_switch && (is_shared || self.switch.marking.reads_pool())
     }
 
     /// Whether switches pause their neighbours.
@@ -415,7 +408,7 @@ impl Setup {
 
     /// Whether a scheduler reads what packets have left to send.
     pub(crate) fn ranks(&self) -> bool {
-        let ranks = |ports: &Ports| ports.scheduling.name().contains("pifo");
+        let ranks = |ports: &Ports| ports.scheduling.ranks_packets();
         ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)
     }
 }

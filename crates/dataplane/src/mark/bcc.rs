@@ -237,16 +237,13 @@ impl Bcc {
 }
 
 impl Marker for Bcc {
+    const READS_POOL: bool = true;
+
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         // Both see every packet; a mark that both ask for counts as the port's.
         let Parts { port, pool } = &mut *self.parts;
         port.on_dequeue(cx).or(pool.on_dequeue(cx))
-    }
-
-    #[inline]
-    fn reads_pool(&self) -> bool {
-        true
     }
 
     fn ignores_pool_below(&self) -> u32 {

@@ -181,9 +181,12 @@ pub trait Marker {
 
     /// Whether decisions read [`Cx::pool_bytes`]: a lazy host then brings all ports of the switch up
     /// to date before it asks for one.
+    const READS_POOL: bool = false;
+
+    /// The same of a scheme that is chosen at run time.
     #[inline]
     fn reads_pool(&self) -> bool {
-        false
+        Self::READS_POOL
     }
 
     /// While [`Cx::pool_bytes`] stays below this, decisions and state do not depend on it: a lazy host
@@ -237,6 +240,14 @@ macro_rules! schemes {
                         AnyMarker::$variant($module::$variant::new(config, port)?)
                     })*
                 })
+            }
+
+            /// Whether decisions [read the pool](Marker::READS_POOL).
+            pub fn reads_pool(&self) -> bool {
+                match self {
+                    Self::Or(pair) => pair.0.reads_pool() || pair.1.reads_pool(),
+                    $(Self::$variant(_) => <$module::$variant as Marker>::READS_POOL,)*
+                }
             }
         }
 

@@ -39,6 +39,8 @@ impl PoolRed {
 }
 
 impl Marker for PoolRed {
+    const READS_POOL: bool = true;
+
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
         self.0.on_enqueue(cx)
@@ -47,11 +49,6 @@ impl Marker for PoolRed {
     #[inline]
     fn on_dequeue(&mut self, cx: &Cx, _: Span) -> Verdict {
         self.0.on_dequeue(cx)
-    }
-
-    #[inline]
-    fn reads_pool(&self) -> bool {
-        true
     }
 
     fn ignores_pool_below(&self) -> u32 {

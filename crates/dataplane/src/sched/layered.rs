@@ -232,6 +232,8 @@ fn first_of_group(starts: QueueSet, queue: QueueId) -> Option<QueueId> {
 }
 
 impl<D: Discipline> Scheduler for Layered<D> {
+    const RANKS_PACKETS: bool = D::RANKED;
+
     #[inline]
     fn queues(&self) -> u8 {
         // At most 128, checked when it was made.
@@ -241,11 +243,6 @@ impl<D: Discipline> Scheduler for Layered<D> {
     #[inline]
     fn is_ranked(&self, queue: QueueId) -> bool {
         D::RANKED && queue.0 < self.queues() && self.members(queue).is_some()
-    }
-
-    #[inline]
-    fn ranks_packets(&self) -> bool {
-        D::RANKED
     }
 
     #[inline]

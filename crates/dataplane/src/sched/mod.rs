@@ -106,9 +106,12 @@ pub trait Scheduler {
     }
 
     /// Whether packets of any queue at all wait [by rank](Self::is_ranked).
+    const RANKS_PACKETS: bool = false;
+
+    /// The same of a scheduler that is chosen at run time.
     #[inline]
     fn ranks_packets(&self) -> bool {
-        false
+        Self::RANKS_PACKETS
     }
 
     /// A packet for a ranked queue was stored in `slot`.
@@ -218,6 +221,13 @@ macro_rules! schedulers {
                 Ok(match self {
                     $(Self::$variant(config) => AnyScheduler::$variant(config.build()?),)*
                 })
+            }
+
+            /// Whether packets wait [by rank](Scheduler::RANKS_PACKETS).
+            pub const fn ranks_packets(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => <$kind as Scheduler>::RANKS_PACKETS,)*
+                }
             }
         }
 

@@ -268,15 +268,12 @@ impl Class {
 }
 
 impl Scheduler for Pifo {
+    const RANKS_PACKETS: bool = true;
+
     #[inline]
     fn queues(&self) -> u8 {
         // At most 128, checked with the weights.
         self.classes.len() as u8
-    }
-
-    #[inline]
-    fn ranks_packets(&self) -> bool {
-        true
     }
 
     #[inline]

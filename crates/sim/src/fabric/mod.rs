@@ -191,7 +191,7 @@ impl<C: Calendar> Fabric<C> {
             };
             ports.push(made);
         }
-        let has_coupled_ports = setup.has_coupled_ports()?;
+        let has_coupled_ports = setup.has_coupled_ports();
         let nodes = nodes.into_iter().enumerate().map(|(node, links)| {
             let is_host = node < network.hosts() as usize;
             // With buckets, each shows whether it has to be.
