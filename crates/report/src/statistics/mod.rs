@@ -67,6 +67,7 @@ impl Percentile {
     }
 
     /// Whether it is what most mean.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks for it")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

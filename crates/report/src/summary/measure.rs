@@ -15,15 +15,17 @@ pub(super) struct Measure {
     pub(super) of: Of,
 }
 
+/// A value, and how many things it rests on.
+type Value = Option<(f64, usize)>;
+
 /// Where a value comes from.
 pub(super) enum Of {
     /// A number of each flow that counts.
     Flows(fn(&Flow) -> Option<f64>, Statistic),
     /// The round-trip times of probes.
     Probes(Statistic),
-    /// The run as a whole, or one class of service or queue number of it: the value, and how many things
-    /// it rests on.
-    Run(fn(&Record, Option<u8>) -> Option<(f64, usize)>),
+    /// The run as a whole, or one class of service or queue number of it.
+    Run(fn(&Record, Option<u8>) -> Value),
 }
 
 /// A measure of the whole network, or of one class of service or queue number.
@@ -115,7 +117,7 @@ impl Column {
 }
 
 /// The statistic of values, and how many there are.
-fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Option<(f64, usize)> {
+fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Value {
     let value = match statistic {
         Statistic::Mean => mean(&values)?,
         Statistic::Percentile(fraction) => {
@@ -275,7 +277,7 @@ fn goodput(flow: &Flow) -> Option<f64> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
-fn whole(total: u64) -> Option<(f64, usize)> {
+fn whole(total: u64) -> Value {
     Some((count(total), 1))
 }
 
@@ -285,7 +287,7 @@ fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Flow> {
 }
 
 /// How many flows should have ended and did not.
-fn left_over(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn left_over(record: &Record, part: Option<u8>) -> Value {
     let can_end = || served(record, part).filter(|flow| flow.bytes.is_some());
     let flows = can_end().count();
     let left = can_end().filter(|flow| flow.fct_ps.is_none()).count();
@@ -294,14 +296,14 @@ fn left_over(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
 
 /// The mean of the means of distributions, and how many have one: a queue that was watched for no time
 /// has none.
-fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Option<(f64, usize)> {
+fn mean_of<'a>(all: impl Iterator<Item = &'a Distribution>) -> Value {
     let means = all.map(|one| one.mean).filter(|mean| mean.is_finite());
     let means: Vec<f64> = means.collect();
     Some((mean(&means)?, means.len()))
 }
 
 /// The 99th percentile of distributions put together, each with its weight, and how many there are.
-fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Option<(f64, usize)> {
+fn p99_of<'a>(all: impl Iterator<Item = (&'a Distribution, f64)>) -> Value {
     let with: Vec<_> = all.filter(|(one, _)| !one.quantiles.is_empty()).collect();
     let weighted = |&(one, weight): &(&'a Distribution, f64)| {
         masses(one).map(move |(value, mass)| (value, mass * weight))
@@ -328,7 +330,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// Jain's index over the goodputs of flows that never end.
-fn fairness(record: &Record, _: Option<u8>) -> Option<(f64, usize)> {
+fn fairness(record: &Record, _: Option<u8>) -> Value {
     let endless = counted(record).filter(|flow| flow.bytes.is_none());
     let goodputs: Vec<f64> = endless.filter_map(goodput).collect();
     let several = goodputs.len() > 1;
@@ -338,18 +340,14 @@ fn fairness(record: &Record, _: Option<u8>) -> Option<(f64, usize)> {
 }
 
 /// The part of the time in which an observed link, any of them, sent.
-fn utilisation(record: &Record, _: Option<u8>) -> Option<(f64, usize)> {
+fn utilisation(record: &Record, _: Option<u8>) -> Value {
     let parts = record.links.iter().map(|link| link.utilisation);
     let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
 }
 
 /// A class's part of what a sum over the flows that count is for all classes.
-fn share(
-    record: &Record,
-    part: Option<u8>,
-    bytes: fn(&Flow) -> Option<u64>,
-) -> Option<(f64, usize)> {
+fn share(record: &Record, part: Option<u8>, bytes: fn(&Flow) -> Option<u64>) -> Value {
     let (mut own, mut all, mut flows) = (0.0, 0.0, 0);
     for flow in counted(record) {
         let Some(bytes) = bytes(flow) else { continue };
@@ -363,17 +361,17 @@ fn share(
 }
 
 /// Of the bytes of flows that finished.
-fn byte_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn byte_share(record: &Record, part: Option<u8>) -> Value {
     share(record, part, |flow| flow.fct_ps.and(flow.bytes))
 }
 
 /// Of the bytes that arrived in the observed window.
-fn goodput_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn goodput_share(record: &Record, part: Option<u8>) -> Value {
     share(record, part, |flow| flow.received)
 }
 
 /// A sum over the flows of a class that count.
-fn sum(record: &Record, part: Option<u8>, of: fn(&Flow) -> u32) -> Option<(f64, usize)> {
+fn sum(record: &Record, part: Option<u8>, of: fn(&Flow) -> u32) -> Value {
     let flows = served(record, part).count();
     let values = served(record, part).map(|flow| f64::from(of(flow)));
     (flows > 0).then(|| (values.sum(), flows))
@@ -386,24 +384,24 @@ fn numbered(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Queue> {
 }
 
 /// Of the bytes that observed ports sent.
-fn throughput_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn throughput_share(record: &Record, part: Option<u8>) -> Value {
     let (all, _) = counts(record, None, |queue| queue.sent_bytes)?;
     let (own, queues) = counts(record, part, |queue| queue.sent_bytes).unwrap_or_default();
     (all > 0.0).then(|| (own / all, queues))
 }
 
 /// Bytes in an observed queue, any of them, at any moment of the window.
-fn queue_mean(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn queue_mean(record: &Record, part: Option<u8>) -> Value {
     mean_of(numbered(record, part).map(|queue| &queue.bytes))
 }
 
 /// What the bytes in an observed queue, any of them, do not exceed in 99 of 100 moments of the window.
-fn queue_p99(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn queue_p99(record: &Record, part: Option<u8>) -> Value {
     p99_of(numbered(record, part).map(|queue| (&queue.bytes, 1.0)))
 }
 
 /// Of packets, whatever queue they waited in.
-fn wait_mean(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn wait_mean(record: &Record, part: Option<u8>) -> Value {
     let (mut waited, mut packets) = (0.0, 0.0);
     for queue in numbered(record, part).filter(|queue| queue.wait_ps.mean.is_finite()) {
         waited += queue.wait_ps.mean * count(queue.sent);
@@ -412,28 +410,28 @@ fn wait_mean(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
     (packets > 0.0).then(|| (waited / packets / 1e12, numbered(record, part).count()))
 }
 
-fn wait_p99(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn wait_p99(record: &Record, part: Option<u8>) -> Value {
     let used = numbered(record, part).filter(|queue| queue.sent > 0);
     let (ps, queues) = p99_of(used.map(|queue| (&queue.wait_ps, count(queue.sent))))?;
     Some((ps / 1e12, queues))
 }
 
-fn queue_marks(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn queue_marks(record: &Record, part: Option<u8>) -> Value {
     counts(record, part, |queue| queue.marks.values().sum())
 }
 
-fn queue_drops(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn queue_drops(record: &Record, part: Option<u8>) -> Value {
     counts(record, part, |queue| queue.drops.values().sum())
 }
 
-fn counts(record: &Record, part: Option<u8>, of: fn(&Queue) -> u64) -> Option<(f64, usize)> {
+fn counts(record: &Record, part: Option<u8>, of: fn(&Queue) -> u64) -> Value {
     let queues = numbered(record, part).count();
     let sum = numbered(record, part).map(|queue| count(of(queue))).sum();
     (queues > 0).then_some((sum, queues))
 }
 
 /// The part of the packets sent that were marked in the queue.
-fn mark_share(record: &Record, part: Option<u8>) -> Option<(f64, usize)> {
+fn mark_share(record: &Record, part: Option<u8>) -> Value {
     let (sent, queues) = counts(record, part, |queue| queue.sent)?;
     let (marks, _) = queue_marks(record, part)?;
     (sent > 0.0).then(|| (marks / sent, queues))
