@@ -5,6 +5,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use tidegate_sim::observe::statistics::{deviation, weighted_mean};
 use tidegate_sim::observe::{Observe, ObservedQueue, Which, Window};
 use tidegate_sim::run::{self, Outcome};
 use tidegate_sim::{HostId, LinkId, Setup};
@@ -159,20 +160,20 @@ fn link_to(setup: &Setup, host: HostId) -> LinkId {
 
 impl Queue {
     /// Over the time of all these queues together.
-    fn of(queues: &[ObservedQueue]) -> Self {
+    fn of(queues: &[(LinkId, ObservedQueue)]) -> Self {
         let mean_of = |each: &dyn Fn(&ObservedQueue) -> f64| {
-            queues.iter().map(each).sum::<f64>() / float(queues.len() as u64)
+            queues.iter().map(|(_, queue)| each(queue)).sum::<f64>() / float(queues.len() as u64)
         };
-        let mean_of_one = |queue: &ObservedQueue| queue.packets.mean().unwrap_or(0.0);
+        let mean_of_one = |queue: &ObservedQueue| weighted_mean(&queue.packets).unwrap_or(0.0);
         let mean = mean_of(&mean_of_one);
         let square = mean_of(&|queue| {
-            let deviation = queue.packets.deviation().unwrap_or(0.0);
+            let deviation = deviation(&queue.packets).unwrap_or(0.0);
             mean_of_one(queue).powi(2) + deviation.powi(2)
         });
         Self {
             mean,
             deviation: (square - mean.powi(2)).max(0.0).sqrt(),
-            most: queues.iter().map(|queue| queue.packets.max()).max(),
+            most: queues.iter().map(|(_, queue)| queue.packets.max()).max(),
         }
     }
 }

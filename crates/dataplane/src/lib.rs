@@ -33,6 +33,7 @@ extern crate alloc;
 pub mod buffer;
 pub mod classify;
 pub mod mark;
+pub mod observe;
 mod packet;
 mod port;
 pub mod sched;

@@ -19,7 +19,7 @@ use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use tidegate_scenario::{Built, Coordinate, Experiment};
 
-pub(crate) use tidegate_sim::observe::statistics::real;
+pub(crate) use tidegate_sim::observe::statistics::{real, weighted_mean};
 
 /// The record of an experiment that was built and run. `command` repeats it alone.
 pub fn record(
@@ -47,7 +47,7 @@ pub fn record(
         queues: observed
             .queues
             .iter()
-            .map(|seen| queue(seen, built))
+            .map(|(link, seen)| queue(name(*link, built), seen))
             .collect(),
         links: observed
             .links
@@ -197,9 +197,9 @@ fn name(link: LinkId, built: &Built) -> String {
     name.unwrap_or_else(|| format!("link {}", link.0))
 }
 
-fn queue(seen: &ObservedQueue, built: &Built) -> Queue {
+pub(crate) fn queue(port: String, seen: &ObservedQueue) -> Queue {
     Queue {
-        port: name(seen.link, built),
+        port,
         queue: seen.queue.0,
         sent: seen.sent(),
         sent_bytes: seen.sent_bytes,
@@ -225,7 +225,7 @@ fn link(seen: &ObservedLink, built: &Built) -> Link {
 
 /// The probabilities at which a distribution is written down, in parts of 10,000: enough for a curve
 /// and its tail.
-pub(crate) const PROBABILITIES: [u32; 27] = [
+const PROBABILITIES: [u32; 27] = [
     0, 100, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500, 6_000,
     6_500, 7_000, 7_500, 8_000, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950, 9_990, 9_999, 10_000,
 ];
@@ -246,7 +246,7 @@ fn distribution(histogram: &Histogram) -> Distribution {
         }
     }
     Distribution {
-        mean: histogram.mean().unwrap_or(0.0),
+        mean: weighted_mean(histogram).unwrap_or(0.0),
         max: real(histogram.max()),
         quantiles,
     }

@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tidegate_dataplane::mark;
+use tidegate_dataplane::observe::Window;
 use tidegate_units::{Span, Time};
 
 use crate::clock::Clock;
@@ -14,7 +15,7 @@ use crate::device::packet_socket::PacketSocket;
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
 use crate::error::Error;
-use crate::switch::{Loop, Markers, PortSeen, Switch, Window};
+use crate::switch::{Loop, Markers, ObservedPort, Switch};
 use crate::sys::{self, process};
 
 /// A switch with its interfaces open.
@@ -135,7 +136,7 @@ impl Live {
     }
 
     /// What was observed until `end`, by port; empty if nothing was to be.
-    pub fn observed(&self, end: Time) -> Vec<PortSeen> {
+    pub fn observed(&self, end: Time) -> Vec<ObservedPort> {
         self.switch.observed(end)
     }
 

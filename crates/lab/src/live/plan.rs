@@ -1,9 +1,9 @@
 //! From a setup of the simulator to a switch and a plan for a testbed, or why there is none.
 
 use tidegate_dataplane::classify::Unknown;
+use tidegate_dataplane::observe::Window;
 use tidegate_live::Config;
 use tidegate_live::config::{Count, OnLoop, PortSettings};
-use tidegate_live::switch::Window;
 use tidegate_live::testbed::{Flow, Opening, Ping, Plan, Stop, Tcp};
 use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
 use tidegate_sim::workload::Probe;

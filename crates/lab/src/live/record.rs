@@ -6,17 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_dataplane::{DropReason, Rule};
-use tidegate_live::switch::{PortSeen, QueueSeen, Weighted};
+use tidegate_live::switch::ObservedPort;
 use tidegate_live::testbed::{self, FlowResult};
 use tidegate_report::Record;
-use tidegate_report::record::{Distribution, Link, Queue};
+use tidegate_report::record::Link;
 use tidegate_sim::observe::Observations;
 use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Time};
 
 use super::plan::port_of;
-use crate::record::{PROBABILITIES, by_reason, by_rule, real};
+use crate::record::{queue, real};
 use tidegate_scenario::{Built, Experiment};
 
 /// The record of an experiment that was run on a testbed.
@@ -47,10 +46,8 @@ pub(super) fn record(
             continue;
         };
         if observe.ports.has(link) {
-            let queues = seen.queues.iter().zip(0..);
-            record
-                .queues
-                .extend(queues.map(|(seen, number)| queue(name, number, seen)));
+            let queues = seen.queues.iter().map(|seen| queue(name.clone(), seen));
+            record.queues.extend(queues);
         }
         if observe.links.has(link) {
             let rate = built.setup.network.link(link).rate;
@@ -124,54 +121,17 @@ fn sum<'a>(counts: impl Iterator<Item = &'a BTreeMap<&'static str, u64>>) -> BTr
     sum
 }
 
-fn queue(port: &str, number: u8, seen: &QueueSeen) -> Queue {
-    Queue {
-        port: port.to_owned(),
-        queue: number,
-        sent: seen.waits.weight(),
-        sent_bytes: seen.sent_bytes,
-        bytes: distribution(&seen.bytes, 1.0),
-        packets: distribution(&seen.packets, 1.0),
-        // From nanoseconds.
-        wait_ps: distribution(&seen.waits, 1_000.0),
-        marks: by_rule(|rule: Rule| seen.marks(rule)),
-        drops: by_reason(|reason: DropReason| seen.drops(reason)),
-    }
-}
-
-fn link(name: &str, rate: Rate, per_packet: u64, seen: &PortSeen) -> Link {
-    let payload = seen.bytes.saturating_sub(seen.packets * per_packet);
+fn link(name: &str, rate: Rate, per_packet: u64, seen: &ObservedPort) -> Link {
+    let (packets, bytes) = (seen.packets(), seen.bytes());
+    let payload = bytes.saturating_sub(packets * per_packet);
     let speed = |bytes| Rate::from_bytes_over(bytes, seen.span).map_or(0.0, |r| real(r.as_bps()));
     Link {
         name: name.to_owned(),
         rate_bps: rate.as_bps(),
-        packets: seen.packets,
-        bytes: seen.bytes,
-        utilisation: speed(seen.bytes) / real(rate.as_bps()),
+        packets,
+        bytes,
+        utilisation: speed(bytes) / real(rate.as_bps()),
         goodput_bps: speed(payload),
         paused: 0.0,
-    }
-}
-
-/// A histogram in short, each number times `unit`.
-fn distribution(seen: &Weighted, unit: f64) -> Distribution {
-    let mut quantiles: Vec<(f64, f64)> = Vec::new();
-    if seen.weight() == 0 {
-        return Distribution::default();
-    }
-    for part in PROBABILITIES {
-        let value = real(seen.quantile(part)) * unit;
-        let pair = (f64::from(part) / 10_000.0, value);
-        match quantiles.last_mut() {
-            Some(last) if last.1 >= value => *last = pair,
-            _ => quantiles.push(pair),
-        }
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
-    let mean = seen.sum() as f64 / real(seen.weight());
-    Distribution {
-        mean: mean * unit,
-        max: real(seen.max()) * unit,
-        quantiles,
     }
 }

@@ -9,7 +9,7 @@ use tidegate_sim::observe::{Convention, Ideals};
 use tidegate_sim::{Outcome, run};
 use tidegate_units::Span;
 
-use super::{PROBABILITIES, distribution, record};
+use super::{PROBABILITIES, distribution, record, weighted_mean};
 use tidegate_scenario::{Built, Experiment, Scenario};
 
 /// A small network that marks, drops and times out, with everything observed.
@@ -172,7 +172,7 @@ fn a_record_says_what_the_run_counted() {
     assert_eq!(by_queues, marks);
     assert_eq!(
         record.queues[0].port,
-        built.ports[outcome.observed.queues[0].link.index()]
+        built.ports[outcome.observed.queues[0].0.index()]
     );
     assert_eq!(record.links.len(), outcome.links.len());
     assert_eq!(record.run.scheme, "mq-ecn");
@@ -282,7 +282,7 @@ fn probes_are_told_apart_by_their_series() {
 #[test]
 fn a_distribution_rises_and_ends_at_its_largest_value() {
     let (_, _, outcome, record) = made(BUSY, &[]);
-    for (queue, seen) in record.queues.iter().zip(&outcome.observed.queues) {
+    for (queue, (_, seen)) in record.queues.iter().zip(&outcome.observed.queues) {
         let pairs = &queue.bytes.quantiles;
         assert!(
             pairs.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1),
@@ -290,7 +290,7 @@ fn a_distribution_rises_and_ends_at_its_largest_value() {
         );
         assert_eq!(pairs.last().map(|pair| pair.0), Some(1.0));
         assert_eq!(pairs.last().map(|pair| pair.1), Some(queue.bytes.max));
-        assert_eq!(Some(queue.bytes.mean), seen.bytes.mean());
+        assert_eq!(Some(queue.bytes.mean), weighted_mean(&seen.bytes));
     }
     assert!(
         record

@@ -14,13 +14,13 @@ mod port;
 mod probe;
 mod stall;
 mod storm;
-mod watch;
 
 use std::hash::{BuildHasher, RandomState};
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::classify::DscpMap;
 use tidegate_dataplane::mark::AnyMarker;
+use tidegate_dataplane::observe::Window;
 use tidegate_dataplane::{Pkt, mark};
 use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Time};
 
@@ -34,8 +34,8 @@ use cable::Cable;
 use port::SwitchPort;
 use probe::Prober;
 
+pub use port::ObservedPort;
 pub use probe::Loop;
-pub use watch::{PortSeen, QueueSeen, Weighted, Window};
 
 /// A switch of devices of one kind.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl<D: Device> Switch<D> {
     }
 
     /// What was observed by `now`, by port; empty if nothing was to be.
-    pub fn observed(&self, now: Time) -> Vec<PortSeen> {
+    pub fn observed(&self, now: Time) -> Vec<ObservedPort> {
         let ports = self.core.ports.iter();
         ports.filter_map(|port| port.observed(now)).collect()
     }

@@ -3,11 +3,12 @@
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::mark::{AnyMarker, PortInfo};
+use tidegate_dataplane::observe::{ObservedQueue, PortObserver, Window};
 use tidegate_dataplane::sched::{AnyScheduler, Scheduler};
 use tidegate_dataplane::{
     Action, Departure, DropReason, Pkt, Port, PortConfig, QueueStats, Rule, mark,
 };
-use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Rate, Time};
+use tidegate_units::{ConfigError, Ecn, PktId, PortId, QueueId, Rate, Span, Time};
 
 use crate::config::{Config, PortSettings};
 use crate::counters::{Amount, Loss, Pace, PortCounters, QueueCounters, Times};
@@ -17,7 +18,6 @@ use crate::pacer::Pacer;
 use crate::store::{FrameId, Store};
 use crate::switch::stall::{Stall, Verdict};
 use crate::switch::storm::Storm;
-use crate::switch::watch::{PortSeen, Watch, Window};
 
 /// A port and what belongs to it.
 #[derive(Debug)]
@@ -33,12 +33,33 @@ pub(super) struct SwitchPort {
     sojourns: Box<[Times]>,
     pub(super) tally: Tally,
     pub(super) is_up: bool,
-    watch: Option<Box<Watch>>,
+    observer: Option<Box<PortObserver>>,
     interface: String,
     rate: Rate,
     scheduler: &'static str,
     seed: u64,
     id: PortId,
+}
+
+/// What was observed of a port.
+#[derive(Clone, Debug)]
+pub struct ObservedPort {
+    /// How long it was looked at.
+    pub span: Span,
+    /// By queue.
+    pub queues: Vec<ObservedQueue>,
+}
+
+impl ObservedPort {
+    /// Packets that went onto the wire.
+    pub fn packets(&self) -> u64 {
+        self.queues.iter().map(ObservedQueue::sent).sum()
+    }
+
+    /// Their bytes, as they count in queues.
+    pub fn bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.sent_bytes).sum()
+    }
 }
 
 /// What is known of a loop at a port.
@@ -117,7 +138,7 @@ impl SwitchPort {
             port,
             tally: Tally::default(),
             is_up: true,
-            watch: None,
+            observer: None,
             interface: settings.interface.clone(),
             rate: settings.rate,
             scheduler: config.scheduling.name(),
@@ -146,25 +167,29 @@ impl SwitchPort {
         if was_empty && taken.is_ok() {
             self.pacer.on_first(arrival);
         }
-        if let Some(watch) = &mut self.watch {
-            let queue = match &taken {
-                Ok(accepted) => Some(accepted.queue),
-                Err(_) => self.port.last_drop(),
-            };
-            watch.on_arrival(arrival, queue, pkt.len, taken.err(), self.port.stats());
+        if let Some(observer) = &mut self.observer {
+            let stats = self.port.stats();
+            match &taken {
+                Ok(accepted) => observer.on_accepted(arrival, accepted.queue, pkt.len, stats),
+                Err(reason) => observer.on_refused(arrival, self.port.last_drop(), *reason),
+            }
         }
         taken.is_ok()
     }
 
     /// Begins to observe the queues.
     pub(super) fn observe(&mut self, window: Window) {
-        let watch = Watch::new(window, self.port.queues(), self.port.stats());
-        self.watch = Some(Box::new(watch));
+        let observer = PortObserver::new(window, self.port.queues(), self.port.stats());
+        self.observer = Some(Box::new(observer));
     }
 
     /// What was observed by `now`.
-    pub(super) fn observed(&self, now: Time) -> Option<PortSeen> {
-        self.watch.as_ref().map(|watch| watch.seen(now))
+    pub(super) fn observed(&self, now: Time) -> Option<ObservedPort> {
+        let observer = self.observer.as_ref()?;
+        Some(ObservedPort {
+            span: observer.window().overlap(Time::ZERO, now),
+            queues: observer.observed(now).collect(),
+        })
     }
 
     /// Sends what is due, at most a burst. Returns how many frames are gone, sent or lost.
@@ -212,8 +237,9 @@ impl SwitchPort {
                 action,
                 ..
             } = departure;
-            if let Some(watch) = &mut self.watch {
-                watch.on_departure(now, &departure, self.port.stats());
+            if let Some(observer) = &mut self.observer {
+                observer.on_departure(now, &departure);
+                observer.note_marks(now, queue, self.port.stats());
             }
             let id = FrameId(id.0);
             if let Action::Drop(_) = action {

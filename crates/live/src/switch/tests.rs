@@ -1,7 +1,7 @@
 mod resilience;
 
 use tidegate_dataplane::{buffer, sched};
-use tidegate_units::{Rate, Rng, Settings, Span};
+use tidegate_units::{Rate, Ratio, Rng, Settings, Span};
 
 use super::*;
 use crate::config::PortSettings;
@@ -537,16 +537,17 @@ fn what_is_observed_is_of_the_window() {
     step(&mut switch, Time::ZERO);
     drain(&mut switch);
     let seen = switch.observed(Time::from_us(100)).remove(1);
-    assert_eq!((seen.span, seen.packets), (Span::from_us(20), 2));
-    assert_eq!(seen.bytes, 2_500);
+    assert_eq!((seen.span, seen.packets()), (Span::from_us(20), 2));
+    assert_eq!(seen.bytes(), 2_500);
     let queue = &seen.queues[0];
     // Three packets for 10 µs and two for 10 µs.
-    assert_eq!(queue.packets.sum(), 50_000);
-    assert_eq!(queue.packets.weight(), 20_000);
-    assert_eq!((queue.packets.max(), queue.packets.quantile(5_000)), (3, 2));
-    assert_eq!(queue.bytes.sum(), 50_000 * 1_250);
+    assert_eq!(queue.packets.sum(), 50_000_000);
+    assert_eq!(queue.packets.total(), 20_000_000);
+    let median = queue.packets.percentile(Ratio::new(1, 2).unwrap());
+    assert_eq!((queue.packets.max(), median), (3, Some(2)));
+    assert_eq!(queue.bytes.sum(), 50_000_000 * 1_250);
     // Those that left at 10 and 20 µs; the second waited longer than the threshold.
-    assert_eq!((queue.waits.weight(), queue.waits.sum()), (2, 30_000));
+    assert_eq!((queue.sent(), queue.waits.sum()), (2, 30_000_000));
     assert_eq!(queue.sent_bytes, 2_500);
     let marks: u64 = tidegate_dataplane::Rule::ALL
         .iter()

@@ -14,6 +14,7 @@ mod plan;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
+use tidegate_dataplane::observe::Window;
 use tidegate_units::{Span, Time};
 
 use crate::clock::Clock;
@@ -23,7 +24,7 @@ use crate::error::Error;
 use crate::machine::ProcessorTime;
 use crate::namespace::Namespace;
 use crate::run::{Live, drop_privileges, raise_priority};
-use crate::switch::{PortSeen, Window};
+use crate::switch::ObservedPort;
 
 pub use bed::{Bed, PREFIX, remove_leftovers};
 pub use note::Note;
@@ -37,7 +38,7 @@ pub struct Outcome {
     /// By series: when each answer came, and how long after its question.
     pub pings: Vec<Vec<(Time, Span)>>,
     /// What was seen of each port in the plan's window.
-    pub ports: Vec<PortSeen>,
+    pub ports: Vec<ObservedPort>,
     /// What the switch did in all.
     pub counters: Counters,
     /// What the kernels of the hosts counted in all.
@@ -159,7 +160,7 @@ fn forward(
     mut live: Live,
     stop: &AtomicBool,
     ended_at: &AtomicU64,
-) -> Result<(Vec<PortSeen>, Counters), Error> {
+) -> Result<(Vec<ObservedPort>, Counters), Error> {
     // Without it the results show what else the machine does; their lateness shows it.
     let _ = raise_priority();
     drop_privileges()?;

@@ -1,8 +1,7 @@
 //! What is sent through a testbed.
 
+use tidegate_dataplane::observe::Window;
 use tidegate_units::{ConfigError, Rate, Span, Time};
-
-use crate::switch::Window;
 
 /// What is sent, and until when. Times begin with the run.
 #[derive(Clone, Debug)]

@@ -183,7 +183,7 @@ impl<C: Calendar> Fabric<C> {
                     let link_id = LinkId(index as u32);
                     Some(if setup.observe.ports.has(link_id) {
                         let window = setup.observe.window;
-                        Box::new(ObservedPort::new(port, link_id, link.rate, window))
+                        Box::new(ObservedPort::new(port, link.rate, window))
                     } else {
                         port
                     })

@@ -5,7 +5,6 @@
 
 pub mod completion;
 pub mod flow;
-pub mod histogram;
 pub mod link;
 pub(crate) mod observer;
 pub mod port;
@@ -15,16 +14,16 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
+use tidegate_units::{ConfigError, QueueId, Rate};
 
 use crate::network::LinkId;
 use crate::setup::Setup;
 
+pub use tidegate_dataplane::observe::{Histogram, ObservedQueue, Window};
+
 pub use completion::{Completions, Convention, Ideals};
 pub use flow::ObservedFlow;
-pub use histogram::Histogram;
 pub use link::ObservedLink;
-pub use port::ObservedQueue;
 pub use series::{Sampling, Series};
 
 /// What to observe. The default is nothing.
@@ -55,33 +54,15 @@ pub enum Which<T> {
     Only(Vec<T>),
 }
 
-/// A part of the run: what happens at `from` belongs to it, what happens at `to` does not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Its beginning.
-    pub from: Time,
-    /// Its end, unless the run ends before.
-    pub to: Time,
-}
-
-impl Default for Window {
-    /// The whole run.
-    fn default() -> Self {
-        Self {
-            from: Time::ZERO,
-            to: Time::MAX,
-        }
-    }
-}
-
 /// What was observed. Empty where nothing was asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observations {
     /// What the window came to be: a run that ends before it is over cuts it short, with the ACK that
     /// finished the last flow.
     pub window: Window,
-    /// The queues of the ports, port by port in the order in which they were chosen.
-    pub queues: Vec<ObservedQueue>,
+    /// The queues of the ports, each with the link that its port sends on, port by port in the order in
+    /// which they were chosen.
+    pub queues: Vec<(LinkId, ObservedQueue)>,
     /// The links, in the order in which they were chosen.
     pub links: Vec<ObservedLink>,
     /// The flows, in the order in which they were chosen.
@@ -94,7 +75,8 @@ impl Observations {
     /// What was observed of a queue, if its port was chosen.
     pub fn queue(&self, link: LinkId, queue: QueueId) -> Option<&ObservedQueue> {
         let mut queues = self.queues.iter();
-        queues.find(|seen| (seen.link, seen.queue) == (link, queue))
+        let found = queues.find(|(port, seen)| (*port, seen.queue) == (link, queue));
+        found.map(|(_, seen)| seen)
     }
 
     /// What was observed of a link, if it was chosen.
@@ -107,25 +89,6 @@ impl Observations {
     pub fn fairness(&self) -> Option<f64> {
         let goodputs = self.flows.iter();
         statistics::jain(goodputs.map(|flow| flow.goodput().map_or(0, Rate::as_bps)))
-    }
-}
-
-impl Window {
-    /// Whether `at` belongs to it.
-    #[inline]
-    pub fn contains(&self, at: Time) -> bool {
-        self.from <= at && at < self.to
-    }
-
-    /// How much of the time from `begin` to `end` belongs to it.
-    #[inline]
-    pub fn overlap(&self, begin: Time, end: Time) -> Span {
-        end.min(self.to) - begin.max(self.from)
-    }
-
-    /// How long it is.
-    pub fn span(&self) -> Span {
-        self.to - self.from
     }
 }
 

@@ -133,7 +133,8 @@ impl<'a> Observer<'a> {
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
             let port: &dyn Any = engine.link(link).port?;
-            Some(port.downcast_ref::<ObservedPort>()?.seen(closed))
+            let observed = port.downcast_ref::<ObservedPort>()?.observed(closed);
+            Some(observed.map(move |queue| (link, queue)))
         });
         Observations {
             window,

@@ -1,131 +1,33 @@
-//! A port that is watched: how long its queues are, how long packets wait in them, and what is marked
-//! and dropped.
-//!
-//! A queue's length is that of the waiting packets: without the one on the wire, which left the queue
-//! when its first bit did. Lengths are weighted with the time for which they lasted, so that a packet
-//! which passes through an idle port leaves no trace in them.
+//! A port that is observed, in the place of the port itself.
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
-use tidegate_dataplane::{
-    Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats, Rule,
-};
+use tidegate_dataplane::observe::{ObservedQueue, PortObserver, Window};
+use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats};
 use tidegate_units::{ByteTime, PktId, QueueId, Rate, Time};
-
-use super::{Histogram, Window};
-use crate::network::LinkId;
-
-/// What was seen of one queue in the window.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObservedQueue {
-    /// The link that its port sends on.
-    pub link: LinkId,
-    /// Its number at the port.
-    pub queue: QueueId,
-    /// How long it was: bytes, weighted with picoseconds.
-    pub bytes: Histogram,
-    /// How long it was: packets, weighted with picoseconds.
-    pub packets: Histogram,
-    /// How long packets waited that left in the window, in picoseconds, each with weight one. Those
-    /// that were dropped on the way out are left out.
-    pub waits: Histogram,
-    /// Bytes of the packets that were sent in the window.
-    pub sent_bytes: u64,
-    /// Packets that were marked here, by rule; see [`marks`](Self::marks).
-    marks: [u64; Rule::ALL.len()],
-    /// Packets that were dropped here, by reason; see [`drops`](Self::drops).
-    drops: [u64; DropReason::ALL.len()],
-}
-
-impl ObservedQueue {
-    fn new(link: LinkId, queue: u8) -> Self {
-        Self {
-            link,
-            queue: QueueId(queue),
-            bytes: Histogram::default(),
-            packets: Histogram::default(),
-            waits: Histogram::default(),
-            sent_bytes: 0,
-            marks: [0; Rule::ALL.len()],
-            drops: [0; DropReason::ALL.len()],
-        }
-    }
-
-    /// Packets that were set to CE here because of `rule`.
-    pub const fn marks(&self, rule: Rule) -> u64 {
-        self.marks[rule as usize]
-    }
-
-    /// Packets that were dropped here because of `reason`, on arrival or on the way out.
-    pub const fn drops(&self, reason: DropReason) -> u64 {
-        self.drops[reason as usize]
-    }
-
-    /// Packets that were sent.
-    pub const fn sent(&self) -> u64 {
-        self.waits.total()
-    }
-}
 
 /// The port, which does what it would do alone.
 pub(crate) struct ObservedPort {
     inner: Box<dyn Egress>,
     wire: ByteTime,
-    window: Window,
-    queues: Box<[Queue]>,
-    /// The port's marks, as far as they have been put down to a queue.
-    marks: [u64; Rule::ALL.len()],
+    observer: PortObserver,
     departures: Vec<Departure>,
 }
 
-struct Queue {
-    seen: ObservedQueue,
-    bytes: u32,
-    packets: u32,
-    /// Since when it has this length.
-    since: Time,
-}
-
-impl Queue {
-    /// The length stays as it is until `now`.
-    #[inline]
-    fn last_until(&mut self, now: Time, window: Window) {
-        let span = window.overlap(self.since, now).as_ps();
-        self.seen.bytes.add(u64::from(self.bytes), span);
-        self.seen.packets.add(u64::from(self.packets), span);
-        self.since = now;
-    }
-}
-
 impl ObservedPort {
-    /// Watches the port of `link`, whose wire has this rate.
-    pub(crate) fn new(inner: Box<dyn Egress>, link: LinkId, rate: Rate, window: Window) -> Self {
-        let queue = |queue| Queue {
-            seen: ObservedQueue::new(link, queue),
-            bytes: 0,
-            packets: 0,
-            since: Time::ZERO,
-        };
+    /// Observes a port whose wire has this rate.
+    pub(crate) fn new(inner: Box<dyn Egress>, rate: Rate, window: Window) -> Self {
         Self {
-            queues: (0..inner.queues()).map(queue).collect(),
+            observer: PortObserver::new(window, inner.queues(), inner.stats()),
             inner,
             wire: ByteTime::new(rate),
-            window,
-            marks: [0; Rule::ALL.len()],
             departures: Vec::new(),
         }
     }
 
-    /// What was seen by `now`.
-    pub(crate) fn seen(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
-        self.queues.iter().map(move |queue| {
-            let mut queue = Queue {
-                seen: queue.seen.clone(),
-                ..*queue
-            };
-            queue.last_until(now, self.window);
-            queue.seen
-        })
+    /// What was observed by `now`.
+    pub(crate) fn observed(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
+        self.observer.observed(now)
     }
 
     /// Takes the departures one start at a time, so that each mark has its packet.
@@ -135,52 +37,13 @@ impl ObservedPort {
             let first = out.len();
             self.inner.drain(start, buffer, out);
             for departure in &out[first..] {
-                self.on_departure(departure);
+                self.observer.on_departure(departure.at, departure);
             }
             // At most one of them was sent, and only what is sent is marked.
             if let Some(last) = out[first..].last() {
-                self.note_marks(last.queue, last.at);
+                let stats = self.inner.stats();
+                self.observer.note_marks(last.at, last.queue, stats);
             }
-        }
-    }
-
-    fn on_departure(&mut self, departure: &Departure) {
-        let queue = &mut self.queues[departure.queue.index()];
-        queue.last_until(departure.at, self.window);
-        queue.bytes -= departure.len;
-        queue.packets -= 1;
-        let belongs = self.window.contains(departure.at);
-        match departure.action {
-            Action::Drop(reason) => queue.seen.drops[reason as usize] += u64::from(belongs),
-            Action::Send => {
-                let weight = u64::from(belongs);
-                queue.seen.waits.add(departure.sojourn.as_ps(), weight);
-                queue.seen.sent_bytes += weight * u64::from(departure.len);
-            }
-        }
-    }
-
-    /// Puts the marks that the port has made since the last time down to `queue`.
-    #[inline]
-    fn note_marks(&mut self, queue: QueueId, at: Time) {
-        let belongs = self.window.contains(at);
-        for (&rule, known) in Rule::ALL.iter().zip(&mut self.marks) {
-            let marks = self.inner.stats().marks(rule);
-            if belongs {
-                self.queues[queue.index()].seen.marks[rule as usize] += marks - *known;
-            }
-            *known = marks;
-        }
-    }
-
-    /// Puts a drop on arrival down to the queue that the packet was meant for: the one that it asked
-    /// for, or another that the scheme has chosen.
-    #[cold]
-    fn note_drop(&mut self, reason: DropReason, at: Time) {
-        let belongs = self.window.contains(at);
-        let queue = self.inner.last_drop();
-        if let Some(queue) = queue.and_then(|queue| self.queues.get_mut(queue.index())) {
-            queue.seen.drops[reason as usize] += u64::from(belongs);
         }
     }
 
@@ -234,13 +97,13 @@ impl Egress for ObservedPort {
         let taken = self.inner.arrive(id, pkt, queue, now, buffer, out);
         match taken {
             Ok(accepted) => {
-                let queue = &mut self.queues[accepted.queue.index()];
-                queue.last_until(now, self.window);
-                queue.bytes += pkt.len;
-                queue.packets += 1;
-                self.note_marks(accepted.queue, now);
+                let stats = self.inner.stats();
+                (self.observer).on_accepted(now, accepted.queue, pkt.len, stats);
             }
-            Err(reason) => self.note_drop(reason, now),
+            Err(reason) => {
+                let queue = self.inner.last_drop();
+                self.observer.on_refused(now, queue, reason);
+            }
         }
         taken
     }

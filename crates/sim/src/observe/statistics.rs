@@ -1,5 +1,6 @@
 //! Means and fairness, each by a definition that has a name.
 
+use tidegate_dataplane::observe::Histogram;
 use tidegate_units::Span;
 
 /// The arithmetic mean: the sum is exact, and rounded once when it is divided. `None` if there are no
@@ -31,6 +32,22 @@ pub fn quotient(above: u128, below: u128) -> Option<f64> {
     (below > 0).then(|| real(above) / real(below))
 }
 
+/// The weighted mean, from exact sums; `None` if there is nothing.
+pub fn weighted_mean(histogram: &Histogram) -> Option<f64> {
+    quotient(histogram.sum(), u128::from(histogram.total()))
+}
+
+/// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if there is
+/// nothing.
+pub fn deviation(histogram: &Histogram) -> Option<f64> {
+    let mean = weighted_mean(histogram)?;
+    let squares = histogram.buckets().map(|(first, last, weight)| {
+        let middle = f64::midpoint(real(first), real(last));
+        (middle - mean).powi(2) * real(weight)
+    });
+    Some((squares.sum::<f64>() / real(histogram.total())).sqrt())
+}
+
 /// A time in seconds.
 pub fn seconds(span: Span) -> f64 {
     real(span.as_ps()) / 1e12
@@ -48,6 +65,17 @@ pub fn real(number: impl Into<u128>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_deviation_is_weighted() {
+        let mut histogram = Histogram::default();
+        assert_eq!(deviation(&histogram), None);
+        histogram.add(10, 3);
+        assert_eq!(deviation(&histogram), Some(0.0));
+        histogram.add(50, 1);
+        // The mean is 20: 3 · 10² and 30², over 4.
+        assert_eq!(deviation(&histogram), Some(300_f64.sqrt()));
+    }
 
     #[test]
     fn a_mean_is_exact_before_it_is_divided() {

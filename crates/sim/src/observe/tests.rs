@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::window;
-use tidegate_units::Ratio;
+use tidegate_units::{Ratio, Span, Time};
 
 use super::link::total_pause_rate;
 use super::series::SenderSample;

@@ -1,14 +1,15 @@
-use tidegate_dataplane::{PortConfig, buffer, egress, mark, sched};
+use tidegate_dataplane::{PortConfig, Rule, buffer, egress, mark, sched};
 use tidegate_units::{Ecn, FlowId, Ratio, Rng, Span};
 
 use super::*;
+use crate::observe::statistics::weighted_mean;
 
 const Q0: QueueId = QueueId(0);
 
 fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> ObservedPort {
     let config = PortConfig::default();
     let inner = egress::build(&config, marking, scheduling).unwrap();
-    ObservedPort::new(inner, LinkId(5), config.rate, window)
+    ObservedPort::new(inner, config.rate, window)
 }
 
 fn buffer(name: &str, limit: &str) -> AnyBuffer {
@@ -60,16 +61,16 @@ fn four_packets(window: Window) -> ObservedQueue {
     assert_eq!((next, served.dropped.len()), (None, 1));
     let ends = served.sent.iter().map(|sent| sent.end.as_ns());
     assert_eq!(ends.collect::<Vec<_>>(), [1_200, 2_400, 3_600]);
-    port.seen(Time::from_us(4)).next().unwrap()
+    port.observed(Time::from_us(4)).next().unwrap()
 }
 
 #[test]
 fn lengths_are_weighted_with_the_time_they_last() {
     let seen = four_packets(Window::default());
-    assert_eq!((seen.link, seen.queue), (LinkId(5), Q0));
+    assert_eq!(seen.queue, Q0);
     // (1 · 1.4 µs + 2 · 0.8 µs) / 4 µs
-    assert_eq!(seen.packets.mean(), Some(0.75));
-    assert_eq!(seen.bytes.mean(), Some(1_125.0));
+    assert_eq!(weighted_mean(&seen.packets), Some(0.75));
+    assert_eq!(weighted_mean(&seen.bytes), Some(1_125.0));
     assert_eq!((seen.packets.max(), seen.bytes.max()), (2, 3_000));
     assert_eq!((seen.sent(), seen.sent_bytes), (3, 4_500));
     // Empty for 45 % of the time, at most one packet for 80 %.
@@ -83,13 +84,17 @@ fn lengths_are_weighted_with_the_time_they_last() {
 fn waits_marks_and_drops_are_counted_by_queue() {
     let seen = four_packets(Window::default());
     assert_eq!(seen.sent(), 3);
-    assert_eq!(seen.waits.mean(), Some(1_000_000.0));
+    assert_eq!(weighted_mean(&seen.waits), Some(1_000_000.0));
     assert_eq!(seen.waits.max(), 2_000_000);
     assert_eq!(seen.waits.percentile(percent(33)), Some(0));
     assert_eq!(seen.marks(Rule::QueueLength), 1);
     assert_eq!(seen.drops(DropReason::PortFull), 1);
-    assert_eq!(seen.drops.iter().sum::<u64>(), 1);
-    assert_eq!(seen.marks.iter().sum::<u64>(), 1);
+    let drops = DropReason::ALL.map(|reason| seen.drops(reason));
+    let marks = Rule::ALL.map(|rule| seen.marks(rule));
+    assert_eq!(
+        (drops.iter().sum::<u64>(), marks.iter().sum::<u64>()),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn a_window_sees_only_what_happens_within() {
     });
     // Two packets until 1.2 µs, then one.
     assert_eq!(seen.packets.total(), Span::from_us(1).as_ps());
-    assert_eq!(seen.packets.mean(), Some(1.2));
+    assert_eq!(weighted_mean(&seen.packets), Some(1.2));
     assert_eq!((seen.sent(), seen.waits.max()), (1, 1_000_000));
     assert_eq!(seen.marks(Rule::QueueLength), 0);
     assert_eq!(seen.drops(DropReason::PortFull), 0);
@@ -130,7 +135,7 @@ fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
     assert_eq!(arrive(3), Err(DropReason::PortFull));
     assert_ne!(chosen[2], asked);
     let drops = port
-        .seen(Time::ZERO)
+        .observed(Time::ZERO)
         .map(|seen| (seen.queue, seen.drops(DropReason::PortFull)))
         .filter(|&(_, drops)| drops > 0);
     assert_eq!(drops.collect::<Vec<_>>(), [(chosen[2], 1)]);
@@ -183,7 +188,7 @@ fn a_watched_port_does_what_it_does_alone() {
         }
         assert_eq!(alone.stats(), watched.stats(), "{name}");
         assert!(alone.stats().total_drops() > 0, "{name} was not tried hard");
-        let seen = watched.seen(now).collect::<Vec<_>>();
+        let seen = watched.observed(now).collect::<Vec<_>>();
         for rule in Rule::ALL {
             let marks = seen.iter().map(|queue| queue.marks(rule)).sum::<u64>();
             assert_eq!(marks, alone.stats().marks(rule), "{name}");

@@ -4,9 +4,9 @@
 //! into 128 equal parts. It has at most 7,424 buckets of eight bytes, and only as many as the largest
 //! number needs: 1,800 for a queue of a megabyte.
 
-use tidegate_units::Ratio;
+use alloc::vec::Vec;
 
-use super::statistics::{self, real};
+use tidegate_units::Ratio;
 
 /// Each power of two is cut into 2^`PARTS` buckets.
 const PARTS: u32 = 7;
@@ -55,22 +55,17 @@ impl Histogram {
         self.max
     }
 
-    /// The weighted mean, from exact sums; `None` if there is nothing.
-    pub fn mean(&self) -> Option<f64> {
-        statistics::quotient(self.sum, u128::from(self.total))
+    /// The sum of all numbers, each times its weight.
+    pub const fn sum(&self) -> u128 {
+        self.sum
     }
 
-    /// The weighted standard deviation, as if all numbers of a bucket were in its middle; `None` if
-    /// there is nothing.
-    pub fn deviation(&self) -> Option<f64> {
-        let mean = self.mean()?;
-        let mut squares = 0.0;
-        for (index, &weight) in self.weights.iter().enumerate() {
+    /// The first and the last number of each bucket, with its weight.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.weights.iter().enumerate().map(|(index, &weight)| {
             let first = index.checked_sub(1).map_or(0, |before| largest(before) + 1);
-            let middle = f64::midpoint(real(first), real(largest(index)));
-            squares += (middle - mean).powi(2) * real(weight);
-        }
-        Some((squares / real(self.total)).sqrt())
+            (first, largest(index), weight)
+        })
     }
 
     /// The smallest number that has at least the fraction `fraction` of all weight at or below it,
@@ -119,17 +114,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deviation_is_weighted() {
-        let mut histogram = Histogram::default();
-        assert_eq!(histogram.deviation(), None);
-        histogram.add(10, 3);
-        assert_eq!(histogram.deviation(), Some(0.0));
-        histogram.add(50, 1);
-        // The mean is 20: 3 · 10² and 30², over 4.
-        assert_eq!(histogram.deviation(), Some(300_f64.sqrt()));
-    }
-
-    #[test]
     fn buckets_join_without_gap_or_overlap() {
         let mut expected = 0;
         for index in 0..=bucket(u64::MAX) {
@@ -153,7 +137,7 @@ mod tests {
             let fraction = Ratio::new(value + 1, 256).unwrap();
             assert_eq!(seen.percentile(fraction), Some(u64::from(value)));
         }
-        assert_eq!((seen.mean(), seen.max()), (Some(127.5), 255));
+        assert_eq!((seen.sum(), seen.max()), (255 * 128, 255));
     }
 
     #[test]
@@ -163,7 +147,7 @@ mod tests {
         seen.add(20, 1);
         seen.add(1_000, 0);
         assert_eq!((seen.total(), seen.max()), (4, 20));
-        assert_eq!(seen.mean(), Some(12.5));
+        assert_eq!(seen.sum(), 50);
         let at = |part| seen.percentile(Ratio::new(part, 100).unwrap());
         assert_eq!(
             [at(0), at(75), at(76), at(100)].map(Option::unwrap),
@@ -191,7 +175,7 @@ mod tests {
     #[test]
     fn nothing_seen_has_no_figures_and_the_extremes_saturate() {
         let mut seen = Histogram::default();
-        assert_eq!((seen.mean(), seen.percentile(Ratio::ONE)), (None, None));
+        assert_eq!((seen.total(), seen.percentile(Ratio::ONE)), (0, None));
         seen.add(u64::MAX, u64::MAX);
         seen.add(u64::MAX, u64::MAX);
         assert_eq!(seen.percentile(Ratio::ONE), Some(u64::MAX));
