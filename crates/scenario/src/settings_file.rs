@@ -10,13 +10,13 @@ use tidegate_units::{ConfigError, Field, Form, Parameters};
 
 use crate::settings::reader::{setting_text, suggest, unreadable};
 use crate::text::document::{Entry, Node, Table, Value};
-use crate::text::problem::{Place, Problem, Source};
+use crate::text::problem::{Location, Problem, Source};
 
 /// A table of a file that is not a scenario.
 #[derive(Clone, Debug)]
 pub struct SettingsTable {
     table: Table,
-    place: Place,
+    loc: Location,
 }
 
 impl SettingsTable {
@@ -29,7 +29,7 @@ impl SettingsTable {
         });
         Ok(Self {
             table: Table::parse(&source)?,
-            place: Place { source, span: 0..0 },
+            loc: Location { source, span: 0..0 },
         })
     }
 
@@ -70,20 +70,20 @@ impl SettingsTable {
             Some(node) => {
                 let message = format!("`{key}` is {}, and should be a list of tables", node.noun());
                 let help = format!("write each as [[{key}]]");
-                Err(Problem::new(message).at(&node.place).help(help))
+                Err(Problem::new(message).at(&node.loc).help(help))
             }
         }
     }
 
     /// Something that is wrong with the value of a key, or with the table if it does not name the key.
     pub fn problem(&self, key: &str, message: impl Into<String>) -> Problem {
-        let place = self.table.get(key).map_or(&self.place, |node| &node.place);
-        Problem::new(message).at(place)
+        let loc = self.table.get(key).map_or(&self.loc, |node| &node.loc);
+        Problem::new(message).at(loc)
     }
 
     /// The name of the file.
     pub fn file(&self) -> &Path {
-        Path::new(&self.place.source.name)
+        Path::new(&self.loc.source.name)
     }
 }
 
@@ -91,12 +91,12 @@ fn below(key: &str, node: &Node) -> Result<SettingsTable, Problem> {
     match &node.value {
         Value::Table(table) => Ok(SettingsTable {
             table: table.clone(),
-            place: node.place.clone(),
+            loc: node.loc.clone(),
         }),
         _ => {
             let message = format!("`{key}` is {}, and should be a table", node.noun());
             let help = "keys and values in braces, or below a header";
-            Err(Problem::new(message).at(&node.place).help(help))
+            Err(Problem::new(message).at(&node.loc).help(help))
         }
     }
 }
@@ -120,14 +120,14 @@ fn set(part: &mut dyn Parameters, field: &Field, node: &Node) -> Result<(), Prob
         ConfigError::Unreadable { field, error } => unreadable(field, &error.to_string()),
         other => Problem::new(other.to_string()),
     };
-    Err(problem.at(&node.place))
+    Err(problem.at(&node.loc))
 }
 
 fn unknown(entry: &Entry, fields: &[Field], below: &[&str]) -> Problem {
     let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
     let known = [&names, below].concat();
     Problem::new(format!("unknown key `{}`", entry.key))
-        .at(&entry.place)
+        .at(&entry.loc)
         .help(suggest(&entry.key, &known))
 }
 

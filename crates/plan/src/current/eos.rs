@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tidegate_lab::scenario::Problem;
+use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
 use super::{Current, Setting, add, speed_by_place};

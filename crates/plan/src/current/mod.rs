@@ -8,7 +8,7 @@ mod values;
 use std::path::Path;
 
 use serde_json::Value;
-use tidegate_lab::scenario::Problem;
+use tidegate_scenario::Problem;
 use tidegate_units::{Rate, Ratio};
 
 use crate::judge::{Judgement, Risk, Severity, judge};

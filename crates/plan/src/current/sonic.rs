@@ -1,7 +1,7 @@
 //! SONiC's `config_db.json`.
 
 use serde_json::{Map, Value};
-use tidegate_lab::scenario::Problem;
+use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Rate, Ratio};
 
 use super::{Current, Setting, add, speed_by_place};

@@ -1,6 +1,6 @@
 //! Values on the command line: `1MiB/2MiB/5%`, `3=150KB/1500KB/10%,0=80KB`, `85us`, `off`.
 
-use tidegate_lab::scenario::Problem;
+use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Ratio, Span};
 
 use super::{Current, Setting};

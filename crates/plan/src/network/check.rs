@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use tidegate_lab::scenario::{Problem, SettingsTable};
+use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 

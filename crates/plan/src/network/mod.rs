@@ -28,7 +28,7 @@ pub mod keys;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tidegate_lab::scenario::{Problem, SettingsTable};
+use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::{List, Sizes};
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 

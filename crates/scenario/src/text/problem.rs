@@ -110,7 +110,7 @@ impl Problem {
             folder: None,
         };
         let source = Arc::new(source);
-        Self::new(message).at(&Place { source, span })
+        Self::new(message).at(&Location { source, span })
     }
 
     /// The same with advice.
