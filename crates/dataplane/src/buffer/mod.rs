@@ -108,7 +108,7 @@ pub trait Buffer {
     }
 
     /// The next change of an ingress account between paused and running that the host has not yet
-    /// heard of. Only lossless buffers have any. The host calls it after each arrival and each
+    /// polled. Only lossless buffers have any. The host calls it after each arrival and each
     /// departure until it returns `None`.
     #[inline]
     fn poll_pause(&mut self) -> Option<Pause> {
