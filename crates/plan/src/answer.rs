@@ -9,13 +9,16 @@ use crate::current::{Current, CurrentRow};
 use crate::dialect::{Configuration, Dialect, Scheme, Support};
 use crate::formula::{headroom, limit, throughput};
 use crate::judge::{Judgement, Severity, judge, range};
-use crate::marking::{Marking, bytes, time};
+use crate::marking::{Marking, bytes, span, time};
 use crate::network::{Network, Queue, Role};
 use crate::plan::{Plan, Row};
-use crate::printed;
+use crate::printed::{self, Printed};
 
 /// The parts that the screen shows; the page has all.
 pub const ON_SCREEN: [&str; 5] = ["verdict", "answer", "why", "schemes", "today"];
+
+/// The part with what others print, which the screen shows on request.
+pub const OTHERS: &str = "others";
 
 /// The answer, with what is set today if that is known.
 pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
@@ -62,34 +65,30 @@ pub fn change(change: &crate::dialect::Change) -> String {
 
 /// The network in a few lines.
 pub fn facts(network: &Network) -> Vec<String> {
-    let mut ports = format!(
-        "{} x {} to hosts",
-        network.host_ports.count, network.host_ports.speed
-    );
-    if let Some(uplinks) = network.uplinks {
-        ports += &format!(", {} x {} up", uplinks.count, uplinks.speed);
+    let of = |ports: crate::network::Ports| format!("{} x {}", ports.count, ports.speed);
+    let mut ports = vec![format!("{} to hosts", of(network.host_ports))];
+    if let (Some(uplinks), Some(ratio)) = (network.uplinks, network.oversubscription()) {
+        ports.push(format!("{} up ({} : 1)", of(uplinks), short(ratio)));
     }
-    if let Some(ratio) = network.oversubscription() {
-        ports += &format!(" ({} : 1)", short(ratio));
-    }
-    ports += &match network.layers {
-        1 => format!(", one switch, {} hosts", network.hosts),
-        layers => format!(", {layers} layers, {} hosts", network.hosts),
-    };
+    ports.push(match network.layers {
+        1 => "one switch".to_owned(),
+        layers => format!("{layers} layers"),
+    });
+    ports.push(format!("{} hosts", network.hosts));
     let pool = network.pool();
-    let mut buffer = format!("{} shared by {} ports", bytes(pool.size), pool.ports);
+    let mut buffer = vec![format!(
+        "{} shared by {} ports",
+        bytes(pool.size),
+        pool.ports
+    )];
     if network.switch.parts > 1 {
-        buffer += &format!(", one of {} parts", network.switch.parts);
+        buffer.push(format!("one of {} parts", network.switch.parts));
     }
     if let Some(chip) = network.switch.chip {
-        let facts = chip.facts();
-        buffer += &format!(
-            "; {}, {}",
-            tidegate_units::Setting::write(&chip),
-            facts.source
-        );
+        let name = tidegate_units::Setting::write(&chip);
+        buffer.push(format!("{name}, {}", chip.facts().source));
     }
-    buffer += &format!("; α {}", network.switch.alpha);
+    buffer.push(format!("α {}", network.switch.alpha));
     let rtt = if network.rtt.mean == network.rtt.p90 {
         format!("round trip {}", time(network.rtt.mean))
     } else {
@@ -99,7 +98,7 @@ pub fn facts(network: &Network) -> Vec<String> {
             time(network.rtt.p90)
         )
     };
-    vec![ports, buffer, rtt]
+    vec![ports.join(", "), buffer.join("; "), rtt]
 }
 
 fn short(value: f64) -> String {
@@ -130,18 +129,17 @@ fn answer(plan: &Plan<'_>) -> Part {
         "keeps",
         "marks first",
     ];
-    let mut intro = format!(
-        "adds: the wait behind a queue at its threshold; all busy: with the queue's share of the port. \
-         keeps: throughput, measured ({}) and by a model. marks first: how many of the {} ports of the \
-         pool can be congested before drops come first ({})",
+    let pauses = match plan.headroom {
+        Some(_) => format!(", or pauses ({})", limit::PAUSES),
+        None => String::new(),
+    };
+    let intro = format!(
+        "adds: the wait at the threshold; all busy: if the queue gets its share only; keeps: of the \
+         throughput ({}, and a model); marks first: at how many congested ports marks come before drops \
+         ({}){pauses}.",
         throughput::SECTION,
-        plan.network.pool().ports,
         limit::DROPS,
     );
-    if plan.headroom.is_some() {
-        intro += &format!("; before pauses, for lossless queues ({})", limit::PAUSES);
-    }
-    intro.push('.');
     Part {
         id: "answer".into(),
         title: "Mark at".into(),
@@ -184,23 +182,28 @@ fn queue_name(queue: &Queue) -> String {
 
 fn ports_of(network: &Network, speed: Rate) -> String {
     let roles = network.ports().filter(|(_, ports)| ports.speed == speed);
+    if network.speeds().len() == 1 {
+        return short_speed(speed);
+    }
     let names: Vec<&str> = roles.map(|(role, _): (Role, _)| role.name()).collect();
-    format!("{speed} {}", names.join("+"))
+    format!("{} {}", short_speed(speed), names.join("+"))
 }
 
 /// What a marking adds, keeps and precedes.
 fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
-    let adds = if judgement.delay == judgement.longest {
+    let is_step =
+        judgement.longest.as_ps() - judgement.delay.as_ps() <= judgement.delay.as_ps() / 50;
+    let adds = if is_step {
         time(judgement.delay)
     } else {
-        format!("{} to {}", time(judgement.delay), time(judgement.longest))
+        span(&time(judgement.delay), &time(judgement.longest))
     };
     [
         adds,
         judgement
             .shared
             .map_or_else(|| "served first".to_owned(), time),
-        judgement.kept.map_or_else(|| "simulate".to_owned(), range),
+        judgement.kept.map_or_else(|| "-".to_owned(), range),
         match (judgement.congested, network.pool().ports) {
             (0, _) => "never".to_owned(),
             (some, all) if some >= all => "all".to_owned(),
@@ -221,28 +224,29 @@ fn why(plan: &Plan<'_>) -> Part {
             1 => row.formula.clone(),
             _ => row.formula.replace(&row.speed.to_string(), "C"),
         };
-        let line = format!("{formula} ({})", row.section);
+        let line = match formula.split_once("; ") {
+            Some((formula, more)) => format!("{formula} ({}; {more})", row.section),
+            None => format!("{formula} ({})", row.section),
+        };
         if !lines.contains(&line) {
             lines.push(line);
         }
     }
     if plan.network.rtt.mean != plan.network.rtt.p90 {
-        lines.push(
-            "RTT is the 90th percentile, which keeps the throughput of far hosts (ECN♯ §2.3)"
-                .into(),
-        );
+        lines.push("RTT: the 90th percentile, for the throughput of far hosts (ECN♯ §2.3)".into());
     }
     if let Some(room) = &plan.headroom {
         let each = |&(speed, room): &(Rate, _)| format!("{} at {speed}", bytes(room));
         let each: Vec<String> = room.of_port.iter().map(each).collect();
         lines.push(format!(
-            "PFC headroom for a port and class: {}; in all {}, which leaves {} to share ({})",
+            "PFC headroom: {} for a port; in all {}, which leaves {} to share ({})",
             each.join(", "),
             bytes(room.all),
             bytes(room.left),
             headroom::SECTION
         ));
     }
+    lines.extend(bursts(plan));
     let notes = plan.rows.iter().flat_map(|row| {
         let own = row
             .judgement
@@ -258,6 +262,32 @@ fn why(plan: &Plan<'_>) -> Part {
         lines,
         ..Part::default()
     }
+}
+
+/// How many ports can start all at once, where that is not all of them.
+fn bursts(plan: &Plan<'_>) -> Vec<String> {
+    let lossy = plan
+        .rows
+        .iter()
+        .filter(|row| !row.queue.lossless && row.marking != Marking::Off);
+    let ports = plan.network.pool().ports;
+    let mut lines: Vec<String> = Vec::new();
+    for row in lossy.filter(|row| row.judgement.without_loss < ports) {
+        let line = format!(
+            "{}: the buffer has room for K + C·RTT, a slow start, at {} of {ports} ports (BCC §4.3)",
+            short_speed(row.speed),
+            row.judgement.without_loss
+        );
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// A speed in as few letters as it takes.
+fn short_speed(speed: Rate) -> String {
+    speed.to_string().replace("bps", "")
 }
 
 fn schemes(plan: &Plan<'_>) -> Part {
@@ -279,7 +309,14 @@ fn schemes(plan: &Plan<'_>) -> Part {
             None => owners(scheme),
         };
         Some(Cells {
-            cells: vec![name, setting, section.to_owned()],
+            cells: vec![
+                name,
+                if section.is_empty() {
+                    setting
+                } else {
+                    format!("{setting} ({section})")
+                },
+            ],
             note: support,
             class: "",
         })
@@ -287,7 +324,7 @@ fn schemes(plan: &Plan<'_>) -> Part {
     Part {
         id: "schemes".into(),
         title,
-        head: ["scheme", "set to", "source"].map(str::to_owned).to_vec(),
+        head: ["scheme", "set to"].map(str::to_owned).to_vec(),
         rows: Scheme::ALL.into_iter().filter_map(row).collect(),
         ..Part::default()
     }
@@ -312,10 +349,12 @@ fn owners(scheme: Scheme) -> String {
             _ => os.name(),
         })
         .collect();
-    if names.is_empty() {
-        "in no product; the nearest depends on the switch (os = …)".to_owned()
-    } else {
-        format!("can be emitted for {}", names.join(", "))
+    match (names.as_slice(), scheme) {
+        ([], Scheme::Bcc) => {
+            "in no dialect; dynamic ECN (D-ECN) of Tomahawk 5 is near it".to_owned()
+        }
+        ([], _) => "in no product; its instantaneous part is tcn".to_owned(),
+        (names, _) => format!("can be emitted for {}", names.join(", ")),
     }
 }
 
@@ -333,22 +372,23 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
         let [adds, _, keeps, first] = meaning(plan.network, &row.judgement);
         let marks = row.marking != Marking::Off;
         let name = match row.ports {
-            0 => row.name.clone(),
-            1 => format!("{}, 1 port", row.name),
-            count => format!("{}, {count} ports", row.name),
+            0 if current.source.contains(&row.name) => String::new(),
+            0 => format!(" [{}]", row.name),
+            1 => format!(" [{}, 1 port]", row.name),
+            count => format!(" [{}, {count} ports]", row.name),
         };
         let severity = row.severity.map_or("fine", Severity::name);
         Cells {
             cells: vec![
                 queue_name(row.queue),
-                row.speed.to_string(),
+                short_speed(row.speed),
                 row.marking.to_string(),
                 row.formula.to_string(),
                 adds,
                 if marks { keeps } else { "-".to_owned() },
                 if marks { first } else { "-".to_owned() },
             ],
-            note: format!("{severity}: {} [{name}]", row.verdict),
+            note: format!("{severity}: {}{name}", row.verdict),
             class: match row.severity {
                 None => "good",
                 Some(_) => "bad",
@@ -373,42 +413,33 @@ fn others(plan: &Plan<'_>) -> Part {
         return Part::default();
     };
     let queue = first.queue;
-    let head = ["source", "ports", "setting", "adds", "keeps", "marks first"];
+    let head = ["source", "setting", "adds", "keeps", "marks first"];
     let mut rows = Vec::new();
     let mut charts = Vec::new();
     for row in marked.filter(|row| row.queue.id == queue.id) {
-        let mut points = vec![(format!("formula ({})", row.section), row.marking)];
+        let formula = format!("formula at {}", short_speed(row.speed));
+        let mut points = vec![(formula, row.marking)];
         let printed = printed::settings(network, row.speed);
-        points.extend(
-            printed
-                .iter()
-                .map(|printed| (printed.source.to_owned(), Marking::Length(printed.ramp))),
-        );
+        let point = |printed: &Printed| (printed.source.to_owned(), Marking::Length(printed.ramp));
+        points.extend(printed.iter().map(point));
         for (source, marking) in &points {
             let judgement = judge(network, queue, row.speed, marking);
             let [adds, _, keeps, first] = meaning(network, &judgement);
             let worst = judgement.risks.first();
-            let is_bad = worst.is_some_and(|risk| risk.severity != Severity::Note);
+            let broken = worst.filter(|risk| risk.severity == Severity::Broken);
             rows.push(Cells {
-                cells: vec![
-                    source.clone(),
-                    row.speed.to_string(),
-                    marking.to_string(),
-                    adds,
-                    keeps,
-                    first,
-                ],
-                note: worst
-                    .filter(|_| is_bad)
-                    .map(|risk| risk.text.clone())
-                    .unwrap_or_default(),
-                class: if is_bad { "bad" } else { "good" },
+                cells: vec![source.clone(), marking.to_string(), adds, keeps, first],
+                note: broken.map(|risk| risk.text.clone()).unwrap_or_default(),
+                class: match worst {
+                    Some(risk) if risk.severity != Severity::Note => "bad",
+                    _ => "good",
+                },
             });
         }
         charts.push(chart(row.speed, &points));
     }
     Part {
-        id: "others".into(),
+        id: OTHERS.into(),
         title: format!("What others print, on this network (queue {})", queue.id),
         intro: format!(
             "Settings that vendors and publications print, judged for {} with {} on this network's buffer \

@@ -193,7 +193,7 @@ fn risks(
     }
     let rtt = network.rtt.p90;
     if judgement.delay > Span::from_ps(rtt.as_ps().saturating_mul(3))
-        && queue.transport != Transport::Dcqcn
+        && is_window_based(queue.transport)
     {
         let text = format!(
             "adds {} before the first mark, {} round trips",
@@ -202,7 +202,7 @@ fn risks(
         );
         add(Severity::Costly, text);
     }
-    if !ramp.is_step() && is_window_based(queue.transport) {
+    if !ramp.acts_as_step() && is_window_based(queue.transport) {
         let text = format!(
             "marks {} at most below {}: {} wants all marked above one threshold",
             percent(ramp.probability),
@@ -211,7 +211,7 @@ fn risks(
         );
         add(Severity::Costly, text);
     }
-    if ramp.is_step() && queue.transport == Transport::Dcqcn {
+    if ramp.acts_as_step() && queue.transport == Transport::Dcqcn {
         let text = "a step: rates of all flows fall together; DCQCN wants a rising probability";
         add(Severity::Costly, text.to_owned());
     }
@@ -244,14 +244,14 @@ const fn is_window_based(transport: Transport) -> bool {
     )
 }
 
-/// A range of throughput, no finer than it is known: `74-97 %`.
+/// A range of throughput, no finer than it is known: `74-97%`.
 pub fn range(kept: Kept) -> String {
     let percent = |share: f64| format!("{:.0}", (share * 100.0).min(100.0));
     let (least, most) = (percent(kept.least), percent(kept.most));
     if least == most {
-        format!("{most} %")
+        format!("{most}%")
     } else {
-        format!("{least}-{most} %")
+        format!("{least}-{most}%")
     }
 }
 
@@ -323,7 +323,7 @@ mod tests {
         let judgement = judged(&network, step);
         assert_eq!(judgement.risks, []);
         assert_eq!(judgement.congested, 48);
-        assert_eq!(range(judgement.kept.unwrap()), "100 %");
+        assert_eq!(range(judgement.kept.unwrap()), "100%");
     }
 
     #[test]

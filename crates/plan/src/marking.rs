@@ -41,12 +41,17 @@ impl Ramp {
     pub fn is_step(self) -> bool {
         self.min == self.max
     }
+
+    /// Whether it is as good as a step: some switches want the two thresholds to differ.
+    pub fn acts_as_step(self) -> bool {
+        self.max.0 - self.min.0 <= self.min.0 / 50
+    }
 }
 
 impl Display for Marking {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length(ramp) if ramp.is_step() => f.write_str(&bytes(ramp.min)),
+            Self::Length(ramp) if ramp.acts_as_step() => f.write_str(&bytes(ramp.min)),
             Self::Length(ramp) => write!(
                 f,
                 "{} {}",
@@ -81,10 +86,10 @@ pub fn span(from: &str, to: &str) -> String {
     }
 }
 
-/// A fraction as percent: `20 %`.
+/// A fraction as percent: `20%`.
 pub fn percent(ratio: Ratio) -> String {
     let value = 100.0 * f64::from(ratio.numerator()) / f64::from(ratio.denominator());
-    format!("{} %", digits(value))
+    format!("{}%", digits(value))
 }
 
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
@@ -123,7 +128,7 @@ mod tests {
         assert_eq!(span("400 KB", "1.6 MB"), "400 KB-1.6 MB");
         assert_eq!(time(Span::from_ns(21_600)), "21.6 us");
         assert_eq!(time(Span::from_ns(335_544)), "336 us");
-        assert_eq!(percent(Ratio::new(1, 5).unwrap()), "20 %");
-        assert_eq!(percent(Ratio::new(1, 300).unwrap()), "0.33 %");
+        assert_eq!(percent(Ratio::new(1, 5).unwrap()), "20%");
+        assert_eq!(percent(Ratio::new(1, 300).unwrap()), "0.33%");
     }
 }

@@ -257,7 +257,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         Scheme {
             name: "tcn",
             setting: format!(
-                "T = λ·RTT = {}, for every queue and speed",
+                "T = λ·RTT = {} for all queues and speeds",
                 time(sojourn::threshold(lambda, rtt.p90))
             ),
             section: sojourn::SECTION,
@@ -265,7 +265,7 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         Scheme {
             name: "ecn-sharp",
             setting: format!(
-                "ins_target {}, pst_target {}, pst_interval {}",
+                "ins_target {}, pst_target {} over {}",
                 time(instantaneous),
                 time(persistent),
                 time(interval)
@@ -277,12 +277,12 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         Ok(PoolThresholds {
             required, min, max, ..
         }) => format!(
-            "pool {} to {} at 10 %, B_R {}",
+            "pool {} to {}, 10%, B_R {}",
             bytes(min),
             bytes(max),
             bytes(required)
         ),
-        Err(_) => "no pool threshold: the pool is too small for B_R/α and C·N·h".to_owned(),
+        Err(_) => "none: the pool is too small for B_R/α and C·N·h".to_owned(),
     };
     schemes.push(Scheme {
         name: "bcc",

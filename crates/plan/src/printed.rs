@@ -20,10 +20,10 @@ pub struct Printed {
 /// some print a few speeds only.
 pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
     let mut all = vec![
-        printed("SONiC's default template", ramp(1_048_576, 2_097_152, 5)),
-        printed("OpenConfig test DP-1.3", ramp(80_000, 80_001, 100)),
-        printed("Cisco NX-OS examples", ramp(150_000, 3_000_000, 7)),
-        printed("Arista 7060DX5 example", ramp(222_000, 2_000_000, 1)),
+        printed("SONiC template", ramp(1_048_576, 2_097_152, 5)),
+        printed("OpenConfig DP-1.3", ramp(80_000, 80_001, 100)),
+        printed("Cisco NX-OS", ramp(150_000, 3_000_000, 7)),
+        printed("Arista 7060DX5", ramp(222_000, 2_000_000, 1)),
     ];
     let (min, max) = dcqcn::thresholds(speed);
     let hpcc = Ramp {
@@ -31,10 +31,10 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
         max,
         probability: dcqcn::PROBABILITY,
     };
-    all.push(printed("HPCC for DCQCN, by speed", hpcc));
+    all.push(printed("HPCC for DCQCN", hpcc));
     let of_ten = Bytes(speed.as_bps() / 10_000_000_000 * 30_000);
     if of_ten.0 > 0 {
-        all.push(printed("HPCC for DCTCP, by speed", Ramp::step(of_ten)));
+        all.push(printed("HPCC for DCTCP", Ramp::step(of_ten)));
     }
     match speed.as_bps() / 1_000_000_000 {
         10 => all.push(printed(
@@ -42,25 +42,19 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
             ramp(97_500, 97_500, 100),
         )),
         25 => {
-            all.push(printed("Huawei 25G, for delay", ramp(7_000, 150_000, 30)));
-            all.push(printed(
-                "Huawei 25G, for throughput",
-                ramp(7_000, 200_000, 10),
-            ));
+            all.push(printed("Huawei, delay", ramp(7_000, 150_000, 30)));
+            all.push(printed("Huawei, throughput", ramp(7_000, 200_000, 10)));
         }
         100 => {
-            all.push(printed("Huawei 100G, for delay", ramp(7_000, 500_000, 30)));
-            all.push(printed(
-                "Huawei 100G, for throughput",
-                ramp(7_000, 750_000, 10),
-            ));
+            all.push(printed("Huawei, delay", ramp(7_000, 500_000, 30)));
+            all.push(printed("Huawei, throughput", ramp(7_000, 750_000, 10)));
         }
         _ => {}
     }
     // Fill levels are percent of what a queue may hold.
     let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0;
     let apstra = ramp(memory / 100 * 55, memory / 100 * 90, 100);
-    all.push(printed("Juniper Apstra 6.1, 55 to 90 %", apstra));
+    all.push(printed("Juniper Apstra 6.1", apstra));
     all
 }
 

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_lab::reproduce::library;
+use tidegate_plan::dialect::Dialect;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, probe};
@@ -31,6 +32,9 @@ pub(crate) enum Kind {
     /// What counts as small and large, and when a flow is complete
     #[value(alias = "conventions")]
     Convention,
+    /// What `tidegate plan --emit` can write
+    #[value(alias = "dialects")]
+    Dialect,
     /// What papers claim, to be run again with `tidegate reproduce`
     #[value(alias = "figures")]
     Figure,
@@ -64,6 +68,7 @@ impl Kind {
         match self {
             Self::Buffer => "buffer",
             Self::Convention => "convention",
+            Self::Dialect => "dialect",
             Self::Figure => "figure",
             Self::Profile => "profile",
             Self::Scenario => "scenario",
@@ -140,6 +145,21 @@ pub(crate) fn all() -> Vec<Entry> {
             page,
             Vec::new(),
         ));
+    }
+    for (dialect, choice) in Dialect::ALL.iter().zip(choices(Dialect::FORM)) {
+        let line = pages::first_sentence(choice.doc);
+        let mut entry = entry(
+            Kind::Dialect,
+            choice.name,
+            &line,
+            dialect.page(),
+            Vec::new(),
+        );
+        entry.example = format!(
+            "switch = {{ buffer = \"32MB\", os = \"{}\" }}\n",
+            choice.name
+        );
+        entries.push(entry);
     }
     for choice in choices(Table::FORM) {
         let sizes = pages::below("workloads.md", "Sizes");
@@ -358,8 +378,9 @@ mod tests {
         use tidegate_scenario::Scenario;
 
         for entry in all() {
-            // A list needs its file.
-            if matches!(entry.kind, Kind::Scenario | Kind::Figure) || entry.name == "list" {
+            // A list needs its file, and a dialect is of a network.
+            let is_whole = matches!(entry.kind, Kind::Dialect | Kind::Scenario | Kind::Figure);
+            if is_whole || entry.name == "list" {
                 continue;
             }
             let mut text = format!("name = \"example\"\n{}", entry.example);

@@ -16,12 +16,13 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
             .help("a config_db.json, as `show runningconfiguration all` prints it")
     })?;
     let rows = |table: &str| tables[table].as_object();
-    let (Some(profiles), Some(queues)) = (rows("WRED_PROFILE"), rows("QUEUE")) else {
-        return Err(
-            Problem::in_text(name, text, 0..1, "this is no config_db.json with queues")
-                .help("it has the tables WRED_PROFILE and QUEUE"),
-        );
+    let Some(queues) = rows("QUEUE") else {
+        let message = "this is no config_db.json with queues";
+        return Err(Problem::in_text(name, text, 0..1, message).help("it has a table QUEUE"));
     };
+    // A switch that marks nothing has no profiles.
+    let none = Map::new();
+    let profiles = rows("WRED_PROFILE").unwrap_or(&none);
     let mut current = Current {
         source: name.to_owned(),
         settings: Vec::new(),
@@ -86,11 +87,11 @@ fn reference(text: &str) -> &str {
 }
 
 /// `3`, or `3-4`.
-fn range(text: &str) -> std::ops::RangeInclusive<u8> {
+fn range(text: &str) -> std::ops::Range<u8> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
-        (Ok(first), Ok(last)) if last < 64 => first..=last,
-        _ => 1..=0,
+        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
+        _ => 0..0,
     }
 }
 
@@ -147,11 +148,15 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
                 .help("bytes, and percent from 0 to 100, as texts such as \"65000\"")
         })
     };
-    let (min, max) = (
-        number("green_min_threshold", None)?,
-        number("green_max_threshold", None)?,
-    );
-    let percent = number("green_drop_probability", Some(100))?.min(100);
+    // Newer models have thresholds for marks apart from those for drops.
+    let (prefix, share) = if fields.contains_key("ecn_green_min_threshold") {
+        ("ecn_green", "ecn_green_mark_probability")
+    } else {
+        ("green", "green_drop_probability")
+    };
+    let min = number(&format!("{prefix}_min_threshold"), None)?;
+    let max = number(&format!("{prefix}_max_threshold"), None)?;
+    let percent = number(share, Some(100))?.min(100);
     let probability = Ratio::new(u32::try_from(percent).unwrap_or(100), 100);
     Ok(Marking::Length(Ramp {
         min: Bytes(min),

@@ -60,6 +60,20 @@ fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
 }
 
 #[test]
+fn thresholds_for_marks_count_where_they_differ_from_those_for_drops() {
+    let marks =
+        "\"ecn_green_min_threshold\": \"65000\", \"ecn_green_max_threshold\": \"65000\", \"ecn\"";
+    let text = SONIC.replacen("\"ecn\"", marks, 1);
+    let current = Current::parse("c", &text, &network()).unwrap();
+    assert!(
+        current
+            .settings
+            .iter()
+            .any(|setting| setting.marking == ramp(65_000, 65_000, 100))
+    );
+}
+
+#[test]
 fn a_profile_that_is_not_enabled_marks_nothing() {
     let text = SONIC.replace(
         "\"wred_green_enable\": \"true\"",
@@ -126,7 +140,7 @@ fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
             "{}",
             "this is no config_db.json with queues",
             (1, 1),
-            "it has the tables",
+            "it has a table QUEUE",
         ),
         (
             "hello\nworld\n",

@@ -128,12 +128,9 @@ fn queue(row: &Row<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> 
 }
 
 fn length(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
-    let min = out.cells(&of_row(row, "minimum"), ramp.min);
-    let max = out.cells(&of_row(row, "maximum"), ramp.max).max(min);
-    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
+    let (min, max, percent) = out.ramp(row, ramp);
     out.line(format!(
-        "      random-detect ecn minimum-threshold {} bytes maximum-threshold {} bytes \
-         max-mark-probability {percent} weight 0",
-        min.0, max.0
+        "      random-detect ecn minimum-threshold {min} bytes maximum-threshold {max} bytes \
+         max-mark-probability {percent} weight 0"
     ));
 }

@@ -199,7 +199,7 @@ fn drop_profile(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, name: &str, out: &m
     for (what, asked, level) in levels {
         let emitted = Bytes(memory.0 / 100 * level);
         if emitted != asked {
-            let emitted = format!("{level} % = {}", exact(emitted));
+            let emitted = format!("{level}% = {}", exact(emitted));
             out.change(
                 of_row(row, what),
                 exact(asked),
@@ -207,6 +207,9 @@ fn drop_profile(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, name: &str, out: &m
                 "whole percent of the queue's memory",
             );
         }
+    }
+    if memory.0 / 100 * low > ramp.min.0 / 2 * 3 {
+        out.note("a percent of the queue's memory is far above the threshold: where the platform has it, --scheme tcn (latency-ecn) sets it exactly");
     }
     let probability = out.percent(&of_row(row, "probability"), ramp.probability);
     set(

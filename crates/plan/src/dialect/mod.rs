@@ -14,7 +14,7 @@ use std::fmt::{self, Display, Formatter};
 
 use tidegate_units::{Bytes, Rate, Ratio, Setting, choices};
 
-use crate::marking::bytes;
+use crate::marking::{Ramp, bytes};
 use crate::network::{Ports, Queue, Role};
 use crate::plan::{Plan, Row};
 
@@ -85,6 +85,23 @@ impl Dialect {
     /// The word for it.
     pub fn name(self) -> String {
         self.write()
+    }
+
+    /// What its switches have of each scheme, as a page.
+    pub fn page(self) -> String {
+        let line = |scheme: Scheme| match self.support(scheme) {
+            Support::Yes(how) => format!("- `{}`: {how}", scheme.name()),
+            Support::Some(how) => format!("- `{}`, on some platforms: {how}", scheme.name()),
+            Support::No(nearest) => format!("- no `{}`; nearest: {nearest}", scheme.name()),
+        };
+        let lines: Vec<String> = Scheme::ALL.into_iter().map(line).collect();
+        format!(
+            "# {}\n\nThe configuration of {}: `tidegate plan NETWORK --emit {}`.\n\n{}\n",
+            self.name(),
+            self.title(),
+            self.name(),
+            lines.join("\n")
+        )
     }
 
     /// What it is called by its makers.
@@ -226,25 +243,19 @@ struct Draft {
     changes: Vec<Change>,
     notes: Vec<String>,
     cell: u64,
+    is_trident3: bool,
 }
 
 impl Draft {
     fn new(plan: &Plan<'_>) -> Self {
-        let mut draft = Self {
+        let chip = plan.network.switch.chip;
+        Self {
             text: String::new(),
             changes: Vec::new(),
             notes: Vec::new(),
             cell: u64::from(plan.network.switch.cell),
-        };
-        let is_step = |row: &Row<'_>| matches!(row.marking, crate::marking::Marking::Length(ramp) if ramp.is_step());
-        if plan.network.switch.chip == Some(crate::network::Chip::Trident3)
-            && plan.rows.iter().any(is_step)
-        {
-            draft.note(
-                "Trident 3 wants 500 cells between the thresholds for a smooth ramp; a step is meant here",
-            );
+            is_trident3: chip == Some(crate::network::Chip::Trident3),
         }
-        draft
     }
 
     fn line(&mut self, line: impl AsRef<str>) {
@@ -278,6 +289,21 @@ impl Draft {
         self.multiple(what, length, cell, why)
     }
 
+    /// A ramp in whole cells and whole percent: both thresholds in bytes, and the probability.
+    fn ramp(&mut self, row: &Row<'_>, ramp: &Ramp) -> (u64, u64, u32) {
+        let percent = self.percent(&of_row(row, "probability"), ramp.probability);
+        if ramp.is_step() {
+            if self.is_trident3 {
+                self.note("Trident 3 wants 500 cells between the thresholds of a ramp; here a step is meant");
+            }
+            let threshold = self.cells(&of_row(row, "threshold"), ramp.min).0;
+            return (threshold, threshold, percent);
+        }
+        let min = self.cells(&of_row(row, "minimum"), ramp.min);
+        let max = self.cells(&of_row(row, "maximum"), ramp.max).max(min);
+        (min.0, max.0, percent)
+    }
+
     /// The nearest multiple of `unit`, at least one.
     fn multiple(&mut self, what: &str, length: Bytes, unit: u64, why: impl Into<String>) -> Bytes {
         let rounded = Bytes(((length.0 + unit / 2) / unit).max(1) * unit);
@@ -299,7 +325,7 @@ impl Draft {
             self.change(
                 what.to_owned(),
                 asked,
-                format!("{percent} %"),
+                format!("{percent}%"),
                 "whole percent",
             );
         }

@@ -1,6 +1,6 @@
 //! NVIDIA Cumulus Linux: `nv set` lines.
 
-use super::{Draft, alpha_of_exponent, default_queue, groups, of_row, rows, short};
+use super::{Draft, alpha_of_exponent, default_queue, groups, rows, short};
 use crate::marking::{Marking, Ramp};
 use crate::plan::{Plan, Row};
 
@@ -128,9 +128,7 @@ fn alpha(plan: &Plan<'_>, out: &mut Draft) {
 }
 
 fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
-    let min = out.cells(&of_row(row, "minimum"), ramp.min);
-    let max = out.cells(&of_row(row, "maximum"), ramp.max).max(min);
-    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
+    let (min, max, percent) = out.ramp(row, ramp);
     let path = format!(
         "qos congestion-control TIDEGATE-{} traffic-class {}",
         short(row.speed),
@@ -139,7 +137,7 @@ fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     set(out, &format!("{path} ecn enable"));
     // Packets that cannot be marked are left to the dynamic threshold.
     set(out, &format!("{path} red disable"));
-    set(out, &format!("{path} min-threshold {}", min.0));
-    set(out, &format!("{path} max-threshold {}", max.0));
+    set(out, &format!("{path} min-threshold {min}"));
+    set(out, &format!("{path} max-threshold {max}"));
     set(out, &format!("{path} probability {percent}"));
 }

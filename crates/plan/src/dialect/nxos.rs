@@ -1,12 +1,17 @@
 //! Cisco NX-OS: queuing policies in kilobytes.
 
-use super::{Draft, Refusal, default_queue, groups, of_row, rows, short};
+use tidegate_units::Bytes;
+
+use super::{Draft, Refusal, default_queue, exact, groups, of_row, rows, short};
 use crate::marking::{Marking, Ramp};
 use crate::network::Queue;
 use crate::plan::{Plan, Row};
 
 /// The bytes of a kilobyte.
 const KILOBYTE: u64 = 1000;
+
+/// The most bytes that a packet of a lossless class can have.
+const LONGEST_PACKET: u32 = 9216;
 
 pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
     let default = default_queue(plan).id;
@@ -16,6 +21,14 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
         return Err(Refusal::new(
             what,
             "the nearest is a queue with id = 0 for DSCP 0",
+        ));
+    }
+    let mtu = plan.network.mtu;
+    if mtu > LONGEST_PACKET && plan.headroom.is_some() {
+        let what = format!("NX-OS has no lossless class with packets of {mtu} B");
+        return Err(Refusal::new(
+            what,
+            format!("the nearest is mtu = {LONGEST_PACKET}"),
         ));
     }
     classes(plan, out);
@@ -46,7 +59,7 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
             };
             out.line(format!("  class type network-qos c-8q-nq{name}"));
             out.line(format!("    pause pfc-cos {}", queue.id));
-            out.line(format!("    mtu {}", plan.network.mtu.max(1500)));
+            out.line(format!("    mtu {}", mtu.max(1500)));
         }
         out.line("system qos");
         out.line("  service-policy type network-qos TIDEGATE-NQ");
@@ -103,36 +116,24 @@ fn classes(plan: &Plan<'_>, out: &mut Draft) {
 }
 
 fn thresholds(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
-    let min =
-        out.multiple(
-            &of_row(row, "minimum"),
-            ramp.min,
-            KILOBYTE,
-            "whole kilobytes",
-        )
-        .0 / KILOBYTE;
-    let max =
-        out.multiple(
-            &of_row(row, "maximum"),
-            ramp.max,
-            KILOBYTE,
-            "whole kilobytes",
-        )
-        .0 / KILOBYTE;
-    // The two must differ.
-    let above = max.max(min + 1);
-    if above != max {
+    let why = "whole kilobytes";
+    let min = out
+        .multiple(&of_row(row, "minimum"), ramp.min, KILOBYTE, why)
+        .0
+        / KILOBYTE;
+    // The maximum must be above the minimum.
+    let wanted = Bytes(ramp.max.0.max((min + 1) * KILOBYTE));
+    if wanted != ramp.max {
         let what = of_row(row, "maximum");
-        out.change(
-            what,
-            format!("{max} KB"),
-            format!("{above} KB"),
-            "above the minimum",
-        );
+        out.change(what, exact(ramp.max), exact(wanted), "above the minimum");
     }
+    let max = out
+        .multiple(&of_row(row, "maximum"), wanted, KILOBYTE, why)
+        .0
+        / KILOBYTE;
     let percent = out.percent(&of_row(row, "probability"), ramp.probability);
     out.line(format!(
-        "    random-detect minimum-threshold {min} kbytes maximum-threshold {above} kbytes \
+        "    random-detect minimum-threshold {min} kbytes maximum-threshold {max} kbytes \
          drop-probability {percent} weight 0 ecn"
     ));
 }

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate};
 
-use super::{Draft, Refusal, default_queue, of_row, rows, short};
+use super::{Draft, Refusal, default_queue, rows, short};
 use crate::formula::headroom;
 use crate::judge;
 use crate::marking::{Marking, Ramp};
@@ -92,18 +92,16 @@ fn scheduler_name(queue: &Queue) -> String {
 }
 
 fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) -> Result<Value, Refusal> {
-    let min = out.cells(&of_row(row, "minimum"), ramp.min);
-    let max = out.cells(&of_row(row, "maximum"), ramp.max).max(min);
-    if max.0 > LONGEST {
-        let what = format!("SONiC has no threshold of {} B", max.0);
+    let (min, max, percent) = out.ramp(row, ramp);
+    if max > LONGEST {
+        let what = format!("SONiC has no threshold of {max} B");
         return Err(Refusal::new(what, format!("the nearest is {LONGEST} B")));
     }
-    let percent = out.percent(&of_row(row, "probability"), ramp.probability);
     let mut profile = json!({ "ecn": "ecn_all" });
     for colour in ["green", "yellow", "red"] {
         profile[format!("wred_{colour}_enable")] = "true".into();
-        profile[format!("{colour}_min_threshold")] = min.0.to_string().into();
-        profile[format!("{colour}_max_threshold")] = max.0.to_string().into();
+        profile[format!("{colour}_min_threshold")] = min.to_string().into();
+        profile[format!("{colour}_max_threshold")] = max.to_string().into();
         profile[format!("{colour}_drop_probability")] = percent.to_string().into();
     }
     Ok(profile)

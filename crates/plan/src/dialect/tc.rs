@@ -61,13 +61,14 @@ fn port(
         .iter()
         .map(|weight| quantum(weight).to_string())
         .collect();
-    let mut ets = format!("ets bands {}", bands.len());
+    let mut ets = vec![format!("ets bands {}", bands.len())];
     if strict > 0 {
-        ets += &format!(" strict {strict}");
+        ets.push(format!("strict {strict}"));
     }
     if !quanta.is_empty() {
-        ets += &format!(" quanta {}", quanta.join(" "));
+        ets.push(format!("quanta {}", quanta.join(" ")));
     }
+    let ets = ets.join(" ");
     let default = default_queue(plan).id;
     let place = |id: u8| bands.iter().position(|row| row.queue.id == id).unwrap_or(0);
     let priorities = vec![place(default).to_string(); 16];

@@ -31,7 +31,7 @@ pub fn thresholds(network: &Network, lambda: Ratio) -> Result<PoolThresholds, Co
     let speeds = network.speeds();
     let fastest = speeds[speeds.len() - 1];
     let config = Config {
-        shared_buffer: pool.size,
+        shared_buffer: crate::judge::shared_memory(network),
         alpha: vec![network.switch.alpha],
         ports: u16::try_from(pool.ports).unwrap_or(u16::MAX),
         rtt: network.rtt.p90,

@@ -3,7 +3,7 @@
 //! Vendors print few of them. A chip whose size has no public source is not here: its owner writes
 //! `buffer = "…"` instead.
 
-use tidegate_units::{Bytes, choices};
+use tidegate_units::{Bytes, Setting, choices};
 
 choices! {
     /// A switch chip whose buffer size is public.
@@ -63,6 +63,26 @@ impl Chip {
             source,
         }
     }
+}
+
+/// All chips as a table in Markdown.
+pub fn reference() -> String {
+    let rows = Chip::NAMES.iter().map(|name| {
+        let chip = Chip::read(name).expect("the name is from the list");
+        let facts = chip.facts();
+        let parts = match facts.parts {
+            1 => String::new(),
+            parts => format!(" in {parts} parts"),
+        };
+        format!(
+            "| `{name}` | {}{parts} | {} |\n",
+            facts.buffer, facts.source
+        )
+    });
+    format!(
+        "| chip | buffer | source |\n|---|---|---|\n{}",
+        rows.collect::<String>()
+    )
 }
 
 const BCC: &str = "BCC (APNet 2017), table 1";

@@ -154,8 +154,10 @@ impl Transport {
             None => Ratio::ONE,
         };
         match self {
-            Self::Dctcp | Self::Odctcp => Some((DCTCP, "measured for DCTCP, BCC §2.2")),
-            Self::EcnStar | Self::Rfc3168 => Some((Ratio::ONE, "halving on a mark, TCN §2.1")),
+            Self::Dctcp | Self::Odctcp => Some((DCTCP, "of DCTCP as measured, BCC §2.2")),
+            Self::EcnStar | Self::Rfc3168 => {
+                Some((Ratio::ONE, "of a window that is halved, TCN §2.1"))
+            }
             Self::Reno | Self::Dcqcn => None,
         }
     }

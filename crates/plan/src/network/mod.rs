@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::{List, Sizes};
-use tidegate_units::{Bytes, Rate, Ratio, Span};
+use tidegate_units::{Bytes, Field, Rate, Ratio, Settings, Span};
 
 pub use chip::Chip;
 pub use keys::{Ports, Transport};
@@ -158,7 +158,7 @@ impl Role {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
-            Self::Uplink => "uplink",
+            Self::Uplink => "up",
         }
     }
 }
@@ -217,6 +217,33 @@ impl Network {
     pub fn lossless(&self) -> impl Iterator<Item = &Queue> {
         self.queues.iter().filter(|queue| queue.lossless)
     }
+}
+
+/// All keys of a network file as a table in Markdown.
+pub fn reference() -> String {
+    let tables = [
+        ("", keys::Root::FIELDS),
+        ("fabric.", keys::Fabric::FIELDS),
+        ("switch.", keys::Switch::FIELDS),
+        ("rtt.", keys::Rtt::FIELDS),
+        ("queue.", keys::Queue::FIELDS),
+        ("traffic.", keys::Traffic::FIELDS),
+    ];
+    let rows = tables.iter().flat_map(|(table, fields)| {
+        let row = move |field: &Field| {
+            let doc = field.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!(
+                "| `{table}{}` | {} |\n",
+                field.name,
+                doc.replace('|', "\\|")
+            )
+        };
+        fields.iter().map(row)
+    });
+    format!(
+        "| key | what it is |\n|---|---|\n{}",
+        rows.collect::<String>()
+    )
 }
 
 #[cfg(test)]

@@ -265,3 +265,15 @@ fn a_trace_with_impossible_hosts_is_shown_at_its_line() {
     assert_eq!(problem.position(), Some((5, 21)), "{problem}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn the_guide_has_all_keys_and_chips() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide/plan.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    for reference in [reference(), chip::reference()] {
+        assert!(
+            guide.contains(&reference),
+            "docs/guide/plan.md should have:\n{reference}"
+        );
+    }
+}

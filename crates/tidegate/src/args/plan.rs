@@ -27,6 +27,9 @@ pub(crate) struct Plan {
     /// Print SONiC's configuration as a JSON patch, of what --current names if that is a file
     #[arg(long, requires = "emit")]
     pub(crate) patch: bool,
+    /// Show what vendors and publications print too, judged on this network
+    #[arg(long, conflicts_with = "emit")]
+    pub(crate) others: bool,
     /// Write the answer as a page, with what others print beside it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -14,7 +14,7 @@ pub(super) fn example(kind: Kind, name: &str, parameters: &[Parameter]) -> Strin
         Kind::Profile => {
             format!("[transport]\nprofile = \"{name}\"\nrule = {{ kind = \"dctcp\" }}\n")
         }
-        Kind::Figure | Kind::Scenario => String::new(),
+        Kind::Dialect | Kind::Figure | Kind::Scenario => String::new(),
         Kind::Scheduler => format!("[switch]\nscheduler = {table}\n"),
         Kind::Scheme => {
             let marking = match name {

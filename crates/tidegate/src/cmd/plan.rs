@@ -15,14 +15,11 @@ use crate::output::{Error, Output, Verdict};
 
 /// Networks that are part of the program.
 const BUILTIN: [(&str, &str); 3] = [
-    ("web", include_str!("../../../../scenarios/plan/web.toml")),
-    (
-        "storage",
-        include_str!("../../../../scenarios/plan/storage.toml"),
-    ),
+    ("web", include_str!("../../../../networks/web.toml")),
+    ("storage", include_str!("../../../../networks/storage.toml")),
     (
         "training",
-        include_str!("../../../../scenarios/plan/training.toml"),
+        include_str!("../../../../networks/training.toml"),
     ),
 ];
 
@@ -54,7 +51,11 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         None => {
             let sheet = answer::sheet(&plan, current.as_ref());
             let bold = |text: &str| output.paint.bold(text);
-            output.print(&screen(&sheet, &answer::ON_SCREEN, output.width, bold))?;
+            let mut parts = answer::ON_SCREEN.to_vec();
+            if arguments.others {
+                parts.push(answer::OTHERS);
+            }
+            output.print(&screen(&sheet, &parts, output.width, bold))?;
         }
     }
     Ok(if plan.works() {

@@ -8,6 +8,7 @@
 mod bad_input;
 mod check;
 mod folders;
+mod plan;
 mod program;
 mod reproduce;
 mod talk;

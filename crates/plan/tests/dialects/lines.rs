@@ -1,0 +1,535 @@
+//! The rules of the dialects that are lines.
+
+use std::collections::BTreeSet;
+
+/// A word of a line that must be a number in a range.
+fn number(word: &str, least: u64, most: u64) -> bool {
+    word.parse::<u64>()
+        .is_ok_and(|value| (least..=most).contains(&value))
+}
+
+/// Both thresholds in order.
+fn ordered(min: &str, max: &str, least: u64) -> bool {
+    match (min.parse::<u64>(), max.parse::<u64>()) {
+        (Ok(min), Ok(max)) => min >= least && min <= max,
+        _ => false,
+    }
+}
+
+/// The lines that a rule does not accept. `rule` sees the words of a line, and its indent.
+fn refused(text: &str, mut rule: impl FnMut(&[&str], usize) -> bool) -> Vec<String> {
+    let mut faults = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !rule(&words, line.len() - line.trim_start().len()) {
+            faults.push(line.to_owned());
+        }
+    }
+    faults
+}
+
+pub(crate) fn eos(text: &str) -> Vec<String> {
+    let mut profiles = BTreeSet::new();
+    let mut shares = 0;
+    let mut faults = refused(text, |words, indent| match (words, indent) {
+        (["!"], 0)
+        | (["no", "priority"] | ["priority", "strict"] | ["random-detect", "ecn", "count"], 6)
+        | (["priority-flow-control", "on"] | ["qos", "trust", "dscp"], 3) => true,
+        (
+            [
+                "qos",
+                "map",
+                "dscp",
+                points @ ..,
+                "to",
+                "traffic-class",
+                class,
+            ],
+            0,
+        ) => {
+            !points.is_empty()
+                && points.iter().all(|point| number(point, 0, 63))
+                && number(class, 0, 7)
+        }
+        (
+            [
+                "qos",
+                "map",
+                "traffic-class",
+                class,
+                "to",
+                "tx-queue",
+                queue,
+            ],
+            0,
+        ) => number(class, 0, 7) && number(queue, 0, 7),
+        (["qos", "profile", name], 0) => {
+            shares = 0;
+            profiles.insert((*name).to_owned())
+        }
+        (["tx-queue", queue], 3) => number(queue, 0, 7),
+        (["priority-flow-control", "priority", class, "no-drop"], 3) => number(class, 0, 7),
+        (["bandwidth", "percent", share], 6) => {
+            shares += share.parse::<u64>().unwrap_or(1000);
+            number(share, 1, 100) && shares <= 100
+        }
+        (
+            [
+                "random-detect",
+                "ecn",
+                "delay",
+                "threshold",
+                time,
+                "microseconds",
+            ],
+            6,
+        ) => number(time, 1, 1_000_000_000),
+        (
+            [
+                "random-detect",
+                "ecn",
+                "minimum-threshold",
+                min,
+                "bytes",
+                "maximum-threshold",
+                max,
+                "bytes",
+                "max-mark-probability",
+                probability,
+                "weight",
+                weight,
+            ],
+            6,
+        ) => ordered(min, max, 1) && number(probability, 1, 100) && number(weight, 0, 15),
+        (["interface", name], 0) => name.starts_with("Ethernet"),
+        (["service-profile", _], 3) => true,
+        _ => false,
+    });
+    faults.extend(missing(text, "service-profile", &profiles));
+    faults
+}
+
+/// Names after a word that are not among those defined.
+fn missing(text: &str, word: &str, known: &BTreeSet<String>) -> Vec<String> {
+    let mut missing = Vec::new();
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let named = words
+            .windows(2)
+            .filter(|pair| pair[0] == word)
+            .map(|pair| pair[1]);
+        missing.extend(
+            named
+                .filter(|name| !known.contains(*name))
+                .map(|name| format!("no {name}")),
+        );
+    }
+    missing
+}
+
+pub(crate) fn junos(text: &str) -> Vec<String> {
+    let mut defined: [BTreeSet<String>; 4] = Default::default();
+    let [profiles, schedulers, maps, classes] = &mut defined;
+    let mut faults = refused(text, |words, indent| {
+        let ["set", "class-of-service", rest @ ..] = words else {
+            return false;
+        };
+        indent == 0
+            && match rest {
+                ["forwarding-classes", "class", name, "queue-num", queue] => {
+                    classes.insert((*name).to_owned()) && number(queue, 0, 7)
+                }
+                [
+                    "classifiers",
+                    "dscp",
+                    _,
+                    "forwarding-class",
+                    _,
+                    "loss-priority",
+                    "low",
+                    "code-points",
+                    "[",
+                    points @ ..,
+                    "]",
+                ] => !points.is_empty() && points.iter().all(|point| is_code_point(point)),
+                [
+                    "drop-profiles",
+                    name,
+                    "interpolate",
+                    "fill-level",
+                    "[",
+                    low,
+                    high,
+                    "]",
+                    "drop-probability",
+                    "[",
+                    "0",
+                    probability,
+                    "]",
+                ] => {
+                    profiles.insert((*name).to_owned());
+                    ordered(low, high, 0)
+                        && low != high
+                        && number(high, 1, 100)
+                        && number(probability, 1, 100)
+                }
+                ["schedulers", name, more @ ..] => {
+                    schedulers.insert((*name).to_owned());
+                    match more {
+                        ["transmit-rate", "percent", share] => number(share, 1, 100),
+                        ["latency-ecn", "threshold", time] => number(time, 1, 1_000_000_000),
+                        ["priority", "strict-high"] | ["explicit-congestion-notification"] => true,
+                        [
+                            "drop-profile-map",
+                            "loss-priority",
+                            "any",
+                            "protocol",
+                            "any",
+                            "drop-profile",
+                            _,
+                        ] => true,
+                        _ => false,
+                    }
+                }
+                [
+                    "scheduler-maps",
+                    name,
+                    "forwarding-class",
+                    _,
+                    "scheduler",
+                    _,
+                ] => {
+                    maps.insert((*name).to_owned());
+                    true
+                }
+                [
+                    "congestion-notification-profile",
+                    _,
+                    "input",
+                    "dscp",
+                    "code-point",
+                    point,
+                    "pfc",
+                ] => is_code_point(point),
+                [
+                    "interfaces",
+                    port,
+                    "scheduler-map" | "congestion-notification-profile",
+                    _,
+                ]
+                | ["interfaces", port, "unit", "0", "classifiers", "dscp", _] => {
+                    port.starts_with("et-0/0/")
+                }
+                _ => false,
+            }
+    });
+    let [profiles, schedulers, maps, classes] = &defined;
+    faults.extend(missing(text, "drop-profile", profiles));
+    faults.extend(missing(text, "scheduler", schedulers));
+    faults.extend(missing(text, "scheduler-map", maps));
+    faults.extend(missing(text, "forwarding-class", classes));
+    faults
+}
+
+fn is_code_point(text: &str) -> bool {
+    text.len() == 6 && text.chars().all(|c| c == '0' || c == '1')
+}
+
+pub(crate) fn nvue(text: &str) -> Vec<String> {
+    let mut minimum = 0;
+    let mut faults = refused(text, |words, indent| {
+        if words == ["nv", "config", "apply"] {
+            return true;
+        }
+        let ["nv", "set", rest @ ..] = words else {
+            return false;
+        };
+        indent == 0
+            && match rest {
+                ["qos", "mapping", _, "trust", "l3"] => true,
+                ["qos", "mapping", _, "port-default-sp", class]
+                | ["qos", "mapping", _, "dscp", _, "switch-priority", class] => number(class, 0, 7),
+                [
+                    "qos",
+                    "egress-queue-mapping",
+                    "default-global",
+                    "switch-priority",
+                    from,
+                    "traffic-class",
+                    to,
+                ] => number(from, 0, 7) && number(to, 0, 7),
+                [
+                    "qos",
+                    "egress-scheduler",
+                    _,
+                    "traffic-class",
+                    class,
+                    "mode",
+                    "dwrr" | "strict",
+                ] => number(class, 0, 7),
+                [
+                    "qos",
+                    "egress-scheduler",
+                    _,
+                    "traffic-class",
+                    class,
+                    "bw-percent",
+                    share,
+                ] => number(class, 0, 7) && number(share, 1, 100),
+                [
+                    "qos",
+                    "advance-buffer-config",
+                    "default-global",
+                    "egress-lossy-buffer",
+                    "traffic-class",
+                    class,
+                    "shared-alpha",
+                    alpha,
+                ] => number(class, 0, 7) && is_alpha(alpha),
+                [
+                    "qos",
+                    "congestion-control",
+                    _,
+                    "traffic-class",
+                    class,
+                    key,
+                    value,
+                ] => {
+                    number(class, 0, 7)
+                        && match *key {
+                            "ecn" | "red" => matches!(*value, "enable" | "disable"),
+                            "probability" => number(value, 0, 100),
+                            "min-threshold" => {
+                                minimum = value.parse().unwrap_or(u64::MAX);
+                                minimum >= 1
+                            }
+                            "max-threshold" => number(value, minimum, u64::MAX),
+                            _ => false,
+                        }
+                }
+                ["qos", "pfc", _, "switch-priority", _]
+                | ["qos", "pfc", _, "tx" | "rx", "enable"] => true,
+                [
+                    "interface",
+                    ports,
+                    "qos",
+                    "mapping" | "egress-scheduler" | "congestion-control" | "pfc",
+                    "profile",
+                    _,
+                ] => ports.starts_with("swp"),
+                _ => false,
+            }
+    });
+    if !text.ends_with("nv config apply\n") {
+        faults.push("not applied".to_owned());
+    }
+    faults
+}
+
+fn is_alpha(name: &str) -> bool {
+    let Some(value) = name.strip_prefix("alpha_") else {
+        return false;
+    };
+    let power = |text: &str| {
+        text.parse::<u32>()
+            .is_ok_and(|value| value.is_power_of_two() && value <= 128)
+    };
+    match value.strip_prefix("1_") {
+        Some(below) => power(below),
+        None => power(value) && value != "128",
+    }
+}
+
+pub(crate) fn nxos(text: &str) -> Vec<String> {
+    let mut policies = BTreeSet::new();
+    let mut shares = 0;
+    let mut faults = refused(text, |words, indent| match (words, indent) {
+        (["class-map", "type", "qos", "match-any", _], 0) => true,
+        (["match", "dscp", points], 2) => points.split(',').all(|point| number(point, 0, 63)),
+        (
+            [
+                "policy-map",
+                "type",
+                "qos" | "queuing" | "network-qos",
+                name,
+            ],
+            0,
+        ) => {
+            shares = 0;
+            policies.insert((*name).to_owned())
+        }
+        (["class", _] | ["class", "type", "queuing" | "network-qos", _], 2) => true,
+        (["set", "qos-group", group], 4) => number(group, 0, 7),
+        (["bandwidth", "remaining", "percent", share], 4) => {
+            shares += share.parse::<u64>().unwrap_or(1000);
+            number(share, 1, 100) && shares <= 100
+        }
+        (["priority", "level", level], 4) => number(level, 1, 8),
+        (
+            [
+                "random-detect",
+                "minimum-threshold",
+                min,
+                "kbytes",
+                "maximum-threshold",
+                max,
+                "kbytes",
+                "drop-probability",
+                probability,
+                "weight",
+                weight,
+                "ecn",
+            ],
+            4,
+        ) => {
+            ordered(min, max, 1)
+                && min != max
+                && number(probability, 1, 100)
+                && number(weight, 0, 15)
+        }
+        (["pause", "pfc-cos", class], 4) => number(class, 0, 7),
+        (["mtu", size], 4) => number(size, 1500, 9216),
+        (["system", "qos"], 0) | (["priority-flow-control", "mode", "on"], 2) => true,
+        (["service-policy", "type", ..], 2) => true,
+        (["interface", name], 0) => name.starts_with("Ethernet1/"),
+        _ => false,
+    });
+    for word in ["input", "output", "network-qos"] {
+        let used = text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("service-policy"));
+        let used: Vec<&str> = used.collect();
+        faults.extend(missing(&used.join("\n"), word, &policies));
+    }
+    faults
+}
+
+pub(crate) fn tc(text: &str) -> Vec<String> {
+    let mut bands = 0;
+    refused(text, |words, indent| match (words, indent) {
+        (
+            [
+                "qdisc",
+                "replace",
+                "dev",
+                _,
+                "root",
+                "handle",
+                "1:",
+                "ets",
+                "bands",
+                count,
+                more @ ..,
+            ],
+            0,
+        ) => {
+            bands = count.parse::<usize>().unwrap_or(0);
+            let strict = after(more, "strict").map_or(0, |value| value.parse().unwrap_or(99));
+            let quanta = more.iter().skip_while(|word| **word != "quanta").skip(1);
+            let quanta = quanta.take_while(|word| **word != "priomap").count();
+            let places = more.iter().skip_while(|word| **word != "priomap").skip(1);
+            let places: Vec<_> = places.collect();
+            (1..=16).contains(&bands)
+                && strict + quanta == bands
+                && places.len() == 16
+                && places
+                    .iter()
+                    .all(|place| number(place, 0, bands as u64 - 1))
+        }
+        (
+            [
+                "qdisc",
+                "replace",
+                "dev",
+                _,
+                "root",
+                "handle",
+                "1:",
+                leaf @ ..,
+            ],
+            0,
+        ) => is_leaf(leaf),
+        (
+            [
+                "qdisc",
+                "replace",
+                "dev",
+                _,
+                "parent",
+                class,
+                "handle",
+                _,
+                leaf @ ..,
+            ],
+            0,
+        ) => is_class(class, bands) && is_leaf(leaf),
+        (
+            [
+                "filter",
+                "add",
+                "dev",
+                _,
+                "parent",
+                "1:",
+                "protocol",
+                "ip" | "ipv6",
+                "prio",
+                _,
+                "u32",
+                "match",
+                ..,
+                "classid",
+                class,
+            ],
+            0,
+        ) => is_class(class, bands),
+        _ => false,
+    })
+}
+
+fn is_class(class: &str, bands: usize) -> bool {
+    class
+        .strip_prefix("1:")
+        .is_some_and(|minor| number(minor, 1, bands as u64))
+}
+
+fn after<'a>(words: &[&'a str], name: &str) -> Option<&'a str> {
+    let at = words.iter().position(|word| *word == name)?;
+    words.get(at + 1).copied()
+}
+
+fn is_leaf(words: &[&str]) -> bool {
+    let value = |name: &str| {
+        after(words, name).and_then(|word| word.trim_end_matches("us").parse::<u64>().ok())
+    };
+    match words.first() {
+        Some(&"pfifo") => value("limit") >= Some(1),
+        Some(&"codel") => {
+            let (ce, target, interval) =
+                (value("ce_threshold"), value("target"), value("interval"));
+            value("limit") >= Some(1)
+                && ce >= Some(1)
+                && ce < target
+                && target < interval
+                && words.ends_with(&["ecn"])
+        }
+        Some(&"red") => {
+            let (Some(min), Some(max), Some(limit), Some(burst), Some(packet)) = (
+                value("min"),
+                value("max"),
+                value("limit"),
+                value("burst"),
+                value("avpkt"),
+            ) else {
+                return false;
+            };
+            1 <= min
+                && min <= max
+                && max < limit
+                && limit <= u64::from(u32::MAX)
+                && burst * packet >= min
+                && after(words, "bandwidth").is_some()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,187 @@
+//! Every emitter on networks of all sorts: what it writes keeps the rules of its switches, or it refuses
+//! and names the nearest.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod lines;
+mod networks;
+mod sonic;
+
+use tidegate_plan::current::Current;
+use tidegate_plan::dialect::{self, Dialect, Scheme};
+use tidegate_plan::marking::Marking;
+use tidegate_plan::{Network, Plan};
+
+/// What is wrong with a configuration, by rules of its switches.
+fn faults(dialect: Dialect, text: &str) -> Vec<String> {
+    match dialect {
+        Dialect::Sonic => sonic::faults(text),
+        Dialect::Eos => lines::eos(text),
+        Dialect::Junos => lines::junos(text),
+        Dialect::Nvue => lines::nvue(text),
+        Dialect::Nxos => lines::nxos(text),
+        Dialect::Tc => lines::tc(text),
+    }
+}
+
+#[test]
+fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
+    let (mut valid, mut refused, mut unread) = (0, 0, 0);
+    for seed in 0..150 {
+        let text = networks::random(seed);
+        let network = match Network::parse("random.toml", &text) {
+            Ok(network) => network,
+            Err(problem) => {
+                assert!(
+                    problem.position().is_some() && problem.advice().is_some(),
+                    "{problem}"
+                );
+                unread += 1;
+                continue;
+            }
+        };
+        let plan = Plan::new(&network);
+        for dialect in Dialect::ALL {
+            for scheme in Scheme::ALL {
+                match dialect.emit(&plan, scheme) {
+                    Ok(configuration) => {
+                        let faults = faults(dialect, &configuration.text);
+                        assert_eq!(faults, [""; 0], "{dialect:?} {scheme:?} of\n{text}");
+                        assert_eq!(dialect.emit(&plan, scheme).unwrap(), configuration);
+                        valid += 1;
+                    }
+                    Err(refusal) => {
+                        let nearest = &refusal.nearest;
+                        let names = nearest.contains("nearest") || nearest.contains("change");
+                        assert!(names && !refusal.what.is_empty(), "{refusal}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    // Each way is taken often enough to mean something.
+    assert!(
+        valid > 300 && refused > 300 && unread < 100,
+        "{valid} {refused} {unread}"
+    );
+}
+
+#[test]
+fn what_was_emitted_reads_back_as_the_same_thresholds() {
+    let mut compared = 0;
+    for seed in 0..100 {
+        let Ok(network) = Network::parse("random.toml", &networks::random(seed)) else {
+            continue;
+        };
+        let plan = Plan::new(&network);
+        for dialect in [Dialect::Sonic, Dialect::Eos] {
+            let Ok(configuration) = dialect.emit(&plan, Scheme::QueueRed) else {
+                continue;
+            };
+            let current = Current::parse("emitted", &configuration.text, &network).unwrap();
+            for row in current.rows(&plan) {
+                compared += 1;
+                let near = |a: u64, b: u64| a.abs_diff(b) <= u64::from(network.switch.cell);
+                match (row.marking, row.formula) {
+                    (Marking::Off, Marking::Off) => {}
+                    (Marking::Length(read), Marking::Length(asked)) => {
+                        let same = near(read.min.0, asked.min.0) && near(read.max.0, asked.max.0);
+                        assert!(same, "{dialect:?}: {read:?} of {asked:?}");
+                        if network.switch.cell == 1 {
+                            assert_eq!(read, asked, "{dialect:?}");
+                        }
+                    }
+                    other => panic!("{dialect:?}: {other:?}"),
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn a_patch_of_what_is_there_already_is_empty() {
+    let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n";
+    let network = Network::parse("a.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    let text = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap().text;
+    let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(dialect::sonic::patch(&text, Some(&tables)), "[]\n");
+    let mut other = tables.clone();
+    other["WRED_PROFILE"]["TIDEGATE_Q0_25G"]["green_min_threshold"] = "1048576".into();
+    other["QUEUE"] = serde_json::Value::Null;
+    let patch: serde_json::Value =
+        serde_json::from_str(&dialect::sonic::patch(&text, Some(&other))).unwrap();
+    let paths: Vec<_> = patch
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["path"].clone())
+        .collect();
+    assert_eq!(paths, ["/QUEUE", "/WRED_PROFILE/TIDEGATE_Q0_25G"]);
+    let whole: serde_json::Value =
+        serde_json::from_str(&dialect::sonic::patch(&text, None)).unwrap();
+    assert!(
+        whole
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| one["op"] == "add")
+    );
+}
+
+#[test]
+fn the_validators_find_what_they_are_for() {
+    let network = "fabric = { host_ports = \"2x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n\
+                   [[queue]]\nweight = 60\n[[queue]]\nweight = 40\ndscp = 8\n";
+    let network = Network::parse("a.toml", network).unwrap();
+    let plan = Plan::new(&network);
+    let spoilt: [(Dialect, &str, &str); 14] = [
+        (
+            Dialect::Sonic,
+            "\"green_max_threshold\": \"45000\"",
+            "\"green_max_threshold\": \"44999\"",
+        ),
+        (
+            Dialect::Sonic,
+            "\"red_drop_probability\": \"100\"",
+            "\"red_drop_probability\": \"101\"",
+        ),
+        (
+            Dialect::Sonic,
+            "\"wred_profile\": \"TIDEGATE_Q0_25G\"",
+            "\"wred_profile\": \"missing\"",
+        ),
+        (Dialect::Sonic, "\"weight\": \"60\"", "\"weight\": 60"),
+        (
+            Dialect::Sonic,
+            "\"dynamic_th\": \"0\"",
+            "\"dynamic_th\": \"8\"",
+        ),
+        (Dialect::Eos, "weight 0", "weight 16"),
+        (
+            Dialect::Eos,
+            "max-mark-probability 100",
+            "max-mark-probability 101",
+        ),
+        (Dialect::Eos, "45000 bytes", "45000 cells"),
+        (Dialect::Junos, "fill-level [ 1 2 ]", "fill-level [ 2 2 ]"),
+        (Dialect::Junos, "percent 60", "percent 160"),
+        (Dialect::Nvue, "max-threshold 45000", "max-threshold 44999"),
+        (Dialect::Nvue, "alpha_1", "alpha_3"),
+        (
+            Dialect::Nxos,
+            "minimum-threshold 45",
+            "minimum-threshold 46",
+        ),
+        (Dialect::Tc, "quanta 1500 2250", "quanta 1500"),
+    ];
+    for (dialect, old, new) in spoilt {
+        let text = dialect.emit(&plan, dialect.default_scheme()).unwrap().text;
+        assert_eq!(faults(dialect, &text), [""; 0], "{text}");
+        assert!(text.contains(old), "{old} in {text}");
+        let spoilt = text.replacen(old, new, 1);
+        assert!(!faults(dialect, &spoilt).is_empty(), "{dialect:?}: {new}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Emitted configurations before programs of others: `pyavd` for EOS, `yanglint` for SONiC, `tc`.
+//!
+//! None of them is needed to build or use Tidegate. A test whose program is not there is reported as
+//! skipped, by name.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod sonic;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use tidegate_harness::{suite, tests};
+use tidegate_plan::dialect::{Dialect, Scheme};
+use tidegate_plan::{Network, Plan};
+
+const TESTS: &[suite::Test] = tests![
+    check::eos_passes_the_validation_of_pyavd_and_is_what_it_would_write,
+    check::sonic_passes_the_published_models,
+    check::tc_reads_every_line,
+];
+
+fn main() -> ExitCode {
+    suite::run(TESTS, |name| match name {
+        name if name.starts_with("eos") => python()
+            .is_none()
+            .then(|| "pyavd for Python is not installed".to_owned()),
+        name if name.starts_with("sonic") => sonic::obstacle(),
+        _ => obstacle("tc", "-V", "tc (iproute2) is not installed"),
+    })
+}
+
+/// Why a program cannot be run.
+fn obstacle(program: &str, argument: &str, reason: &str) -> Option<String> {
+    let ran = Command::new(program)
+        .arg(argument)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    (!ran.is_ok_and(|status| status.success())).then(|| reason.to_owned())
+}
+
+/// A Python that has pyavd: that of the tests, or the user's own.
+fn python() -> Option<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python/bin/python3");
+    let mut candidates = [own, PathBuf::from("python3")].into_iter();
+    candidates.find(|python| {
+        let ran = Command::new(python)
+            .args(["-c", "import pyavd"])
+            .stderr(Stdio::null())
+            .status();
+        ran.is_ok_and(|status| status.success())
+    })
+}
+
+/// Runs a program with a text as its input; what it printed, and whether it ended well.
+fn run(command: &mut Command, input: &str) -> (String, bool) {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (
+        String::from_utf8_lossy(&text).into_owned(),
+        output.status.success(),
+    )
+}
+
+/// The worked networks of the guide, and what they are called.
+fn networks() -> Vec<(&'static str, Network)> {
+    let texts = [
+        ("web", include_str!("../../../../networks/web.toml")),
+        ("storage", include_str!("../../../../networks/storage.toml")),
+        (
+            "training",
+            include_str!("../../../../networks/training.toml"),
+        ),
+    ];
+    let read = |(name, text)| (name, Network::parse(name, text).unwrap());
+    texts.map(read).into()
+}
+
+mod check {
+    use super::*;
+
+    pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
+        let python = python().unwrap();
+        for (name, network) in networks() {
+            let plan = Plan::new(&network);
+            let text = Dialect::Eos.emit(&plan, Scheme::QueueRed).unwrap().text;
+            let script = include_str!("eos.py");
+            let (said, well) = run(Command::new(&python).args(["-c", script]), &text);
+            assert!(well, "{name}: {said}");
+            let spoilt = text.replace("weight 0", "weight 16");
+            let (_, well) = run(Command::new(&python).args(["-c", script]), &spoilt);
+            assert!(!well, "{name}: a weight of 16 passes");
+        }
+    }
+
+    pub(super) fn sonic_passes_the_published_models() {
+        for (name, network) in networks() {
+            let plan = Plan::new(&network);
+            let text = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap().text;
+            let tables = serde_json::from_str(&text).unwrap();
+            let (said, well) = sonic::validate(&tables, &network);
+            assert!(well, "{name}: {said}");
+            let spoilt = text.replacen("\"100\"", "\"101\"", 1);
+            let (_, well) = sonic::validate(&serde_json::from_str(&spoilt).unwrap(), &network);
+            assert!(!well, "{name}: a probability of 101 passes");
+        }
+    }
+
+    pub(super) fn tc_reads_every_line() {
+        let (_, network) = networks().remove(0);
+        let plan = Plan::new(&network);
+        for scheme in [Scheme::Tcn, Scheme::QueueRed] {
+            let text = Dialect::Tc.emit(&plan, scheme).unwrap().text;
+            // One port is like the others. In a namespace of its own if that is allowed.
+            let of_port: Vec<&str> = text
+                .lines()
+                .filter(|line| line.contains(" swp1 "))
+                .collect();
+            for line in of_port {
+                let words = line.split(' ').collect::<Vec<_>>().join(" ");
+                let script = format!(
+                    "ip link add swp1 type dummy 2>/dev/null && ip link set swp1 up; exec tc {words}"
+                );
+                let mut command = Command::new("unshare");
+                command.args(["--user", "--map-root-user", "--net", "sh", "-c", &script]);
+                let (said, well) = run(&mut command, "");
+                // What tc itself cannot read it says so; what the kernel has not, the kernel.
+                let not_in_kernel = [
+                    "qdisc kind is unknown",
+                    "Operation not permitted",
+                    "Cannot find device",
+                    "Parent Qdisc doesn't exists",
+                    "Failed to find specified qdisc",
+                    "TC classifier not found",
+                    "No such file or directory",
+                    "unshare failed",
+                ];
+                let reached = not_in_kernel.iter().any(|reason| said.contains(reason));
+                assert!(well || reached, "{line}\n{said}");
+            }
+        }
+        let bad = "qdisc replace dev lo root codel limit 10 ce_treshold 5us";
+        let (said, well) = run(Command::new("tc").args(bad.split(' ')), "");
+        assert!(!well && said.contains("What is"), "{said}");
+    }
+}
