@@ -350,9 +350,6 @@ fn owners(scheme: Scheme) -> String {
         })
         .collect();
     match (names.as_slice(), scheme) {
-        ([], Scheme::Bcc) => {
-            "in no dialect; dynamic ECN (D-ECN) of Tomahawk 5 is near it".to_owned()
-        }
         ([], _) => "in no product; its instantaneous part is tcn".to_owned(),
         (names, _) => format!("can be emitted for {}", names.join(", ")),
     }

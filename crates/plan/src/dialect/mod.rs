@@ -136,6 +136,7 @@ impl Dialect {
             (_, Scheme::EcnSharp) => {
                 No("queue-red at λ·C·RTT of the 90th percentile, its instantaneous part")
             }
+            (Self::Nvue, Scheme::Bcc) => Some("mode relative (Cumulus 5.17, Spectrum-4)"),
             (Self::Nxos, Scheme::Bcc) => No("queue-red; AFD with ETRAP marks large flows only"),
             (Self::Tc, Scheme::Bcc) => No("tcn: ports of Linux share no pool"),
             (_, Scheme::Bcc) => No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it"),
@@ -168,7 +169,7 @@ impl Dialect {
             Self::Sonic => sonic::emit(plan, &mut out)?,
             Self::Eos => eos::emit(plan, scheme, &mut out)?,
             Self::Junos => junos::emit(plan, scheme, &mut out)?,
-            Self::Nvue => nvue::emit(plan, &mut out),
+            Self::Nvue => nvue::emit(plan, scheme, &mut out),
             Self::Nxos => nxos::emit(plan, &mut out)?,
             Self::Tc => tc::emit(plan, scheme, &mut out)?,
         }

@@ -1,10 +1,14 @@
 //! NVIDIA Cumulus Linux: `nv set` lines.
 
-use super::{Draft, alpha_of_exponent, default_queue, groups, rows, short};
+use tidegate_units::Bytes;
+
+use super::{Draft, Scheme, alpha_of_exponent, default_queue, groups, of_row, rows, short};
+use crate::formula::limit;
+use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::plan::{Plan, Row};
 
-pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) {
+pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
     mapping(plan, out);
     for queue in &plan.network.queues {
         let path = format!("qos egress-scheduler TIDEGATE traffic-class {}", queue.id);
@@ -19,8 +23,10 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) {
     alpha(plan, out);
     for speed in plan.network.speeds() {
         for row in rows(plan, speed) {
-            if let Marking::Length(ramp) = row.marking {
-                profile(row, &ramp, out);
+            match (row.marking, scheme) {
+                (Marking::Length(ramp), Scheme::Bcc) => relative(plan, row, &ramp, out),
+                (Marking::Length(ramp), _) => profile(row, &ramp, out),
+                _ => {}
             }
         }
     }
@@ -140,4 +146,37 @@ fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     set(out, &format!("{path} min-threshold {min}"));
     set(out, &format!("{path} max-threshold {max}"));
     set(out, &format!("{path} probability {percent}"));
+}
+
+/// Dynamic ECN: percent of what the dynamic threshold leaves to the queue, which shrinks as the pool fills.
+/// A queue alone is marked where its length says; the more ports are congested, the earlier.
+fn relative(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
+    let network = plan.network;
+    let alone = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
+    let mut percent = |what: &str, length: Bytes| {
+        let exact = u128::from(length.0) * 100;
+        let whole = exact.div_ceil(u128::from(alone.0.max(1))).clamp(1, 100);
+        let whole = u64::try_from(whole).unwrap_or(100);
+        let emitted = Bytes(alone.0 / 100 * whole);
+        if emitted != length {
+            let emitted = format!("{whole}% = {}", super::exact(emitted));
+            let why = "whole percent of the queue's quota";
+            out.change(of_row(row, what), super::exact(length), emitted, why);
+        }
+        whole
+    };
+    let (min, max) = (percent("minimum", ramp.min), percent("maximum", ramp.max));
+    let probability = out.percent(&of_row(row, "probability"), ramp.probability);
+    let path = format!(
+        "qos congestion-control TIDEGATE-{} traffic-class {}",
+        short(row.speed),
+        row.queue.id
+    );
+    set(out, &format!("{path} ecn enable"));
+    set(out, &format!("{path} red disable"));
+    set(out, &format!("{path} mode relative"));
+    set(out, &format!("{path} min-threshold-percent {min}"));
+    set(out, &format!("{path} max-threshold-percent {max}"));
+    set(out, &format!("{path} probability {probability}"));
+    out.note("dynamic ECN is BCC's idea, not BCC: thresholds fall with what is free of the pool");
 }

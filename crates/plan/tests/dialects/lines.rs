@@ -298,6 +298,12 @@ pub(crate) fn nvue(text: &str) -> Vec<String> {
                     number(class, 0, 7)
                         && match *key {
                             "ecn" | "red" => matches!(*value, "enable" | "disable"),
+                            "mode" => *value == "relative",
+                            "min-threshold-percent" => {
+                                minimum = value.parse().unwrap_or(u64::MAX);
+                                minimum <= 100
+                            }
+                            "max-threshold-percent" => number(value, minimum, 100),
                             "probability" => number(value, 0, 100),
                             "min-threshold" => {
                                 minimum = value.parse().unwrap_or(u64::MAX);
