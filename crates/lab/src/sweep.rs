@@ -10,8 +10,8 @@ use std::any::Any;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
@@ -99,55 +99,40 @@ impl Sweep<'_> {
     where
         F: Fn(&Experiment) -> Result<Option<Record>, Failure> + Sync,
     {
-        let finished = self.folder.finished();
-        let open = self.experiments.iter();
-        let open = open.filter(|experiment| !finished.contains(&experiment.id));
-        let open = open.collect::<Vec<_>>();
-        let failures = Mutex::new(Vec::new());
-        let is_full = AtomicBool::new(false);
-        let one = |(place, experiment): (usize, &Experiment)| {
-            if self.interrupt.load(Ordering::Relaxed) || is_full.load(Ordering::Relaxed) {
-                return;
-            }
-            let result = catch(|| run(experiment));
-            let result = result.and_then(|record| {
-                if let Some(record) = &record {
-                    self.folder.write(record).map_err(Failure::Unwritten)?;
-                }
-                Ok(record)
-            });
-            match result {
-                Ok(Some(record)) => self.progress.ended(experiment, Ending::Finished(&record)),
-                Ok(None) => self.progress.ended(experiment, Ending::Interrupted),
-                Err(failure) => {
-                    self.progress.ended(experiment, Ending::Failed(&failure));
-                    let is_last = matches!(failure, Failure::Unwritten(_));
-                    is_full.fetch_or(is_last, Ordering::Relaxed);
-                    let mut failures = failures.lock().expect("nobody panics while adding one");
-                    failures.push((place, (experiment.id.clone(), failure)));
-                }
-            }
+        let done = Mutex::new(Done::default());
+        let queue = Queue {
+            sweeps: std::slice::from_ref(self),
+            jobs: self.jobs,
+            interrupt: self.interrupt,
         };
-        let threads = ThreadPoolBuilder::new()
-            .num_threads(self.jobs.get())
-            .thread_name(|number| format!("{THREADS}{number}"))
-            .build();
-        match threads {
-            // The bridge hands them out one by one, in their order.
-            Ok(threads) => {
-                threads.install(|| open.into_iter().enumerate().par_bridge().for_each(one));
+        queue.run_with(
+            |_, experiment| run(experiment),
+            |_, of_sweep| *lock(&done) = of_sweep,
+        );
+        done.into_inner().expect("nobody panics while writing it")
+    }
+
+    /// Writes what a run left, and says how it ended.
+    fn keep(
+        &self,
+        experiment: &Experiment,
+        result: Result<Option<Record>, Failure>,
+    ) -> Result<(), Failure> {
+        let result = result.and_then(|record| {
+            if let Some(record) = &record {
+                self.folder.write(record).map_err(Failure::Unwritten)?;
             }
-            // No threads to be had is no reason not to run.
-            Err(_) => open.into_iter().enumerate().for_each(one),
+            Ok(record)
+        });
+        match result {
+            Ok(Some(record)) => self.progress.ended(experiment, Ending::Finished(&record)),
+            Ok(None) => self.progress.ended(experiment, Ending::Interrupted),
+            Err(failure) => {
+                self.progress.ended(experiment, Ending::Failed(&failure));
+                return Err(failure);
+            }
         }
-        let mut failures = failures
-            .into_inner()
-            .expect("nobody panics while adding one");
-        failures.sort_unstable_by_key(|&(place, _)| place);
-        Done {
-            failures: failures.into_iter().map(|(_, failure)| failure).collect(),
-            is_interrupted: self.interrupt.load(Ordering::Relaxed),
-        }
+        Ok(())
     }
 
     /// Runs an experiment; `None` if it was stopped.
@@ -162,6 +147,121 @@ impl Sweep<'_> {
             .map_err(|error| refused(&error))?;
         Ok((record.run.end != End::Interrupted).then_some(record))
     }
+}
+
+/// Several sweeps whose runs share one queue, so that no core waits for the last run of each.
+pub struct Queue<'a> {
+    /// The sweeps; their runs are started in this order.
+    pub sweeps: &'a [Sweep<'a>],
+    /// How many runs go at a time, of all sweeps together.
+    pub jobs: NonZeroUsize,
+    /// Once it is set, runs end soon: what is not finished then is thrown away.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// A run of a queue.
+#[derive(Clone, Copy)]
+struct Queued<'a> {
+    sweep: usize,
+    place: usize,
+    experiment: &'a Experiment,
+}
+
+/// What is known of a sweep while its runs go on.
+struct Open {
+    /// Runs that are not over.
+    left: usize,
+    failures: Vec<(usize, (String, Failure))>,
+}
+
+impl Queue<'_> {
+    /// Runs what the folders do not hold yet. `ended` is called with the place of each sweep as soon
+    /// as all of its runs are over, from the thread of the last one, while others go on.
+    ///
+    /// A folder that cannot be written to ends the queue: no further run is started.
+    pub fn run(&self, ended: impl Fn(usize, Done) + Sync) {
+        self.run_with(
+            |sweep, experiment| self.sweeps[sweep].simulate(experiment),
+            ended,
+        );
+    }
+
+    fn run_with<F, E>(&self, simulate: F, ended: E)
+    where
+        F: Fn(usize, &Experiment) -> Result<Option<Record>, Failure> + Sync,
+        E: Fn(usize, Done) + Sync,
+    {
+        let mut queued = Vec::new();
+        let mut open = Vec::new();
+        for (number, sweep) in self.sweeps.iter().enumerate() {
+            let finished = sweep.folder.finished();
+            let experiments = sweep.experiments.iter();
+            let lacking = experiments.filter(|experiment| !finished.contains(&experiment.id));
+            let before = queued.len();
+            queued.extend(lacking.enumerate().map(|(place, experiment)| Queued {
+                sweep: number,
+                place,
+                experiment,
+            }));
+            open.push(Mutex::new(Open {
+                left: queued.len() - before,
+                failures: Vec::new(),
+            }));
+        }
+        let end = |number: usize| {
+            let mut failures = std::mem::take(&mut lock(&open[number]).failures);
+            failures.sort_unstable_by_key(|&(place, _)| place);
+            ended(
+                number,
+                Done {
+                    failures: failures.into_iter().map(|(_, failure)| failure).collect(),
+                    is_interrupted: self.interrupt.load(Ordering::Relaxed),
+                },
+            );
+        };
+        for (number, open) in open.iter().enumerate() {
+            let left = lock(open).left;
+            if left == 0 {
+                end(number);
+            }
+        }
+        let is_full = AtomicBool::new(false);
+        let one = |run: Queued<'_>| {
+            if !self.interrupt.load(Ordering::Relaxed) && !is_full.load(Ordering::Relaxed) {
+                let sweep = &self.sweeps[run.sweep];
+                let result = catch(|| simulate(run.sweep, run.experiment));
+                if let Err(failure) = sweep.keep(run.experiment, result) {
+                    let is_last = matches!(failure, Failure::Unwritten(_));
+                    is_full.fetch_or(is_last, Ordering::Relaxed);
+                    let failure = (run.place, (run.experiment.id.clone(), failure));
+                    lock(&open[run.sweep]).failures.push(failure);
+                }
+            }
+            let left = {
+                let mut open = lock(&open[run.sweep]);
+                open.left -= 1;
+                open.left
+            };
+            if left == 0 {
+                end(run.sweep);
+            }
+        };
+        let threads = ThreadPoolBuilder::new()
+            .num_threads(self.jobs.get())
+            .thread_name(|number| format!("{THREADS}{number}"))
+            .build();
+        match threads {
+            // The bridge hands them out one by one, in their order.
+            Ok(threads) => threads.install(|| queued.into_iter().par_bridge().for_each(one)),
+            // No threads to be had is no reason not to run.
+            Err(_) => queued.into_iter().for_each(one),
+        }
+    }
+}
+
+/// What a lock holds; nobody panics while holding one.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding it")
 }
 
 /// What the names of the threads begin with that run experiments.

@@ -57,9 +57,18 @@ pub struct Cut {
     pub runs: Option<u32>,
 }
 
+impl Cut {
+    /// Whether the point of this label is kept.
+    pub fn keeps(&self, label: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label))
+    }
+}
+
 /// Something that a paper says about its figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
+    /// Its name, by which trials mean it.
+    pub name: Option<String>,
     /// The claim in words.
     pub says: String,
     /// What is measured.
@@ -251,16 +260,7 @@ impl Figure {
                 });
             }
         }
-        let moved = self.trials.iter().flat_map(|trial| &trial.moved);
-        for moved in moved {
-            if moved.get_ref().find(&self.claims).is_none() {
-                let begin = &moved.get_ref().claim;
-                return Err(Wrong {
-                    message: format!("no claim of the figure begins with `{begin}`"),
-                    span: moved.span(),
-                });
-            }
-        }
+        self.check_trials(&known, &fits)?;
         let wrong = |message: String| Wrong {
             message,
             span: 0..0,
@@ -290,6 +290,36 @@ impl Figure {
             Some(only) => Err(wrong(format!("no point fits `{only}` of a cut{}", known()))),
             None => Ok(()),
         }
+    }
+
+    /// That trials are about claims that there are, and run points.
+    fn check_trials(
+        &self,
+        known: &dyn Fn() -> String,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Wrong> {
+        for trial in &self.trials {
+            let is_name = |name: &&Spanned<String>| {
+                let mut claims = self.claims.iter();
+                !claims.any(|claim| claim.name.as_ref() == Some(name.get_ref()))
+            };
+            if let Some(name) = trial.claims.iter().find(is_name) {
+                return Err(Wrong {
+                    message: format!("no claim of the figure has the name `{}`", name.get_ref()),
+                    span: name.span(),
+                });
+            }
+            if let (Some(only), Some(name)) = (
+                trial.only.iter().find(|only| !fits(only)),
+                trial.claims.first(),
+            ) {
+                return Err(Wrong {
+                    message: format!("no point fits `{only}` of a trial{}", known()),
+                    span: name.span(),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -355,6 +385,7 @@ struct ClaimFields {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawClaim {
+    name: Option<String>,
     says: String,
     measure: Measure,
     #[serde(default = "all")]
@@ -429,6 +460,7 @@ impl ClaimFields {
             None => text.to_owned(),
         };
         let claim = |(at, paper): (Option<String>, Published)| Claim {
+            name: raw.name.clone(),
             says: match &at {
                 Some(at) if !raw.says.contains('*') => format!("{} at {at}", raw.says),
                 _ => put(&raw.says, &at),

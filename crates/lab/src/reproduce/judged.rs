@@ -53,6 +53,7 @@ impl Judged {
         command: &str,
         records: &[Record],
         unfinished: &[&str],
+        varied: Vec<Varied>,
     ) -> Self {
         let figure = &entry.figure;
         Self {
@@ -68,7 +69,7 @@ impl Judged {
             cut: entry.cut.clone(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),
-            varied: Varied::of(figure),
+            varied,
             runs: records.len(),
             planned: records.len() + unfinished.len(),
             claims: figure
@@ -102,7 +103,7 @@ impl Judged {
             cut: Vec::new(),
             assumptions: figure.assumptions.clone(),
             findings: figure.findings.clone(),
-            varied: Varied::of(figure),
+            varied: Vec::new(),
             runs: 0,
             planned: 0,
             claims: figure.claims.iter().map(claim).collect(),
@@ -390,23 +391,20 @@ fn write_varied(out: &mut String, varied: &[Varied]) -> std::fmt::Result {
     out.push_str("| changed | claim | paper | before | after |\n|---|---|---|---|---|\n");
     let mut last = None;
     for varied in varied {
-        // Told once for all claims of a trial.
+        // Once for all claims of a trial.
         let mut changed = String::new();
-        if last != Some(&varied.changed) {
-            changed.clone_from(&varied.changed);
-            for set in &varied.set {
-                write!(changed, " `{set}`")?;
-            }
+        if last != Some(&varied.trial) {
+            changed = format!("{} `{}`", varied.changed, varied.command);
         }
-        last = Some(&varied.changed);
+        last = Some(&varied.trial);
         writeln!(
             out,
             "| {} | {} | {} | {} | {} |",
             cell(&changed),
-            cell(&varied.claim),
-            cell(&varied.paper),
-            varied.before,
-            varied.after
+            cell(&varied.after.claim),
+            cell(&varied.after.paper),
+            varied.before.shown(),
+            varied.after.shown()
         )?;
     }
     Ok(())
@@ -483,12 +481,11 @@ mod tests {
             assumptions: Vec::new(),
             findings: vec!["it hinges on x".into()],
             varied: vec![Varied {
+                trial: "flows".into(),
                 changed: "more flows".into(),
-                set: vec!["flows=2".into()],
-                claim: "a | b".into(),
-                paper: "-38%".into(),
-                before: "-1 %".into(),
-                after: "-30 %".into(),
+                command: "tidegate reproduce tcn-f1 --set flows=2".into(),
+                before: finding(-0.01, CHANGE),
+                after: finding(-0.3, CHANGE),
             }],
             runs: 3,
             planned: 3,
@@ -508,7 +505,7 @@ mod tests {
             "## tcn-f1",
             "a \\| b",
             "it hinges on x",
-            "| more flows `flows=2` | a \\| b | -38% | -1 % | -30 % |",
+            "| more flows `tidegate reproduce tcn-f1 --set flows=2` | a \\| b | -38% | -1.00 % ",
             "| not testable | not run |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
             "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 0 | 1 |",
             "<summary>1 claim not run in this version</summary>\n\n- left out (-38%)\n\n</details>",

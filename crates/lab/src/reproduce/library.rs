@@ -5,7 +5,7 @@ use tidegate_scenario::{Problem, Scenario};
 use crate::files::{Embedded, FILES};
 
 use super::figure::{Cut, Figure};
-use super::pattern;
+use super::trial::Trial;
 
 /// How much of a figure is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,17 @@ pub struct Entry {
     pub scenario: Scenario,
     /// What this version leaves out, in words; empty if nothing.
     pub cut: Vec<String>,
+    /// What is run with one assumption changed.
+    pub trials: Vec<Tried>,
+}
+
+/// A trial that can be run.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// What is changed.
+    pub trial: Trial,
+    /// What is run: the points that its claims need, of those that the version has.
+    pub scenario: Scenario,
 }
 
 /// The files of all figures, in the order of papers and figures.
@@ -106,9 +117,7 @@ impl Entry {
         } else {
             read(&overrides)?
         };
-        scenario.keep(|label| {
-            cut.only.is_empty() || cut.only.iter().any(|only| pattern::fits(only, label))
-        });
+        scenario.keep(|label| cut.keeps(label));
         let mut words = cut.set.clone();
         if let Some(runs) = cut.runs.filter(|&runs| runs < whole.runs()) {
             words.push(format!("{runs} of {} repetitions", whole.runs()));
@@ -117,10 +126,17 @@ impl Entry {
             let (kept, all) = (scenario.points(), whole.points());
             words.push(format!("{kept} of {all} points: {}", cut.only.join(" · ")));
         }
+        // Somebody who changes settings asks another question than the trials do.
+        let trials = if own.is_empty() {
+            tried(read, &figure, cut, &overrides)?
+        } else {
+            Vec::new()
+        };
         Ok(Some(Self {
             figure,
             scenario,
             cut: words,
+            trials,
         }))
     }
 
@@ -129,6 +145,29 @@ impl Entry {
         let file = file(id)?;
         Self::new(&|overrides| file.scenario(overrides), version, own).transpose()
     }
+}
+
+/// The trials of a figure in a version. Those are left out whose points it leaves out.
+fn tried(
+    read: &dyn Fn(&[String]) -> Result<Scenario, Problem>,
+    figure: &Figure,
+    cut: &Cut,
+    overrides: &[String],
+) -> Result<Vec<Tried>, Problem> {
+    let one = |trial: &Trial| {
+        let mut overrides = overrides.to_vec();
+        overrides.extend(trial.set.iter().cloned());
+        let mut scenario = read(&overrides)?;
+        scenario.keep(|label| cut.keeps(label) && trial.runs(figure, label));
+        Ok(Tried {
+            trial: trial.clone(),
+            scenario,
+        })
+    };
+    let all = figure.trials.iter().map(one);
+    let mut all = all.collect::<Result<Vec<_>, _>>()?;
+    all.retain(|tried| tried.scenario.points() > 0);
+    Ok(all)
 }
 
 #[cfg(test)]

@@ -1,102 +1,105 @@
-//! What was varied to find out why a claim does not hold, one assumption at a time.
+//! A figure run again with one assumption changed, to find out why a claim does not hold.
 
 use serde::{Deserialize, Serialize};
+use tidegate_report::Record;
 use toml::Spanned;
 
 use super::figure::{Claim, Figure};
+use super::pattern;
+use super::verdict::{Finding, judge};
 
-/// A figure run again with one assumption changed, and what that moved.
+/// An assumption that is changed, and the claims that are judged again with it.
+///
+/// Its runs are of the same version as the figure's own, so that both can be compared.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// What was changed, in words.
-    pub changed: String,
-    /// The settings that change it, as `key=value`. Empty: no setting does.
-    #[serde(default)]
-    pub set: Vec<String>,
-    /// The claims that were looked at.
-    pub moved: Vec<Spanned<Moved>>,
-}
-
-/// A claim in a trial.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Moved {
-    /// How the claim begins.
-    pub claim: String,
-    /// What was measured without the change.
-    pub before: String,
-    /// What was measured with it.
-    pub after: String,
-}
-
-impl Moved {
-    /// The claim of the figure that it is about: the first that begins so.
-    pub(super) fn find<'a>(&self, claims: &'a [Claim]) -> Option<&'a Claim> {
-        let is_meant = |claim: &&Claim| claim.says.starts_with(&self.claim);
-        claims.iter().find(is_meant)
-    }
-}
-
-/// A claim of a trial, with all that is shown of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Varied {
-    /// What was changed, in words.
+    /// Its name, which is that of its folder too.
+    pub name: String,
+    /// What is changed, in words.
     pub changed: String,
     /// The settings that change it, as `key=value`.
     pub set: Vec<String>,
-    /// The claim in words.
-    pub claim: String,
-    /// What the paper says, in words.
-    pub paper: String,
-    /// What was measured without the change.
-    pub before: String,
-    /// What was measured with it.
-    pub after: String,
+    /// The points that are run again, by patterns of their labels. Empty: all that the claims need.
+    #[serde(default)]
+    pub only: Vec<String>,
+    /// The claims that are judged again, by their names.
+    pub claims: Vec<Spanned<String>>,
+}
+
+impl Trial {
+    /// The claims of the figure that it is about.
+    pub fn claims<'a>(&self, figure: &'a Figure) -> impl Iterator<Item = &'a Claim> {
+        let names = self.claims.clone();
+        figure.claims.iter().filter(move |claim| {
+            let is_named = |name: &Spanned<String>| claim.name.as_ref() == Some(name.get_ref());
+            names.iter().any(is_named)
+        })
+    }
+
+    /// Whether it runs the point of this label.
+    pub fn runs(&self, figure: &Figure, label: &str) -> bool {
+        let is_kept =
+            self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label));
+        let is_needed = |claim: &Claim| {
+            let mut patterns = std::iter::once(&claim.of).chain(&claim.against);
+            patterns.any(|of| pattern::fits(of, label))
+        };
+        is_kept && self.claims(figure).any(is_needed)
+    }
+}
+
+/// A claim with one assumption changed, beside the same without the change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Varied {
+    /// The trial's name.
+    pub trial: String,
+    /// What was changed, in words.
+    pub changed: String,
+    /// The command that repeats it.
+    pub command: String,
+    /// The claim by the figure's own runs of the same points.
+    pub before: Finding,
+    /// The claim by the runs of the trial.
+    pub after: Finding,
 }
 
 impl Varied {
-    /// All claims of all trials of a figure.
-    pub fn of(figure: &Figure) -> Vec<Self> {
-        let claims = &figure.claims;
-        let pairs = figure.trials.iter().flat_map(|trial| {
-            let moved = trial.moved.iter().map(Spanned::get_ref);
-            moved.map(move |moved| (trial, moved))
-        });
-        let varied = |(trial, moved): (&Trial, &Moved)| {
-            let claim = moved.find(claims)?;
-            Some(Self {
-                changed: trial.changed.clone(),
-                set: trial.set.clone(),
-                claim: claim.says.clone(),
-                paper: claim.paper.words(),
-                before: moved.before.clone(),
-                after: moved.after.clone(),
-            })
+    /// Judges the claims of a trial.
+    pub fn of(
+        figure: &Figure,
+        trial: &Trial,
+        command: &str,
+        own: &[Record],
+        tried: &[Record],
+    ) -> Vec<Self> {
+        let is_tried = |record: &&Record| trial.runs(figure, &record.run.label);
+        let same: Vec<Record> = own.iter().filter(is_tried).cloned().collect();
+        let varied = |claim: &Claim| Self {
+            trial: trial.name.clone(),
+            changed: trial.changed.clone(),
+            command: command.to_owned(),
+            before: judge(claim, &same, &[]),
+            after: judge(claim, tried, &[]),
         };
-        pairs.filter_map(varied).collect()
-    }
-
-    /// The options of `tidegate reproduce` that make it; empty if none do.
-    pub fn options(&self) -> String {
-        let option = |set: &String| format!("--set '{set}'");
-        self.set.iter().map(option).collect::<Vec<_>>().join(" ")
+        trial.claims(figure).map(varied).collect()
     }
 
     /// All of it in a line.
     pub fn line(&self) -> String {
-        let how = match self.options() {
-            none if none.is_empty() => none,
-            options => format!(" ({options})"),
-        };
         let Self {
             changed,
-            claim,
-            paper,
+            command,
             before,
             after,
             ..
         } = self;
-        format!("{changed}{how}: {claim}: {after} instead of {before} (paper: {paper})")
+        format!(
+            "{changed} ({command}): {}: {} instead of {} (paper: {})",
+            after.claim,
+            after.shown(),
+            before.shown(),
+            after.paper
+        )
     }
 }

@@ -279,3 +279,60 @@ fn a_folder_that_cannot_be_written_to_ends_the_sweep() {
     assert!(matches!(done.failures[0].1, Failure::Unwritten(_)));
     assert_eq!(bench.progress.counts(), [1, 0, 1, 0]);
 }
+
+#[test]
+fn sweeps_share_a_queue_and_each_ends_once() {
+    let places = [Place::new("queue-1"), Place::new("queue-2")];
+    let benches = [Bench::new(&places[0]), Bench::new(&places[1])];
+    // The first sweep has one run left, the second one all of them.
+    for experiment in &benches[0].plan[1..] {
+        let record = benches[0].sweep(1).simulate(experiment).unwrap().unwrap();
+        benches[0].folder.write(&record).unwrap();
+    }
+    let sweeps = [benches[0].sweep(1), benches[1].sweep(1)];
+    let interrupt = AtomicBool::new(false);
+    let queue = Queue {
+        sweeps: &sweeps,
+        jobs: NonZeroUsize::new(2).unwrap(),
+        interrupt: &interrupt,
+    };
+    let ended = Mutex::new(Vec::new());
+    queue.run(|number, done| {
+        assert!(done.failures.is_empty() && !done.is_interrupted, "{done:?}");
+        // All of its runs are there by then.
+        assert_eq!(benches[number].folder.finished().len(), 6);
+        ended.lock().unwrap().push(number);
+    });
+    assert_eq!(ended.into_inner().unwrap(), [0, 1]);
+    assert!(results(&places[0]) == results(&places[1]));
+    // Nothing is left: each still ends.
+    let ended = AtomicUsize::new(0);
+    queue.run(|_, _| {
+        ended.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(ended.into_inner(), 2);
+}
+
+#[test]
+fn an_interrupt_ends_every_sweep_of_a_queue() {
+    let places = [Place::new("queue-stopped-1"), Place::new("queue-stopped-2")];
+    let benches = [Bench::new(&places[0]), Bench::new(&places[1])];
+    let sweeps = [benches[0].sweep(1), benches[1].sweep(1)];
+    let interrupt = AtomicBool::new(false);
+    let queue = Queue {
+        sweeps: &sweeps,
+        jobs: NonZeroUsize::MIN,
+        interrupt: &interrupt,
+    };
+    let ended = Mutex::new(Vec::new());
+    let simulate = |number: usize, experiment: &Experiment| {
+        interrupt.store(true, Ordering::Relaxed);
+        sweeps[number].simulate(experiment)
+    };
+    queue.run_with(simulate, |number, done| {
+        ended.lock().unwrap().push((number, done.is_interrupted));
+    });
+    assert_eq!(ended.into_inner().unwrap(), [(0, true), (1, true)]);
+    assert_eq!(benches[0].folder.finished().len(), 1);
+    assert!(benches[1].folder.finished().is_empty());
+}

@@ -169,6 +169,17 @@ pub(crate) fn announce(plan: &[Experiment], open: usize, jobs: NonZeroUsize, out
     ));
 }
 
+/// How long runs will take: plans, each with the number of its runs that are open.
+pub(crate) fn estimate<'a>(
+    plans: impl Iterator<Item = (&'a [Experiment], usize)>,
+    jobs: NonZeroUsize,
+) -> String {
+    let open = |(plan, open): (&[Experiment], usize)| {
+        total(plan) * real(open as u64) / real(plan.len().max(1) as u64)
+    };
+    time(plans.map(open).sum::<f64>() / real(jobs.get() as u64))
+}
+
 /// Warns of everything that makes results other than they seem.
 pub(crate) fn warn(scenario: &Scenario, plan: &[Experiment], output: Output) {
     note(scenario, output);

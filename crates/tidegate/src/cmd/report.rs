@@ -317,7 +317,7 @@ fn shorten_names(chart: &mut Chart, width: usize) {
 }
 
 /// Says how many runs there should be and are not.
-pub(crate) fn warn_missing(comparison: &Comparison, output: Output) {
+fn warn_missing(comparison: &Comparison, output: Output) {
     if !comparison.missing.is_empty() {
         let missing = count(comparison.missing.len(), "run");
         let paths = comparison.folders.iter().map(Folder::path);

@@ -1,50 +1,21 @@
 //! `tidegate reproduce`: published figures, run again and judged.
 
+mod done;
+mod judging;
+mod queue;
 mod table;
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tidegate_lab::files::Embedded;
 use tidegate_lab::read_scenario;
-use tidegate_lab::reproduce::judged::{self, Judged};
-use tidegate_lab::reproduce::{Entry, Verdict as Claimed, Version, library};
-use tidegate_report::gallery::{Gallery, Shown};
-use tidegate_report::{Folder, Record};
-use tidegate_scenario::Experiment;
+use tidegate_lab::reproduce::{Entry, Version, library};
 
-use super::outline;
-use super::report::{self, Comparison};
-use super::run::{self, Job, place};
 use crate::args::Reproduce;
-use crate::args::testbed::On;
-use crate::markdown::folded;
 use crate::output::{Error, Output, Verdict};
-use crate::progress::Board;
 use crate::{builtin, catalogue};
-
-/// The page of all figures in the results folder.
-const GALLERY: &str = "index.html";
-
-/// What a figure's folder says about it.
-const NOTE: &str = "figure.json";
-
-/// The version of a figure that a folder holds.
-#[derive(Serialize, Deserialize)]
-struct Note {
-    figure: String,
-    version: String,
-}
-
-/// A figure, and where it comes from.
-struct Wanted {
-    /// Its id, or the path of a file.
-    name: String,
-    entry: Entry,
-    plan: Vec<Experiment>,
-}
 
 pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict, Error> {
     let names = names(arguments)?;
@@ -53,21 +24,11 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
     }
     let asked = names.len();
     let done = match &arguments.from {
-        Some(folder) => judge_all(&names, folder, output)?,
-        None => run_all(&names, arguments, output)?,
+        Some(folder) => judging::judge_all(&names, folder, output)?,
+        None => queue::run_all(&names, arguments, output)?,
     };
     done.write(asked, arguments.write_docs.as_deref(), output)?;
     Ok(done.verdict)
-}
-
-/// What was reproduced.
-struct Done {
-    folder: PathBuf,
-    figures: Vec<Judged>,
-    shown: Vec<Shown>,
-    revision: String,
-    is_interrupted: bool,
-    verdict: Verdict,
 }
 
 /// The figures that were asked for.
@@ -165,269 +126,4 @@ fn entry(name: &str, version: Version, set: &[String]) -> Result<Entry, Error> {
 fn library_entry(name: &str, version: Version, set: &[String]) -> Option<Result<Entry, Error>> {
     let entry = Entry::embedded(name, version, set)?;
     Some(entry.map_err(Error::new))
-}
-
-fn run_all(names: &[String], arguments: &Reproduce, output: Output) -> Result<Done, Error> {
-    let version = if arguments.quick {
-        Version::Quick
-    } else {
-        Version::Full
-    };
-    let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
-    if arguments.target.resume && !folder.is_dir() {
-        let folder = folder.display();
-        return Err(Error::new(format!(
-            "there is nothing to go on with: {folder} does not exist\nhint: leave --resume out"
-        )));
-    }
-    // All files are read before the first is run: a mistake in the last one is told at once.
-    let wanted = names.iter().map(|name| {
-        let entry = entry(name, version, &arguments.set)?;
-        let plan = if entry.figure.is_computed {
-            Vec::new()
-        } else {
-            outline::note(&entry.scenario, output);
-            entry.scenario.plan().map_err(Error::new)?
-        };
-        let name = name.clone();
-        Ok(Wanted { name, entry, plan })
-    });
-    let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
-    run::watch(output);
-    let mut done = Done {
-        folder,
-        figures: Vec::new(),
-        shown: Vec::new(),
-        revision: env!("TIDEGATE_REVISION").to_owned(),
-        is_interrupted: false,
-        verdict: Verdict::Good,
-    };
-    let open = |wanted: &Wanted| {
-        let path = done.folder.join(&wanted.entry.figure.id);
-        let known = arguments.target.resume.then(|| Folder::open(&path).ok());
-        let finished = known.flatten().map_or(0, |folder| folder.finished().len());
-        wanted.plan.len().saturating_sub(finished)
-    };
-    let board = Board::new(wanted.iter().map(open).sum(), output);
-    for wanted in wanted {
-        if run::is_interrupted() {
-            done.is_interrupted = true;
-            break;
-        }
-        run_figure(wanted, version, arguments, &mut done, (&board, output))?;
-    }
-    drop(board);
-    if done.is_interrupted {
-        done.verdict = Verdict::Bad;
-        output.warn(&format!(
-            "interrupted: what is finished is kept in {}\nhint: go on with the same command and \
-             `--out {0} --resume`",
-            done.folder.display()
-        ));
-    }
-    Ok(done)
-}
-
-fn run_figure(
-    wanted: Wanted,
-    version: Version,
-    arguments: &Reproduce,
-    done: &mut Done,
-    (board, output): (&Board, Output),
-) -> Result<(), Error> {
-    let Wanted { name, entry, plan } = wanted;
-    let mut command = format!("tidegate reproduce {}", run::quoted(&name));
-    if version == Version::Quick {
-        command.push_str(" --quick");
-    }
-    for change in &arguments.set {
-        _ = write!(command, " --set {}", run::quoted(change));
-    }
-    if entry.figure.is_computed {
-        let judged = Judged::new(&entry, version, &command, &[], &[]);
-        board.suspend(|| done.add(&entry, judged, &[], None, output));
-        return Ok(());
-    }
-    let job = Job {
-        file: name,
-        plan,
-        scenario: entry.scenario.clone(),
-        path: done.folder.join(&entry.figure.id),
-        command: command.clone(),
-        on: On::default(),
-    };
-    let manifest = run::manifest(&job);
-    // A reproduction that was interrupted may not have come to this figure.
-    let folder = if arguments.target.resume && job.path.is_dir() {
-        Folder::resume(&job.path, &manifest)
-    } else {
-        Folder::create(&job.path, &manifest)
-    };
-    let folder = folder.map_err(Error::new)?;
-    let note = Note {
-        figure: entry.figure.id.clone(),
-        version: version.name().to_owned(),
-    };
-    let note = serde_json::to_vec_pretty(&note).map_err(Error::new)?;
-    folder.write_file(NOTE, &note).map_err(Error::new)?;
-    let ran = run::execute(&job, &folder, arguments.jobs, board, output)?;
-    if ran.is_interrupted {
-        done.is_interrupted = true;
-        return Ok(());
-    }
-    let comparison = Comparison::of(vec![folder], None)?;
-    comparison.write(&job.path.join(report::PAGE), None)?;
-    let stalled = run::stalled(&comparison.records);
-    for failed in ran.failed.iter().chain(&stalled) {
-        done.verdict = Verdict::Bad;
-        let text = format!("{}: {}", failed.run, failed.why);
-        board.suspend(|| output.warn(&text));
-    }
-    let report = format!("{}/{}", entry.figure.id, report::PAGE);
-    let (records, missing) = (&comparison.records, comparison.missing());
-    let judged = Judged::new(&entry, version, &command, records, &missing);
-    board.suspend(|| done.add(&entry, judged, records, Some(report), output));
-    Ok(())
-}
-
-/// Judges results that are there.
-fn judge_all(names: &[String], root: &Path, output: Output) -> Result<Done, Error> {
-    let mut done = Done {
-        folder: root.to_owned(),
-        figures: Vec::new(),
-        shown: Vec::new(),
-        revision: String::new(),
-        is_interrupted: false,
-        verdict: Verdict::Good,
-    };
-    for name in names {
-        let whole = entry(name, Version::Full, &[])?;
-        if whole.figure.is_computed {
-            let command = format!("tidegate reproduce {}", run::quoted(name));
-            let judged = Judged::new(&whole, Version::Full, &command, &[], &[]);
-            done.add(&whole, judged, &[], None, output);
-            continue;
-        }
-        let path = root.join(&whole.figure.id);
-        let folder = Folder::open(&path).map_err(Error::new)?;
-        let version = version_of(&path)?;
-        let entry = entry(name, version, &[])?;
-        let manifest = folder.manifest().clone();
-        let comparison = Comparison::of(vec![folder], None)?;
-        report::warn_missing(&comparison, output);
-        if !done.revision.contains(&manifest.revision) {
-            if !done.revision.is_empty() {
-                done.revision.push_str(", ");
-            }
-            done.revision.push_str(&manifest.revision);
-        }
-        let report = path.join(report::PAGE).is_file();
-        let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
-        let (records, missing) = (&comparison.records, comparison.missing());
-        let judged = Judged::new(&entry, version, &manifest.command, records, &missing);
-        done.add(&entry, judged, records, report, output);
-    }
-    Ok(done)
-}
-
-/// The version of a figure that a folder holds.
-fn version_of(path: &Path) -> Result<Version, Error> {
-    let file = path.join(NOTE);
-    let wrong =
-        |why: &dyn std::fmt::Display| Error::new(format!("cannot read {}: {why}", file.display()));
-    let text = std::fs::read(&file).map_err(|error| wrong(&error))?;
-    let note: Note = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
-    let versions = [Version::Full, Version::Quick];
-    let found = versions
-        .into_iter()
-        .find(|version| version.name() == note.version);
-    found.ok_or_else(|| wrong(&format!("there is no version `{}`", note.version)))
-}
-
-impl Done {
-    fn add(
-        &mut self,
-        entry: &Entry,
-        judged: Judged,
-        records: &[Record],
-        report: Option<String>,
-        output: Output,
-    ) {
-        self.shown.push(judged.shown(entry, records, report));
-        if !output.json {
-            // Told as soon as it is known; a closed pipe is noticed at the end.
-            _ = output.print(&table::figure(&judged, output.paint, output.width));
-        }
-        self.figures.push(judged);
-    }
-
-    /// All figures of the program in their order, those that were not run without results, and then
-    /// those of files.
-    fn with_others(&self) -> Vec<Judged> {
-        let own = |id: &str| self.figures.iter().find(|figure| figure.id == id).cloned();
-        let files = library::files();
-        let known = files.iter().filter_map(|file| {
-            own(file.id).or_else(|| {
-                let figure = library::figure(file)?;
-                Some(Judged::without_results(&figure, builtin::title(file.text)))
-            })
-        });
-        let is_other = |figure: &&Judged| files.iter().all(|file| file.id != figure.id);
-        let others = self.figures.iter().filter(is_other).cloned();
-        known.chain(others).collect()
-    }
-
-    /// Writes the gallery and the page of claims, and says what came out of the figures that were
-    /// asked for.
-    fn write(&self, asked: usize, docs: Option<&Path>, output: Output) -> Result<(), Error> {
-        let cannot = |path: &Path, error: &std::io::Error| {
-            Error::new(format!("cannot write {}: {error}", path.display()))
-        };
-        let claims = || self.figures.iter().flat_map(|figure| &figure.claims);
-        let tally = judged::tally(claims());
-        let facts = [
-            format!("tidegate {} {}", env!("CARGO_PKG_VERSION"), self.revision),
-            run::count(self.figures.len(), "figure"),
-            run::count(claims().count(), "claim"),
-        ];
-        let page = self.folder.join(GALLERY);
-        let has_figures = !self.figures.is_empty();
-        if has_figures {
-            let verdicts = tally.map(|(verdict, count)| (verdict.title(), count));
-            let gallery = Gallery {
-                title: "Published figures, run again",
-                facts: &facts,
-                verdicts: &verdicts,
-                figures: &self.shown,
-            };
-            std::fs::create_dir_all(&self.folder).map_err(|error| cannot(&self.folder, &error))?;
-            std::fs::write(&page, gallery.render()).map_err(|error| cannot(&page, &error))?;
-        }
-        if let Some(path) = docs {
-            let text = judged::markdown(&self.with_others(), &facts);
-            std::fs::write(path, text).map_err(|error| cannot(path, &error))?;
-        }
-        if output.json {
-            let value = json!({
-                "folder": self.folder.display().to_string(),
-                "gallery": has_figures.then(|| page.display().to_string()),
-                "interrupted": self.is_interrupted,
-                "figures": self.figures,
-            });
-            return output.print_json(&value);
-        }
-        if !has_figures {
-            return Ok(());
-        }
-        // What a version leaves out is told only if there is such.
-        let told = |(verdict, count): &(_, usize)| *verdict != Claimed::NotRun || *count > 0;
-        let told = tally.into_iter().filter(told);
-        let words = told.map(|(verdict, count)| format!("{count} {}", verdict.title()));
-        let mut text = words.collect::<Vec<_>>().join(" · ");
-        if self.figures.len() < asked {
-            text = format!("{} of {asked} figures: {text}", self.figures.len());
-        }
-        let lines = folded(&text, output.width).join("\n");
-        output.print(&format!("\n{lines}\ngallery: {}\n", page.display()))
-    }
 }

@@ -290,7 +290,7 @@ pub(crate) fn stalled(records: &[Record]) -> Vec<Failed> {
 
 /// The command that runs a scenario with these changes. What does not change the results, such as
 /// the number of jobs, is no part of it.
-fn command(file: &str, on: &On, overrides: &[String]) -> String {
+pub(crate) fn command(file: &str, on: &On, overrides: &[String]) -> String {
     let mut command = format!("tidegate run {}{on}", quoted(file));
     for change in overrides {
         command.push_str(" --set ");

@@ -1,4 +1,3 @@
-use super::super::trial::Varied;
 use super::*;
 
 const HEAD: &str = "[figure]\nid = \"x-f1\"\nshows = \"a\"\nsource = \"b\"\n";
@@ -98,22 +97,19 @@ fn claims_are_about_points_that_there_are() {
 }
 
 #[test]
-fn a_trial_is_about_a_claim_by_its_beginning() {
-    let with = |begin: &str| {
+fn a_trial_is_about_claims_by_their_names() {
+    let with = |name: &str| {
         read(&format!(
-            "[[figure.claim]]\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\nof = \"A\"\n\
-             at_most = \"1ms\"\n[[figure.trial]]\nchanged = \"more\"\nset = [\"runs=2\"]\n\
-             moved = [{{ claim = \"{begin}\", before = \"2 ms\", after = \"1 ms\" }}]\n"
+            "[[figure.claim]]\nname = \"mean\"\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\n\
+             of = \"A\"\nat_most = \"1ms\"\n[[figure.trial]]\nname = \"more\"\n\
+             changed = \"more\"\nset = [\"runs=2\"]\nclaims = [\"{name}\"]\n"
         ))
         .unwrap()
     };
     let figure = with("mean");
-    assert_eq!(figure.check(&["A"], &[]), Ok(()));
-    let varied = Varied::of(&figure);
-    assert_eq!(
-        varied[0].line(),
-        "more (--set 'runs=2'): mean of A: 1 ms instead of 2 ms (paper: at most 1ms)"
-    );
+    assert_eq!(figure.check(&["A", "B"], &[]), Ok(()));
+    assert!(figure.trials[0].runs(&figure, "A"));
+    assert!(!figure.trials[0].runs(&figure, "B"), "no claim needs it");
     let wrong = with("median").check(&["A"], &[]).unwrap_err();
     assert!(wrong.message.contains("`median`"), "{wrong:?}");
     assert!(!wrong.span.is_empty());

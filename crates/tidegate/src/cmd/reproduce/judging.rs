@@ -1,0 +1,158 @@
+//! Judges results that are there.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tidegate_lab::reproduce::judged::Judged;
+use tidegate_lab::reproduce::trial::Varied;
+use tidegate_lab::reproduce::{Entry, Version};
+use tidegate_report::{Folder, Record};
+
+use super::super::report::{self, Comparison};
+use super::done::Done;
+use super::entry;
+use super::queue::command;
+use crate::output::{Error, Output};
+
+/// What a figure's folder says about it.
+const NOTE: &str = "figure.json";
+
+/// The folder of trials in a figure's.
+pub(super) const TRIALS: &str = "trials";
+
+/// The version of a figure that a folder holds.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Note {
+    figure: String,
+    version: String,
+}
+
+impl Note {
+    pub(super) fn new(entry: &Entry, version: Version) -> Self {
+        Self {
+            figure: entry.figure.id.clone(),
+            version: version.name().to_owned(),
+        }
+    }
+
+    pub(super) fn write(&self, folder: &Folder) -> Result<(), Error> {
+        let note = serde_json::to_vec_pretty(self).map_err(Error::new)?;
+        folder.write_file(NOTE, &note).map_err(Error::new)
+    }
+
+    /// The version that a folder holds.
+    fn version(path: &Path) -> Result<Version, Error> {
+        let file = path.join(NOTE);
+        let wrong = |why: &dyn std::fmt::Display| {
+            Error::new(format!("cannot read {}: {why}", file.display()))
+        };
+        let text = std::fs::read(&file).map_err(|error| wrong(&error))?;
+        let note: Self = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
+        let versions = [Version::Full, Version::Quick];
+        let found = versions
+            .into_iter()
+            .find(|version| version.name() == note.version);
+        found.ok_or_else(|| wrong(&format!("there is no version `{}`", note.version)))
+    }
+}
+
+/// The finished runs of a folder.
+#[derive(Default)]
+pub(super) struct Results {
+    pub(super) records: Vec<Record>,
+    /// The labels of runs that left no results, one for each run.
+    missing: Vec<String>,
+}
+
+impl Results {
+    pub(super) fn of(comparison: Comparison) -> Self {
+        let missing = comparison.missing().into_iter().map(str::to_owned);
+        Self {
+            missing: missing.collect(),
+            records: comparison.records,
+        }
+    }
+
+    /// Reads a folder, of which not a single run need be finished.
+    fn read(folder: &Folder) -> Result<Self, Error> {
+        let finished = folder.finished();
+        let records = finished
+            .iter()
+            .map(|id| folder.read(id).map_err(Error::new));
+        let planned = folder.manifest().runs.iter();
+        let missing = planned.filter(|run| !finished.contains(&run.id));
+        Ok(Self {
+            records: records.collect::<Result<_, _>>()?,
+            missing: missing.map(|run| run.label.clone()).collect(),
+        })
+    }
+}
+
+/// Judges a figure by the results of its own runs and of those of its trials.
+pub(super) fn judge(entry: &Entry, version: Version, made_by: &str, results: &[Results]) -> Judged {
+    let none = Results::default();
+    let (own, trials) = results.split_first().unwrap_or((&none, &[]));
+    let varied = entry
+        .trials
+        .iter()
+        .zip(trials)
+        .flat_map(|(tried, results)| {
+            let command = command(&entry.figure.id, version, &tried.trial.set);
+            let (own, tried_records) = (&own.records, &results.records);
+            Varied::of(&entry.figure, &tried.trial, &command, own, tried_records)
+        });
+    let missing: Vec<&str> = own.missing.iter().map(String::as_str).collect();
+    let varied = varied.collect();
+    Judged::new(entry, version, made_by, &own.records, &missing, varied)
+}
+
+/// Judges what a folder holds of some figures.
+pub(super) fn judge_all(names: &[String], root: &Path, output: Output) -> Result<Done, Error> {
+    let mut done = Done::new(root, "");
+    for name in names {
+        let whole = entry(name, Version::Full, &[])?;
+        if whole.figure.is_computed {
+            let judged = judge(
+                &whole,
+                Version::Full,
+                &command(name, Version::Full, &[]),
+                &[],
+            );
+            done.add(&whole, judged, &[], None, output);
+            continue;
+        }
+        let path = root.join(&whole.figure.id);
+        let folder = Folder::open(&path).map_err(Error::new)?;
+        let version = Note::version(&path)?;
+        let entry = entry(name, version, &[])?;
+        let manifest = folder.manifest().clone();
+        if !done.revision.contains(&manifest.revision) {
+            if !done.revision.is_empty() {
+                done.revision.push_str(", ");
+            }
+            done.revision.push_str(&manifest.revision);
+        }
+        let mut results = vec![Results::read(&folder)?];
+        warn_missing(&path, results[0].missing.len(), output);
+        for tried in &entry.trials {
+            // A folder of an earlier version of the program may lack a trial.
+            let path = path.join(TRIALS).join(&tried.trial.name);
+            results.push(match Folder::open(&path) {
+                Ok(folder) => Results::read(&folder)?,
+                Err(_) => Results::default(),
+            });
+        }
+        let report = path.join(report::PAGE).is_file();
+        let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
+        let judged = judge(&entry, version, &manifest.command, &results);
+        done.add(&entry, judged, &results[0].records, report, output);
+    }
+    Ok(done)
+}
+
+fn warn_missing(path: &Path, runs: usize, output: Output) {
+    if runs > 0 {
+        let runs = super::super::run::count(runs, "run");
+        output.warn(&format!("{runs} of {} left no results", path.display()));
+    }
+}

@@ -1,0 +1,329 @@
+//! Runs all figures that are asked for: the runs of all of them and of their trials share one queue.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard};
+
+use tidegate_lab::reproduce::{Entry, Version};
+use tidegate_lab::sweep::{self, Failure, Queue, Sweep};
+use tidegate_report::Folder;
+use tidegate_scenario::{Experiment, Scenario};
+
+use super::super::outline;
+use super::super::report::{self, Comparison};
+use super::super::run::{self, Job, place};
+use super::done::Done;
+use super::entry;
+use super::judging::{self, Note, Results, TRIALS};
+use crate::args::Reproduce;
+use crate::args::testbed::On;
+use crate::output::{Error, Output, Verdict};
+use crate::progress::{Bars, Board};
+
+/// A figure, and where its results go.
+struct Wanted {
+    entry: Entry,
+    /// The command that makes it.
+    command: String,
+    /// Its own runs, and then those of its trials.
+    parts: Vec<Part>,
+}
+
+/// Runs that have a folder of their own.
+struct Part {
+    job: Job,
+    folder: Folder,
+}
+
+/// What is known of a figure while its runs go on.
+struct Open {
+    /// Parts whose runs are not all over.
+    left: usize,
+    failed: Vec<String>,
+}
+
+pub(super) fn run_all(
+    names: &[String],
+    arguments: &Reproduce,
+    output: Output,
+) -> Result<Done, Error> {
+    let version = if arguments.quick {
+        Version::Quick
+    } else {
+        Version::Full
+    };
+    let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
+    if arguments.target.resume && !folder.is_dir() {
+        let folder = folder.display();
+        return Err(Error::new(format!(
+            "there is nothing to go on with: {folder} does not exist\nhint: leave --resume out"
+        )));
+    }
+    let done = Done::new(&folder, env!("TIDEGATE_REVISION"));
+    // All files are read before the first is run: a mistake in the last one is reported at once.
+    let planned = names
+        .iter()
+        .map(|name| plan(name, version, arguments, &done, output));
+    let planned = planned.collect::<Result<Vec<_>, Error>>()?;
+    let wanted = planned.into_iter().map(|(entry, command, jobs)| {
+        let parts = jobs
+            .into_iter()
+            .map(|job| open(job, &entry, version, arguments));
+        let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+        Ok(Wanted {
+            entry,
+            command,
+            parts,
+        })
+    });
+    let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
+    run::watch(output);
+    let mut done = execute(&wanted, version, arguments, done, output)?;
+    if done.is_interrupted {
+        done.verdict = Verdict::Bad;
+        output.warn(&format!(
+            "interrupted: what is finished is kept in {}\nhint: go on with the same command and \
+             `--out {0} --resume`",
+            done.folder.display()
+        ));
+    }
+    Ok(done)
+}
+
+/// What there is to run for a figure.
+fn plan(
+    name: &str,
+    version: Version,
+    arguments: &Reproduce,
+    done: &Done,
+    output: Output,
+) -> Result<(Entry, String, Vec<Job>), Error> {
+    let entry = entry(name, version, &arguments.set)?;
+    let command = command(name, version, &arguments.set);
+    if entry.figure.is_computed {
+        return Ok((entry, command, Vec::new()));
+    }
+    outline::note(&entry.scenario, output);
+    let own = done.folder.join(&entry.figure.id);
+    let job = |scenario: &Scenario, path, command| -> Result<Job, Error> {
+        Ok(Job {
+            file: name.to_owned(),
+            plan: scenario.plan().map_err(Error::new)?,
+            scenario: scenario.clone(),
+            path,
+            command,
+            on: On::default(),
+        })
+    };
+    let mut jobs = vec![job(&entry.scenario, own.clone(), command.clone())?];
+    for tried in &entry.trials {
+        let path = own.join(TRIALS).join(&tried.trial.name);
+        let command = self::command(name, version, &tried.trial.set);
+        jobs.push(job(&tried.scenario, path, command)?);
+    }
+    Ok((entry, command, jobs))
+}
+
+/// The command that makes a figure with some settings changed.
+pub(super) fn command(name: &str, version: Version, set: &[String]) -> String {
+    let mut command = format!("tidegate reproduce {}", run::quoted(name));
+    if version == Version::Quick {
+        command.push_str(" --quick");
+    }
+    for change in set {
+        _ = write!(command, " --set {}", run::quoted(change));
+    }
+    command
+}
+
+/// Makes the folder of a job, or goes on with it.
+fn open(job: Job, entry: &Entry, version: Version, arguments: &Reproduce) -> Result<Part, Error> {
+    let manifest = run::manifest(&job);
+    // A reproduction that was interrupted may not have come to this folder.
+    let folder = if arguments.target.resume && job.path.is_dir() {
+        Folder::resume(&job.path, &manifest)
+    } else {
+        Folder::create(&job.path, &manifest)
+    };
+    let folder = folder.map_err(Error::new)?;
+    Note::new(entry, version).write(&folder)?;
+    Ok(Part { job, folder })
+}
+
+/// Runs what the folders lack, and judges each figure as soon as its runs are over.
+fn execute(
+    wanted: &[Wanted],
+    version: Version,
+    arguments: &Reproduce,
+    done: Done,
+    output: Output,
+) -> Result<Done, Error> {
+    let parts = || {
+        let figures = wanted.iter().enumerate();
+        figures.flat_map(|(figure, wanted)| wanted.parts.iter().map(move |part| (figure, part)))
+    };
+    let lacking = |part: &Part| part.job.plan.len() - part.folder.finished().len();
+    let runs = parts().map(|(_, part)| lacking(part)).sum();
+    let jobs = arguments
+        .jobs
+        .or_else(|| std::thread::available_parallelism().ok());
+    let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
+    let plans = parts().map(|(_, part)| (part.job.plan.as_slice(), lacking(part)));
+    output.say(&format!(
+        "{}: {}, results in {}; about {} with {}, by estimate",
+        run::count(wanted.len(), "figure"),
+        run::count(runs, "run"),
+        done.folder.display(),
+        outline::estimate(plans, jobs),
+        run::count(jobs.get(), "job")
+    ));
+    let board = Board::new(runs, output);
+    let bars: Vec<Bars<'_>> = parts()
+        .map(|(_, part)| Bars::new(&part.folder, &board))
+        .collect();
+    let commands: Vec<_> = parts()
+        .map(|(_, part)| {
+            |experiment: &Experiment| {
+                run::command(&part.job.file, &part.job.on, &experiment.overrides())
+            }
+        })
+        .collect();
+    let sweeps: Vec<Sweep<'_>> = parts()
+        .zip(bars.iter().zip(&commands))
+        .map(|((_, part), (bars, command))| Sweep {
+            experiments: &part.job.plan,
+            folder: &part.folder,
+            jobs,
+            command,
+            interrupt: &run::INTERRUPT,
+            progress: bars,
+        })
+        .collect();
+    let figures: Vec<usize> = parts().map(|(figure, _)| figure).collect();
+    let judging = Judging {
+        wanted,
+        version,
+        open: wanted.iter().map(Open::new).collect(),
+        done: Mutex::new(done),
+        problem: Mutex::new(None),
+        board: &board,
+        output,
+    };
+    for (number, figure) in wanted.iter().enumerate() {
+        if figure.parts.is_empty() {
+            judging.finish(number);
+        }
+    }
+    let queue = Queue {
+        sweeps: &sweeps,
+        jobs,
+        interrupt: &run::INTERRUPT,
+    };
+    queue.run(|number, ended| judging.end_part(figures[number], ended));
+    let Judging { done, problem, .. } = judging;
+    drop(board);
+    match problem.into_inner().expect(UNBROKEN) {
+        Some(problem) => Err(problem),
+        None => {
+            let mut done = done.into_inner().expect(UNBROKEN);
+            done.sort(wanted.iter().map(|figure| figure.entry.figure.id.as_str()));
+            Ok(done)
+        }
+    }
+}
+
+/// Judges figures while other runs go on.
+struct Judging<'a> {
+    wanted: &'a [Wanted],
+    version: Version,
+    open: Vec<Mutex<Open>>,
+    done: Mutex<Done>,
+    /// The first thing that went wrong.
+    problem: Mutex<Option<Error>>,
+    board: &'a Board,
+    output: Output,
+}
+
+const UNBROKEN: &str = "nobody panics while holding it";
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect(UNBROKEN)
+}
+
+impl Open {
+    fn new(wanted: &Wanted) -> Mutex<Self> {
+        Mutex::new(Self {
+            left: wanted.parts.len(),
+            failed: Vec::new(),
+        })
+    }
+}
+
+impl Judging<'_> {
+    /// The runs of a part of a figure are over.
+    fn end_part(&self, figure: usize, ended: sweep::Done) {
+        let left = {
+            let mut open = lock(&self.open[figure]);
+            for (run, failure) in ended.failures {
+                match failure {
+                    Failure::Unwritten(error) => self.fail(Error::new(error)),
+                    failure => open.failed.push(format!("{run}: {failure}")),
+                }
+            }
+            open.left -= 1;
+            open.left
+        };
+        let is_whole = |part: &Part| part.folder.finished().len() == part.job.plan.len();
+        if ended.is_interrupted && !self.wanted[figure].parts.iter().all(is_whole) {
+            lock(&self.done).is_interrupted = true;
+        } else if left == 0 {
+            self.finish(figure);
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        lock(&self.problem).get_or_insert(error);
+    }
+
+    /// All runs of a figure are over.
+    fn finish(&self, number: usize) {
+        let figure = &self.wanted[number];
+        let failed = std::mem::take(&mut lock(&self.open[number]).failed);
+        if let Err(error) = self.judge(figure, &failed) {
+            self.fail(error);
+        }
+    }
+
+    fn judge(&self, figure: &Wanted, failed: &[String]) -> Result<(), Error> {
+        let Wanted {
+            entry,
+            command,
+            parts,
+        } = figure;
+        let mut results = Vec::new();
+        for part in parts {
+            let comparison = Comparison::of(vec![part.folder.clone()], None)?;
+            comparison.write(&part.job.path.join(report::PAGE), None)?;
+            results.push(Results::of(comparison));
+        }
+        let stalled = results
+            .iter()
+            .flat_map(|results| run::stalled(&results.records));
+        let stalled = stalled.map(|failed| format!("{}: {}", failed.run, failed.why));
+        let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
+        let judged = judging::judge(entry, self.version, command, &results);
+        let report = (!parts.is_empty()).then(|| format!("{}/{}", entry.figure.id, report::PAGE));
+        let own = results.first().map_or(&[][..], |results| &results.records);
+        let mut done = lock(&self.done);
+        self.board.suspend(|| {
+            for text in &failed {
+                self.output.warn(text);
+            }
+            done.add(entry, judged, own, report, self.output);
+        });
+        if !failed.is_empty() {
+            done.verdict = Verdict::Bad;
+        }
+        Ok(())
+    }
+}
