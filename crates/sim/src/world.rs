@@ -47,9 +47,9 @@ impl<C: Calendar> World<C> {
     /// Looks at what left on links that are captured, before it goes on.
     #[inline]
     fn collect_captured(&mut self) {
-        if !self.fabric.captured.is_empty() {
+        if !self.fabric.reports.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
-            let seen = fabric.captured.drain(..);
+            let seen = fabric.reports.captured.drain(..);
             let captured =
                 seen.map(|(at, link, id)| (at, link, hosts.captured(&fabric.packets[id])));
             self.captured.extend(captured);

@@ -138,7 +138,7 @@ impl<C: Calendar> Fabric<C> {
             buffer.has_slack(switch.influx, coupling.pool_below)
         };
         // A pause frame stops a port in the middle of a bucket.
-        let all = self.pauses_in_flight == 0 && coupling.switches.iter().all(has_slack);
+        let all = self.pauses.in_flight == 0 && coupling.switches.iter().all(has_slack);
         if all {
             coupling.counters.wide_buckets += 1;
             for index in 0..coupling.switches.len() {
@@ -178,7 +178,7 @@ impl<C: Calendar> Fabric<C> {
                 coupling.touched.push(index);
             }
             switch.arrivals += 1;
-            if self.pauses_in_flight > 0 && self.packets[arrival.packet].is_pause() {
+            if self.pauses.in_flight > 0 && self.packets[arrival.packet].is_pause() {
                 switch.arrivals |= PAUSE;
             }
         }
@@ -226,7 +226,7 @@ impl<C: Calendar> Fabric<C> {
     /// Takes what arrives at coupled switches, one after the other.
     fn serve_coupled(&mut self, coupling: &mut Coupling) {
         let Coupling { by_node, here, .. } = coupling;
-        let mut by_target = std::mem::take(&mut self.by_target);
+        let mut by_target = std::mem::take(&mut self.scratch.by_target);
         by_target.chain(by_node);
         for index in 0..by_target.targets() {
             let target = by_target.target(index);
@@ -238,7 +238,7 @@ impl<C: Calendar> Fabric<C> {
                 self.arrive(arrival);
             }
         }
-        self.by_target = by_target;
+        self.scratch.by_target = by_target;
     }
 
     /// Has a switch served port by port, or one arrival at a time, from now on.
@@ -255,22 +255,22 @@ impl<C: Calendar> Fabric<C> {
         let node = &mut self.nodes[node_id as usize];
         node.is_coupled = is_coupled;
         if is_coupled {
-            for busy in &mut self.busy_switches {
+            for busy in &mut self.busy.switches {
                 let wires = &self.wires;
                 let own = busy.extract_if(.., |start| wires[start.link.index()].node == node_id);
                 own.for_each(|start| node.busy.add(start.at, start.link));
             }
             if !node.busy.is_empty() && !node.is_busy {
                 node.is_busy = true;
-                self.busy_nodes.push(node_id);
+                self.busy.nodes.push(node_id);
             }
         } else {
             for start in node.busy.drain() {
-                self.busy_switches[usize::from(levels[start.link.index()])].push(start);
+                self.busy.switches[usize::from(levels[start.link.index()])].push(start);
             }
             if node.is_busy {
                 node.is_busy = false;
-                self.busy_nodes.retain(|&busy| busy != node_id);
+                self.busy.nodes.retain(|&busy| busy != node_id);
             }
         }
     }

@@ -38,32 +38,49 @@ pub(crate) struct Fabric<C> {
     wires: Vec<Wire>,
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
-    /// How long each link was paused.
-    pauses: Vec<PauseClock>,
-    /// How many pause frames each received.
-    pauses_received: Vec<u32>,
-    /// Pause frames that are in flight.
-    pauses_in_flight: u32,
+    pauses: Pauses,
     nodes: Vec<Node>,
-    /// By level: links of switches whose ports hold packets and are served bucket by bucket, and when
-    /// each sends the next.
-    busy_switches: Vec<Vec<Start>>,
-    /// The same of hosts.
-    busy_hosts: Vec<Start>,
-    /// What hosts with such ports have sent in the open bucket.
-    sends: Vec<Arrival>,
-    /// Whether the ports of hosts, if they have any, are such ports.
+    busy: Busy,
+    /// Whether the ports of hosts, if they have any, are served bucket by bucket.
     gathers_sends: bool,
     /// Whether buffers ask which port a packet came in through.
     counts_ingress: bool,
-    /// Links whose ports hold packets and are served one packet at a time. None sends before the time
-    /// that is noted with it.
-    busy_alone: Vec<Start>,
-    /// Coupled nodes whose ports hold packets.
-    busy_nodes: Vec<u32>,
-    by_target: ByTarget,
     /// What is shared by the ports of a switch, if anything is.
     coupling: Option<Box<Coupling>>,
+    scratch: Scratch,
+    pub(crate) reports: Reports,
+}
+
+/// Links that are paused, and the frames that do it.
+#[derive(Debug)]
+struct Pauses {
+    /// How long each link was paused.
+    clocks: Vec<PauseClock>,
+    /// How many pause frames each received.
+    received: Vec<u32>,
+    /// Frames that no port has received yet.
+    in_flight: u32,
+}
+
+/// Ports that hold packets, by how they are served.
+#[derive(Debug)]
+struct Busy {
+    /// Bucket by bucket, those of switches by level: when each sends the next.
+    switches: Vec<Vec<Start>>,
+    /// The same of hosts.
+    hosts: Vec<Start>,
+    /// One packet at a time. None sends before the time that is noted with it.
+    alone: Vec<Start>,
+    /// The coupled nodes that have such ports.
+    nodes: Vec<u32>,
+}
+
+/// Lists that are filled and emptied again and again.
+#[derive(Debug)]
+struct Scratch {
+    /// What hosts whose ports are served bucket by bucket have sent in the open bucket.
+    sends: Vec<Arrival>,
+    by_target: ByTarget,
     offers: Batch<Offer>,
     /// What is offered to the port that is served next.
     next_offers: Batch<Offer>,
@@ -71,6 +88,11 @@ pub(crate) struct Fabric<C> {
     spare_offers: Vec<Offer>,
     served: Served,
     departures: Vec<Departure>,
+}
+
+/// What others take from the fabric.
+#[derive(Debug, Default)]
+pub(crate) struct Reports {
     /// What left on links that are captured: when, on which, and the packet.
     pub(crate) captured: Vec<(Time, LinkId, u32)>,
     /// Packets that were dropped, each with the time, and that the hosts do not know of yet.
@@ -225,27 +247,32 @@ impl<C: Calendar> Fabric<C> {
             packets: Slab::new(),
             routes: Vec::new(),
             wires: wires.collect(),
-            pauses: vec![PauseClock::default(); ports.len()],
-            pauses_received: vec![0; ports.len()],
-            pauses_in_flight: 0,
-            by_target: ByTarget::new(ports.len().max(nodes.len())),
-            coupling,
-            ports,
-            nodes,
-            busy_switches: vec![Vec::new(); plan.count()],
-            busy_hosts: Vec::new(),
-            sends: Vec::new(),
+            pauses: Pauses {
+                clocks: vec![PauseClock::default(); ports.len()],
+                received: vec![0; ports.len()],
+                in_flight: 0,
+            },
+            busy: Busy {
+                switches: vec![Vec::new(); plan.count()],
+                hosts: Vec::new(),
+                alone: Vec::new(),
+                nodes: Vec::new(),
+            },
             gathers_sends,
             counts_ingress: setup.sends_pauses(),
-            busy_alone: Vec::new(),
-            busy_nodes: Vec::new(),
-            offers: Batch::default(),
-            next_offers: Batch::default(),
-            spare_offers: Vec::new(),
-            served: Served::default(),
-            departures: Vec::new(),
-            captured: Vec::new(),
-            dropped: Vec::new(),
+            coupling,
+            scratch: Scratch {
+                sends: Vec::new(),
+                by_target: ByTarget::new(ports.len().max(nodes.len())),
+                offers: Batch::default(),
+                next_offers: Batch::default(),
+                spare_offers: Vec::new(),
+                served: Served::default(),
+                departures: Vec::new(),
+            },
+            reports: Reports::default(),
+            ports,
+            nodes,
         })
     }
 
@@ -304,7 +331,7 @@ impl<C: Calendar> Fabric<C> {
         let wire = &mut self.wires[link.index()];
         if !wire.is_ideal {
             if self.gathers_sends {
-                self.sends.push(Arrival {
+                self.scratch.sends.push(Arrival {
                     at: now,
                     target: link.0,
                     packet: id,
@@ -335,26 +362,26 @@ impl<C: Calendar> Fabric<C> {
     #[inline]
     fn capture(&mut self, id: u32, link: LinkId, start: Time) {
         if self.wires[link.index()].is_captured {
-            self.captured.push((start, link, id));
+            self.reports.captured.push((start, link, id));
         }
     }
 
     /// Does what happens at the switches' ports of a level before `stop`, given what arrives there until
     /// then. None of them is coupled.
     pub(crate) fn serve_switches(&mut self, level: usize, arrivals: &[Arrival], stop: Time) {
-        let mut busy = std::mem::take(&mut self.busy_switches[level]);
+        let mut busy = std::mem::take(&mut self.busy.switches[level]);
         self.serve(arrivals, &mut busy, stop);
-        self.busy_switches[level] = busy;
+        self.busy.switches[level] = busy;
     }
 
     /// Does what happens at the ports of hosts before `stop`, when the hosts have sent what they send
     /// until then.
     pub(crate) fn serve_hosts(&mut self, stop: Time) {
-        let mut sends = std::mem::take(&mut self.sends);
-        let mut busy = std::mem::take(&mut self.busy_hosts);
+        let mut sends = std::mem::take(&mut self.scratch.sends);
+        let mut busy = std::mem::take(&mut self.busy.hosts);
         self.serve(&sends, &mut busy, stop);
         sends.clear();
-        (self.sends, self.busy_hosts) = (sends, busy);
+        (self.scratch.sends, self.busy.hosts) = (sends, busy);
         self.drain_alone(stop);
     }
 
@@ -364,9 +391,9 @@ impl<C: Calendar> Fabric<C> {
             return;
         }
         let until = stop - Span::from_ps(1);
-        let mut by_target = std::mem::take(&mut self.by_target);
+        let mut by_target = std::mem::take(&mut self.scratch.by_target);
         by_target.chain(arrivals);
-        self.offers.room(0);
+        self.scratch.offers.room(0);
         let mut index = 0;
         while let Some(start) = busy.get_mut(index) {
             // A packet may be on the wire for many buckets, and whatever arrives meanwhile waits.
@@ -393,7 +420,7 @@ impl<C: Calendar> Fabric<C> {
         while index < by_target.targets() {
             let link = LinkId(by_target.target(index));
             index += 1;
-            std::mem::swap(&mut self.offers, &mut self.next_offers);
+            std::mem::swap(&mut self.scratch.offers, &mut self.scratch.next_offers);
             if index < by_target.targets() {
                 self.prepare(by_target.target(index), &by_target, arrivals);
             }
@@ -405,7 +432,7 @@ impl<C: Calendar> Fabric<C> {
                 }
             }
         }
-        self.by_target = by_target;
+        self.scratch.by_target = by_target;
     }
 
     /// Makes the next offers: what arrives for the port of a link.
@@ -414,13 +441,12 @@ impl<C: Calendar> Fabric<C> {
         let Self {
             packets,
             wires,
-            next_offers,
-            spare_offers,
+            scratch,
             counts_ingress,
             ..
         } = self;
         let last_queue = wires[link as usize].last_queue;
-        let offers = next_offers.room(by_target.count(link));
+        let offers = scratch.next_offers.room(by_target.count(link));
         let counts_ingress = *counts_ingress;
         let in_order = by_target.write(link, arrivals, offers, |arrival| {
             let packet = &packets[arrival.packet];
@@ -438,7 +464,7 @@ impl<C: Calendar> Fabric<C> {
         if !in_order {
             let key = |offer: &Offer| (offer.at, offer.id.0);
             if offers.len() > 32 {
-                sort::merge_runs(offers, spare_offers, packets, key);
+                sort::merge_runs(offers, &mut scratch.spare_offers, packets, key);
             } else {
                 sort::insertion(offers, packets, key);
             }
@@ -452,8 +478,7 @@ impl<C: Calendar> Fabric<C> {
             calendar,
             packets,
             wires,
-            offers,
-            served,
+            scratch: Scratch { offers, served, .. },
             ..
         } = self;
         let wire = &mut wires[link.index()];
@@ -477,12 +502,12 @@ impl<C: Calendar> Fabric<C> {
             for sent in &served.sent {
                 let size = packets[sent.id.0].pkt.len;
                 let start = sent.end - wire.byte_time.span(size);
-                self.captured.push((start, link, sent.id.0));
+                self.reports.captured.push((start, link, sent.id.0));
             }
         }
         served.sent.clear();
         if !served.dropped.is_empty() {
-            self.dropped.append(&mut served.dropped);
+            self.reports.dropped.append(&mut served.dropped);
         }
         next_start
     }
@@ -508,10 +533,10 @@ impl<C: Calendar> Fabric<C> {
             count: LinkCount {
                 packets: wire.packets,
                 bytes: wire.bytes,
-                pauses: self.pauses_received[link.index()],
+                pauses: self.pauses.received[link.index()],
             },
             port: self.ports[link.index()].as_deref(),
-            pauses: self.pauses[link.index()],
+            pauses: self.pauses.clocks[link.index()],
         }
     }
 
@@ -522,14 +547,14 @@ impl<C: Calendar> Fabric<C> {
 
     /// Whether no port holds a packet.
     pub(crate) fn is_quiet(&self) -> bool {
-        !self.is_sending() && self.busy_alone.is_empty() && self.busy_nodes.is_empty()
+        !self.is_sending() && self.busy.alone.is_empty() && self.busy.nodes.is_empty()
     }
 
     /// Whether there are ports that hold packets and cannot be paused.
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
-        let mut switches = self.busy_switches.iter();
-        !self.busy_hosts.is_empty() || switches.any(|level| !level.is_empty())
+        let mut switches = self.busy.switches.iter();
+        !self.busy.hosts.is_empty() || switches.any(|level| !level.is_empty())
     }
 }
 

@@ -45,10 +45,10 @@ impl<C: Calendar> Fabric<C> {
         let port = self.ports[link.index()]
             .as_mut()
             .expect("only ideal hosts have no port");
-        let (buffer, out) = (&mut node.buffer, &mut self.departures);
+        let (buffer, out) = (&mut node.buffer, &mut self.scratch.departures);
         let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
         if taken.is_err() {
-            self.dropped.push((PktId(id), now));
+            self.reports.dropped.push((PktId(id), now));
         } else if !wire.is_busy {
             wire.is_busy = true;
             let at = port.next_start().expect("it took a packet");
@@ -56,10 +56,10 @@ impl<C: Calendar> Fabric<C> {
                 node.busy.add(at, link);
                 if !node.is_busy {
                     node.is_busy = true;
-                    self.busy_nodes.push(node_id);
+                    self.busy.nodes.push(node_id);
                 }
             } else {
-                self.busy_alone.push(Start { at, link });
+                self.busy.alone.push(Start { at, link });
             }
         }
         self.transmit_departures(link);
@@ -79,7 +79,7 @@ impl<C: Calendar> Fabric<C> {
     pub(super) fn drain_alone(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
-        while let Some(start) = self.busy_alone.get_mut(index) {
+        while let Some(start) = self.busy.alone.get_mut(index) {
             // A packet may be on the wire for many buckets.
             if start.at > until {
                 index += 1;
@@ -90,7 +90,7 @@ impl<C: Calendar> Fabric<C> {
             let port = self.ports[link.index()]
                 .as_mut()
                 .expect("only ports are busy");
-            port.drain(until, &mut node.buffer, &mut self.departures);
+            port.drain(until, &mut node.buffer, &mut self.scratch.departures);
             match port.next_start() {
                 Some(at) => {
                     start.at = at;
@@ -98,7 +98,7 @@ impl<C: Calendar> Fabric<C> {
                 }
                 None => {
                     self.wires[link.index()].is_busy = false;
-                    self.busy_alone.swap_remove(index);
+                    self.busy.alone.swap_remove(index);
                 }
             }
             self.transmit_departures(link);
@@ -109,12 +109,12 @@ impl<C: Calendar> Fabric<C> {
     pub(super) fn drain_coupled(&mut self, end: Time) {
         let until = end - Span::from_ps(1);
         let mut index = 0;
-        while let Some(&node_id) = self.busy_nodes.get(index) {
+        while let Some(&node_id) = self.busy.nodes.get(index) {
             self.settle(node_id, until);
             let node = &mut self.nodes[node_id as usize];
             if node.busy.is_empty() {
                 node.is_busy = false;
-                self.busy_nodes.swap_remove(index);
+                self.busy.nodes.swap_remove(index);
             } else {
                 index += 1;
             }
@@ -136,7 +136,7 @@ impl<C: Calendar> Fabric<C> {
         let port = self.ports[link.index()]
             .as_mut()
             .expect("only ports are busy");
-        port.drain(at, &mut node.buffer, &mut self.departures);
+        port.drain(at, &mut node.buffer, &mut self.scratch.departures);
         let next = port.next_start();
         self.wires[link.index()].is_busy = next.is_some();
         node.busy.replace_first(next);
@@ -145,9 +145,9 @@ impl<C: Calendar> Fabric<C> {
     }
 
     fn transmit_departures(&mut self, link: LinkId) {
-        for index in 0..self.departures.len() {
-            let Departure { at, id, ecn, .. } = self.departures[index];
-            if self.departures[index].action == Action::Send {
+        for index in 0..self.scratch.departures.len() {
+            let Departure { at, id, ecn, .. } = self.scratch.departures[index];
+            if self.scratch.departures[index].action == Action::Send {
                 let packet = &mut self.packets[id.0];
                 packet.set_ecn(ecn);
                 let span = self.wires[link.index()].byte_time.span(packet.pkt.len);
@@ -155,10 +155,10 @@ impl<C: Calendar> Fabric<C> {
                 self.capture(id.0, link, at);
                 self.transmit(id.0, link, at + span);
             } else {
-                self.dropped.push((id, at));
+                self.reports.dropped.push((id, at));
             }
         }
-        self.departures.clear();
+        self.scratch.departures.clear();
     }
 
     /// Sends the pause frames that a node's buffer asks for.
@@ -190,7 +190,7 @@ impl<C: Calendar> Fabric<C> {
             let rank = Rank::of(&self.packets[packet]);
             let arrival = Arrival { at, target, packet };
             self.calendar.push(arrival, destination, rank);
-            self.pauses_in_flight += 1;
+            self.pauses.in_flight += 1;
         }
     }
 
@@ -198,13 +198,13 @@ impl<C: Calendar> Fabric<C> {
     #[cold]
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
-        self.pauses_in_flight -= 1;
+        self.pauses.in_flight -= 1;
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let wire = &mut self.wires[link.index()];
         let was_paused = wire.pauses > 0;
         if frame.class == PauseAction::Pause as u8 {
             wire.pauses += 1;
-            self.pauses_received[link.index()] += 1;
+            self.pauses.received[link.index()] += 1;
         } else {
             wire.pauses = wire.pauses.saturating_sub(1);
         }
@@ -213,9 +213,9 @@ impl<C: Calendar> Fabric<C> {
             return;
         }
         if is_paused {
-            self.pauses[link.index()].stop(now);
+            self.pauses.clocks[link.index()].stop(now);
         } else {
-            self.pauses[link.index()].resume(now);
+            self.pauses.clocks[link.index()].resume(now);
         }
         let node_id = wire.node;
         if self.nodes[node_id as usize].is_coupled {
@@ -223,11 +223,11 @@ impl<C: Calendar> Fabric<C> {
         }
         if let Some(port) = self.ports[link.index()].as_mut() {
             let buffer = &mut self.nodes[node_id as usize].buffer;
-            port.drain(now, buffer, &mut self.departures);
+            port.drain(now, buffer, &mut self.scratch.departures);
             port.hold(if is_paused { Time::MAX } else { now });
             if let Some(at) = port.next_start() {
                 self.nodes[node_id as usize].busy.change(link, at);
-                let mut alone = self.busy_alone.iter_mut();
+                let mut alone = self.busy.alone.iter_mut();
                 if let Some(start) = alone.find(|start| start.link == link) {
                     start.at = at;
                 }
@@ -238,9 +238,9 @@ impl<C: Calendar> Fabric<C> {
 
     /// When the next packet leaves a port.
     pub(crate) fn next_start(&self) -> Option<Time> {
-        let nodes = self.busy_nodes.iter();
+        let nodes = self.busy.nodes.iter();
         let coupled = nodes.filter_map(|&node| self.nodes[node as usize].busy.first());
-        let links = self.busy_alone.iter().map(|start| start.link);
+        let links = self.busy.alone.iter().map(|start| start.link);
         let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
         let alone = ports.filter_map(Egress::next_start);
         alone.chain(coupled.map(|start| start.at)).min()

@@ -186,7 +186,7 @@ impl Hosts {
     /// Takes note of the packets that the network has dropped.
     #[inline]
     pub(crate) fn take_dropped<C>(&mut self, fabric: &mut Fabric<C>) {
-        while let Some((id, at)) = fabric.dropped.pop() {
+        while let Some((id, at)) = fabric.reports.dropped.pop() {
             let packet = fabric.packets.take(id.0);
             self.on_dropped(&packet, at);
         }
