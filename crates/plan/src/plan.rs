@@ -306,3 +306,62 @@ fn room(network: &Network) -> Option<Headroom> {
         left: judge::shared_memory(network),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(switch: &str, more: &str) -> Network {
+        let text = format!(
+            "fabric = {{ host_ports = \"8x25Gbps\", uplinks = \"2x100Gbps\" }}\n\
+             switch = {{ {switch} }}\nrtt = {{ base = \"20us\" }}\n{more}"
+        );
+        Network::parse("a.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn each_queue_has_a_row_for_each_speed() {
+        let network = network("buffer = \"16MB\"", "[[queue]]\n[[queue]]\n");
+        let plan = Plan::new(&network);
+        let rows: Vec<_> = plan
+            .rows
+            .iter()
+            .map(|row| (row.queue.id, row.marking.to_string()))
+            .collect();
+        let expected = [(0, "45 KB"), (0, "180 KB"), (1, "45 KB"), (1, "180 KB")];
+        assert_eq!(rows, expected.map(|(id, text)| (id, text.to_owned())));
+        assert!(plan.works());
+    }
+
+    #[test]
+    fn what_would_have_to_change_does_so() {
+        let small = network("buffer = \"200KB\", alpha = \"1/8\"", "");
+        let plan = Plan::new(&small);
+        let expected = [
+            "α of at least 16",
+            "a buffer of at least 1.62 MB",
+            "a round trip of at most 2.47 us",
+        ];
+        assert_eq!(plan.changes[..3], expected);
+        for better in [
+            "buffer = \"200KB\", alpha = 16",
+            "buffer = \"1620KB\", alpha = \"1/8\"",
+        ] {
+            assert!(Plan::new(&network(better, "")).works(), "{better}");
+        }
+        for worse in [
+            "buffer = \"200KB\", alpha = 8",
+            "buffer = \"1610KB\", alpha = \"1/8\"",
+        ] {
+            assert!(!Plan::new(&network(worse, "")).works(), "{worse}");
+        }
+    }
+
+    #[test]
+    fn a_queue_whose_transport_ignores_marks_is_not_marked() {
+        let network = network("buffer = \"16MB\"", "transport = \"reno\"\n");
+        let plan = Plan::new(&network);
+        assert!(plan.rows.iter().all(|row| row.marking == Marking::Off));
+        assert!(plan.works() && plan.schemes.is_empty());
+    }
+}

@@ -232,9 +232,8 @@ fn of_port(plan: &Plan<'_>, speed: Rate, port: &str, tables: &mut Map<String, Va
 fn lanes(speed: Rate) -> u32 {
     match speed.as_bps() / 1_000_000_000 {
         0..=25 => 1,
-        26..=49 => 4,
         50..=99 => 2,
-        100..=399 => 4,
+        26..=399 => 4,
         _ => 8,
     }
 }

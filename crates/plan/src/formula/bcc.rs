@@ -51,3 +51,32 @@ pub fn thresholds(network: &Network, lambda: Ratio) -> Result<PoolThresholds, Co
 
 /// The time that sets the width of the rise (`h`), §4.3.
 const HEADROOM: Span = Span::from_us(8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(buffer: &str) -> Network {
+        let text = format!(
+            "fabric = {{ host_ports = \"8x100Gbps\" }}\n\
+             switch = {{ buffer = \"{buffer}\", alpha = 4, reserve = \"128KiB\" }}\n\
+             rtt = {{ base = \"80us\" }}\n"
+        );
+        Network::parse("bcc.toml", &text).unwrap()
+    }
+
+    #[test]
+    fn the_thresholds_of_the_evaluation_follow_from_its_network() {
+        // §5: 3 MB for eight ports besides 128 KB for each; K_max about 2.6 MB and K_min 1.8 MB.
+        let lambda = Ratio::new(72, 100).unwrap();
+        let thresholds = thresholds(&network("4MiB"), lambda).unwrap();
+        assert_eq!(thresholds.required, Bytes(1_720_000 - 131_072));
+        assert_eq!(thresholds.max, Bytes((3 << 20) - 1_588_928 / 4));
+        assert_eq!(thresholds.min, Bytes(thresholds.max.0 - 800_000));
+    }
+
+    #[test]
+    fn a_pool_that_is_too_small_has_no_thresholds() {
+        assert!(thresholds(&network("1800KiB"), Ratio::ONE).is_err());
+    }
+}

@@ -1,5 +1,11 @@
 //! The rules of the dialects that are lines.
 
+#![expect(
+    clippy::match_same_arms,
+    clippy::too_many_lines,
+    reason = "a grammar has one arm for each line that it knows"
+)]
+
 use std::collections::BTreeSet;
 
 /// A word of a line that must be a number in a range.
@@ -532,7 +538,7 @@ fn is_leaf(words: &[&str]) -> bool {
             1 <= min
                 && min <= max
                 && max < limit
-                && limit <= u64::from(u32::MAX)
+                && u32::try_from(limit).is_ok()
                 && burst * packet >= min
                 && after(words, "bandwidth").is_some()
         }

@@ -20,7 +20,7 @@ pub(crate) fn random(seed: u64) -> String {
     )
     .unwrap();
     let hosts = 2 + rng.next_u64() % 40;
-    let speed = pick(&mut rng, &speeds);
+    let rate = pick(&mut rng, &speeds);
     let uplinks = match rng.next_u64() % 3 {
         0 => String::new(),
         _ => format!(
@@ -31,7 +31,7 @@ pub(crate) fn random(seed: u64) -> String {
     };
     writeln!(
         text,
-        "fabric = {{ host_ports = \"{hosts}x{speed}\"{uplinks} }}"
+        "fabric = {{ host_ports = \"{hosts}x{rate}\"{uplinks} }}"
     )
     .unwrap();
     let megabytes = 1_u64 << (rng.next_u64() % 9);

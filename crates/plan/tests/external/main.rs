@@ -91,7 +91,7 @@ fn networks() -> Vec<(&'static str, Network)> {
 }
 
 mod check {
-    use super::*;
+    use super::{Command, Dialect, Plan, Scheme, networks, python, run, sonic};
 
     pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
         let python = python().unwrap();

@@ -13,7 +13,7 @@ pub(crate) struct Plan {
     /// A network file, or the name of a built-in network: web, storage, training
     #[arg(value_name = "NETWORK")]
     pub(crate) network: String,
-    /// What is set today: SONiC's config_db.json, EOS's running-config, or values such as
+    /// What is set today: SONiC's `config_db.json`, EOS's running-config, or values such as
     /// 1MiB/2MiB/5% or 3=80KB
     #[arg(long, value_name = "WHAT")]
     pub(crate) current: Option<String>,

@@ -19,11 +19,11 @@ fn at_80_columns(room: &Room, line: &str) -> Said {
 /// ellipsis alone represents what was left out.
 #[test]
 fn the_guide_shows_what_the_program_prints() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let guide = fs::read_to_string(root.join("docs/guide/plan.md")).unwrap();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = fs::read_to_string(top.join("docs/guide/plan.md")).unwrap();
     let room = Room::new("plan-guide");
     for name in ["web", "storage", "training"] {
-        let text = fs::read_to_string(root.join(format!("networks/{name}.toml"))).unwrap();
+        let text = fs::read_to_string(top.join(format!("networks/{name}.toml"))).unwrap();
         assert!(guide.contains(&text), "the guide has another {name}.toml");
         room.write(&format!("{name}.toml"), &text);
     }
