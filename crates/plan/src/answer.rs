@@ -10,14 +10,14 @@ use crate::dialect::{Configuration, Dialect, Scheme, Support};
 use crate::formula::{headroom, limit, throughput};
 use crate::judge::{Judgement, Severity, judge, range};
 use crate::marking::{Marking, bytes, span, time};
-use crate::network::{Network, Queue, Role};
+use crate::network::{Network, Queue, Role, Transport};
 use crate::plan::{Plan, Row};
 use crate::printed::{self, Printed};
 
 /// The parts that the screen shows; the page has all.
 pub const ON_SCREEN: [&str; 5] = ["verdict", "answer", "why", "schemes", "today"];
 
-/// The part with what others print, which the screen shows on request.
+/// What the names of parts with what others print begin with, which the screen shows on request.
 pub const OTHERS: &str = "others";
 
 /// The answer, with what is set today if that is known.
@@ -33,7 +33,7 @@ pub fn sheet(plan: &Plan<'_>, current: Option<&Current>) -> Sheet {
     if let Some(current) = current {
         parts.push(today(plan, current));
     }
-    parts.push(others(plan));
+    parts.extend(others(plan));
     Sheet {
         title: network.title.clone(),
         facts: facts(network),
@@ -402,18 +402,26 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
     }
 }
 
-/// What others print for the same ports, judged on this network.
-fn others(plan: &Plan<'_>) -> Part {
-    let network = plan.network;
-    let marked = plan.rows.iter().filter(|row| row.marking != Marking::Off);
-    let Some(first) = marked.clone().next() else {
-        return Part::default();
-    };
-    let queue = first.queue;
+/// What others print for the same ports, judged on this network: once for each transport.
+fn others(plan: &Plan<'_>) -> Vec<Part> {
+    let mut seen: Vec<Transport> = Vec::new();
+    let mut parts = Vec::new();
+    for queue in &plan.network.queues {
+        let of_queue = |row: &&Row<'_>| row.queue.id == queue.id && row.marking != Marking::Off;
+        let rows: Vec<&Row<'_>> = plan.rows.iter().filter(of_queue).collect();
+        if !rows.is_empty() && !seen.contains(&queue.transport) {
+            seen.push(queue.transport);
+            parts.push(others_of(plan.network, queue, &rows));
+        }
+    }
+    parts
+}
+
+fn others_of(network: &Network, queue: &Queue, marked: &[&Row<'_>]) -> Part {
     let head = ["source", "setting", "adds", "keeps", "marks first"];
     let mut rows = Vec::new();
     let mut charts = Vec::new();
-    for row in marked.filter(|row| row.queue.id == queue.id) {
+    for row in marked {
         let formula = format!("formula at {}", short_speed(row.speed));
         let mut points = vec![(formula, row.marking)];
         let printed = printed::settings(network, row.speed);
@@ -436,7 +444,7 @@ fn others(plan: &Plan<'_>) -> Part {
         charts.push(chart(row.speed, &points));
     }
     Part {
-        id: OTHERS.into(),
+        id: format!("{OTHERS}-{}", queue.id),
         title: format!("What others print, on this network (queue {})", queue.id),
         intro: format!(
             "Settings that vendors and publications print, judged for {} with {} on this network's buffer \

@@ -13,7 +13,7 @@ use tidegate_plan::Network;
 const FOLDER: &str = "TIDEGATE_SONIC_YANG";
 
 /// What the fragment refers to, and what is checked.
-const MODULES: [&str; 10] = [
+const MODULES: [&str; 9] = [
     "sonic-device_metadata",
     "sonic-port",
     "sonic-scheduler",
@@ -23,7 +23,6 @@ const MODULES: [&str; 10] = [
     "sonic-buffer-profile",
     "sonic-buffer-queue",
     "sonic-buffer-pg",
-    "sonic-port-qos-map",
 ];
 
 pub(crate) fn obstacle() -> Option<String> {

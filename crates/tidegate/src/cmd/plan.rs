@@ -53,7 +53,8 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
             let bold = |text: &str| output.paint.bold(text);
             let mut parts = answer::ON_SCREEN.to_vec();
             if arguments.others {
-                parts.push(answer::OTHERS);
+                let ids = sheet.parts.iter().map(|part| part.id.as_str());
+                parts.extend(ids.filter(|id| id.starts_with(answer::OTHERS)));
             }
             output.print(&screen(&sheet, &parts, output.width, bold))?;
         }
