@@ -17,8 +17,19 @@ pub struct Gallery<'a> {
     pub facts: &'a [String],
     /// The names of verdicts, and how many claims have each.
     pub verdicts: &'a [(&'a str, usize)],
+    /// The most important claims of each paper.
+    pub headlines: &'a [Headlines],
     /// The figures.
     pub figures: &'a [Shown],
+}
+
+/// What a paper is read for, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Headlines {
+    /// The paper.
+    pub title: String,
+    /// Its claims, each with the figure that it is about; the note says why it came out so.
+    pub claims: Vec<(String, Row)>,
 }
 
 /// A figure, and what became of its claims.
@@ -32,8 +43,10 @@ pub struct Shown {
     pub intro: String,
     /// Its charts.
     pub charts: Vec<Chart>,
-    /// Its claims.
+    /// Its claims that count.
     pub claims: Vec<Row>,
+    /// Those that do not: variants, inputs, arithmetic.
+    pub outside: Vec<Row>,
     /// Lists of remarks below their headings. Empty ones are left out.
     pub remarks: Vec<(&'static str, Vec<String>)>,
     /// The command that makes it.
@@ -88,6 +101,7 @@ impl Gallery<'_> {
             write!(out, r##"<a href="#{id}">{id}</a>"##)?;
         }
         out.push_str("</nav>\n</header>\n<main>\n");
+        self.write_headlines(out)?;
         out.push_str(page::CHARTS_BEGIN);
         for figure in self.figures {
             figure.write(out)?;
@@ -97,6 +111,27 @@ impl Gallery<'_> {
             .iter()
             .map(|(id, panels)| (id.as_str(), panels.as_slice()));
         page::end(out, &page::data::embedded(self.title, &[], sections))
+    }
+
+    fn write_headlines(&self, out: &mut String) -> std::fmt::Result {
+        for paper in self
+            .headlines
+            .iter()
+            .filter(|paper| !paper.claims.is_empty())
+        {
+            write!(
+                out,
+                "<section class=\"headlines\"><h2>{}</h2>",
+                escaped(&paper.title)
+            )?;
+            begin_claims(out);
+            for (figure, row) in &paper.claims {
+                row.write(out, Some(figure))?;
+            }
+            end_claims(out);
+            out.push_str("</section>\n");
+        }
+        Ok(())
     }
 }
 
@@ -112,11 +147,18 @@ impl Shown {
             write!(out, r#" <a href="{}">All runs.</a>"#, escaped(report))?;
         }
         out.push_str("</p><div class=\"choices\"></div><div class=\"charts\"></div>\n");
-        let (not_run, claims): (Vec<&Row>, Vec<&Row>) =
-            self.claims.iter().partition(|row| row.class == NOT_RUN);
+        let is_run = |row: &&Row| row.class != NOT_RUN;
+        let claims: Vec<&Row> = self.claims.iter().filter(is_run).collect();
         if !claims.is_empty() {
             write_claims(out, &claims)?;
         }
+        let outside: Vec<&Row> = self.outside.iter().filter(is_run).collect();
+        if !outside.is_empty() {
+            out.push_str("<h3>Outside the tally</h3>");
+            write_claims(out, &outside)?;
+        }
+        let all = self.claims.iter().chain(&self.outside);
+        let not_run: Vec<&Row> = all.filter(|row| !is_run(row)).collect();
         if !not_run.is_empty() {
             let count = not_run.len();
             let plural = if count == 1 { "" } else { "s" };
@@ -159,23 +201,42 @@ impl Shown {
 pub const NOT_RUN: &str = "not-run";
 
 fn write_claims(out: &mut String, rows: &[&Row]) -> std::fmt::Result {
-    out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"claims\"><thead><tr><th>claim<th>paper<th>measured<th>verdict</tr></thead><tbody>\n");
+    begin_claims(out);
     for row in rows {
-        write!(out, "<tr><td>{}", escaped(&row.claim))?;
-        if let Some(note) = &row.note {
+        row.write(out, None)?;
+    }
+    end_claims(out);
+    Ok(())
+}
+
+fn begin_claims(out: &mut String) {
+    out.push_str("<div class=\"wide\" tabindex=\"0\"><table class=\"claims\"><thead><tr><th>claim<th>paper<th>measured<th>verdict</tr></thead><tbody>\n");
+}
+
+fn end_claims(out: &mut String) {
+    out.push_str("</tbody></table></div>\n");
+}
+
+impl Row {
+    /// Writes a row of a table, with the figure that it is about if that is not the table's.
+    fn write(&self, out: &mut String, figure: Option<&str>) -> std::fmt::Result {
+        write!(out, "<tr><td>{}", escaped(&self.claim))?;
+        if let Some(figure) = figure {
+            let id = escaped(figure);
+            write!(out, r##" <a href="#{id}">{id}</a>"##)?;
+        }
+        if let Some(note) = &self.note {
             write!(out, "<small>{}</small>", escaped(note))?;
         }
         writeln!(
             out,
             r#"<td data-name="paper">{}<td data-name="measured">{}<td data-name="verdict" class="verdict {}">{}"#,
-            escaped(&row.paper),
-            escaped(&row.measured),
-            row.class,
-            escaped(&row.verdict)
-        )?;
+            escaped(&self.paper),
+            escaped(&self.measured),
+            self.class,
+            escaped(&self.verdict)
+        )
     }
-    out.push_str("</tbody></table></div>\n");
-    Ok(())
 }
 
 #[cfg(test)]
@@ -219,14 +280,29 @@ mod tests {
             title: "Figure".into(),
             intro: "Intro.".into(),
             charts: vec![chart],
-            claims: vec![row, left_out],
+            claims: vec![row.clone(), left_out],
+            outside: vec![Row {
+                claim: "a variant".into(),
+                ..row.clone()
+            }],
             remarks: vec![("Findings", vec!["a & b".into()]), ("Empty", Vec::new())],
             command: "tidegate reproduce tcn-f1".into(),
             report: None,
         };
+        let headlines = Headlines {
+            title: "Paper".into(),
+            claims: vec![(
+                "tcn-f1".into(),
+                Row {
+                    claim: "first of all".into(),
+                    ..row
+                },
+            )],
+        };
         let gallery = Gallery {
             title: "Gallery",
             facts: &[],
+            headlines: &[headlines],
             verdicts: &[("reproduced", 1), ("not run", 0)],
             figures: &[figure],
         };
@@ -235,6 +311,9 @@ mod tests {
         assert!(page.contains(r#""id":"tcn-f1-c1""#) && page.contains(r#""published":true"#));
         assert!(!page.contains("<h3>Empty") && !page.contains("http:") || !page.contains("src="));
         assert!(page.contains(r#"<section id="tcn-f1""#));
+        let place = |text: &str| page.find(text).unwrap();
+        assert!(place("first of all") < place(r#"<section id="tcn-f1""#));
+        assert!(place("Outside the tally") < place("a variant"));
         let folded = page
             .find("<summary>1 claim not run in this version")
             .unwrap();

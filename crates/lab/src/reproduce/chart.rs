@@ -12,7 +12,8 @@ use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, break_at_gaps
 use tidegate_report::record::{Class, Quantity, Setting};
 use tidegate_report::statistics::{Interval, mean, student};
 
-use super::figure::{CdfOf, Claim, Draws, Figure, Plot, Published};
+use super::claim::{Claim, Published};
+use super::figure::{CdfOf, Draws, Figure, Plot};
 use super::measure::{Measure, samples};
 use super::number::Number;
 use super::pattern;
@@ -284,21 +285,23 @@ impl Curves<'_> {
     /// What claims say about points of the chart, with their tolerances.
     fn add_claims(&self, claims: &[Claim], lines: &mut Vec<Line>) {
         for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
-            let Published::About { value, within, .. } = &claim.paper else {
-                continue;
-            };
-            let (value, within) = (value.value, within.value);
-            let point = match (&claim.against, self.normalise) {
-                (None, None) => {
-                    let reach = within * value.abs();
-                    let interval = (value - reach, value + reach);
-                    self.published(claim, &claim.of, value, interval)
+            match &claim.paper {
+                Published::About { value, within, .. } => {
+                    let placed = self.placed(claim, (value, within), |of| self.spot(of));
+                    if let Some((lane, mark)) = placed {
+                        add(lines, &lane, mark);
+                    }
                 }
-                (Some(against), Some(base)) => self.relative(claim, against, base, (value, within)),
-                _ => None,
-            };
-            if let Some((lane, mark)) = point {
-                add(lines, &lane, mark);
+                Published::Curve { points, within } => {
+                    for (at, value) in points {
+                        let spot = |_: &str| self.spot_on_curve(&claim.of, at);
+                        let placed = self.placed(claim, (value, within), spot);
+                        if let Some((lane, mark)) = placed {
+                            add(lines, &lane, mark);
+                        }
+                    }
+                }
+                _ => {}
             }
         }
         for line in lines.iter_mut() {
@@ -306,51 +309,48 @@ impl Curves<'_> {
         }
     }
 
-    /// The place of a change in a chart whose base is 1: either its points are compared with the base,
-    /// or they are the base and those that they are compared with have the reciprocal.
-    fn relative(
+    /// The line and the mark of a published number. `spot` finds the place of the points of a pattern.
+    fn placed(
         &self,
         claim: &Claim,
-        against: &str,
-        base: &str,
-        (change, within): (f64, f64),
+        (value, within): (&Number, &Number),
+        spot: impl Fn(&str) -> Option<(f64, String)>,
     ) -> Option<(String, Mark)> {
-        let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
-        let ends = (1.0 + change - within, 1.0 + change + within);
-        if is_base(against) {
-            self.published(claim, &claim.of, 1.0 + change, ends)
-        } else if is_base(&claim.of) && ends.0 > 0.0 && claim.curve.is_none() {
-            let interval = (1.0 / ends.1, 1.0 / ends.0);
-            self.published(claim, against, 1.0 / (1.0 + change), interval)
-        } else {
-            None
-        }
-    }
-
-    /// A published number of the points that a pattern names, and the line that it belongs to.
-    fn published(
-        &self,
-        claim: &Claim,
-        of: &str,
-        y: f64,
-        interval: (f64, f64),
-    ) -> Option<(String, Mark)> {
-        let (x, lane) = self.spot(claim, of)?;
-        let mark = Mark {
-            interval: Some(interval),
-            ..Mark::new(x, y)
+        let (value, within) = (value.value, within.value);
+        let mark = |of: &str, y: f64, interval: (f64, f64)| {
+            let (x, lane) = spot(of)?;
+            let mark = Mark {
+                interval: Some(interval),
+                ..Mark::new(x, y)
+            };
+            Some((lane, mark))
         };
-        Some((lane, mark))
+        match (&claim.against, self.normalise) {
+            (None, None) => {
+                let reach = within * value.abs();
+                mark(&claim.of, value, (value - reach, value + reach))
+            }
+            // A change in a chart whose base is 1: either its points are compared with the base, or they
+            // are the base and those that they are compared with have the reciprocal.
+            (Some(against), Some(base)) => {
+                let is_base = |pattern: &str| pattern.split(", ").any(|part| part == base);
+                let ends = (1.0 + value - within, 1.0 + value + within);
+                let is_curve = matches!(claim.paper, Published::Curve { .. });
+                if is_base(against) {
+                    mark(&claim.of, 1.0 + value, ends)
+                } else if is_base(&claim.of) && ends.0 > 0.0 && !is_curve {
+                    mark(against, 1.0 / (1.0 + value), (1.0 / ends.1, 1.0 / ends.0))
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        }
     }
 
     /// The place along the axis and the line of the points that a pattern names, if they are at one
-    /// place of one line. Of a claim that is a point of a curve, its own.
-    fn spot(&self, claim: &Claim, of: &str) -> Option<(f64, String)> {
-        if let Some(curve) = &claim.curve {
-            let fits = |record: &&&Record| pattern::fits(&curve.of, &record.run.label);
-            let record = self.records.iter().find(fits)?;
-            return Some((swept_value(&curve.at)?.0, self.lane(record)));
-        }
+    /// place of one line.
+    fn spot(&self, of: &str) -> Option<(f64, String)> {
         let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
         let mut spots = self.records.iter().filter(fits).map(|record| {
             let place = self.place(record).map(|(place, _)| place);
@@ -359,6 +359,13 @@ impl Curves<'_> {
         let first = spots.next()?;
         let is_single = spots.all(|spot| spot == first);
         Some((first.0.filter(|_| is_single)?, first.1))
+    }
+
+    /// The same of a point of a curve, which need not have been run.
+    fn spot_on_curve(&self, of: &str, at: &str) -> Option<(f64, String)> {
+        let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
+        let record = self.records.iter().find(fits)?;
+        Some((swept_value(at)?.0, self.lane(record)))
     }
 }
 

@@ -6,15 +6,16 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-use serde::de::{self, Deserializer, MapAccess};
+use serde::de::{self, Deserializer};
 use tidegate_report::record::Quantity;
 use tidegate_scenario::{Problem, Scenario};
 use toml::Spanned;
 
+use super::claim::{self, Claim, Points, Published};
 use super::measure::Measure;
 use super::number::Number;
-use super::pattern;
 use super::trial::Trial;
+use super::{library, pattern, quote};
 
 /// A published figure or table, and what is claimed with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,17 +28,20 @@ pub struct Figure {
     pub source: String,
     /// Whether its numbers are arithmetic, so that nothing is run.
     pub is_computed: bool,
+    /// Why its claims do not count, if they do not: inputs, arithmetic, a variant of another figure.
+    pub untallied: Option<String>,
     /// How ambiguities were resolved, and what is modelled otherwise than published.
     pub assumptions: Vec<String>,
-    /// What was found out about claims that do not hold.
-    pub findings: Vec<String>,
-    /// What was varied to find it out.
+    /// What was found out about claims that do not hold. `{name}` in it is the measured number of a
+    /// claim, and `{name@trial}` that of a trial.
+    pub findings: Vec<Spanned<String>>,
+    /// What is varied to find it out.
     pub trials: Vec<Trial>,
     /// The version that takes minutes with all others together.
     pub quick: Cut,
     /// The version that takes seconds, for the tests.
     pub reduced: Cut,
-    /// What is claimed: one for each point of a curve.
+    /// What is claimed.
     pub claims: Vec<Claim>,
     /// What is drawn.
     pub plots: Vec<Plot>,
@@ -62,102 +66,6 @@ impl Cut {
     pub fn keeps(&self, label: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label))
     }
-}
-
-/// Something that a paper says about its figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// Its name, by which trials mean it.
-    pub name: Option<String>,
-    /// The claim in words.
-    pub says: String,
-    /// What is measured.
-    pub measure: Measure,
-    /// The points that it is about, by a pattern of their labels; `*` matches any text.
-    pub of: String,
-    /// The points that they are compared with: those whose `*`, as far as it has some, match the
-    /// same texts. The value is then the relative change, 0 for no difference.
-    pub against: Option<String>,
-    /// Which value counts if the pattern has several points.
-    pub take: Take,
-    /// What the paper says.
-    pub paper: Published,
-    /// Why that much tolerance, where it is not obvious.
-    pub because: Option<String>,
-    /// Whether the tests assert its direction on the reduced version.
-    pub is_main: bool,
-    /// The curve that it is a point of, if it is of one.
-    pub curve: Option<Curve>,
-    /// Where it is written.
-    span: Range<usize>,
-}
-
-/// A curve whose points are claims, each at another text in place of the first `*`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    /// The pattern of the whole curve.
-    pub of: String,
-    /// The text of this point.
-    pub at: String,
-}
-
-/// What a paper says of a number.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Published {
-    /// It is about this.
-    About {
-        /// The number.
-        value: Number,
-        /// How far the measured one may be from it: a part of it, or for changes a difference.
-        within: Number,
-        /// The value that separates the directions; for changes it is 0.
-        neutral: Option<Number>,
-    },
-    /// It is at least this.
-    AtLeast(Number),
-    /// It is at most this.
-    AtMost(Number),
-    /// It is not testable, for this reason.
-    NotTestable(String),
-}
-
-impl Published {
-    /// The number that is published, if there is one.
-    pub const fn number(&self) -> Option<&Number> {
-        match self {
-            Self::About { value, .. } => Some(value),
-            Self::AtLeast(number) | Self::AtMost(number) => Some(number),
-            Self::NotTestable(_) => None,
-        }
-    }
-
-    /// It in words.
-    pub fn words(&self) -> String {
-        match self {
-            Self::AtLeast(least) => format!("at least {least}"),
-            Self::AtMost(most) => format!("at most {most}"),
-            Self::About { value, within, .. } => format!("{value}, within {within}"),
-            Self::NotTestable(_) => "–".to_owned(),
-        }
-    }
-}
-
-/// Which value counts if there are several.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Take {
-    /// The smallest number in place of the first `*` at which the measure is above zero, such as the
-    /// fewest senders that lose packets.
-    FirstAboveZero,
-    /// The largest.
-    Largest,
-    /// Their mean.
-    #[default]
-    Mean,
-    /// The smallest: of changes, the best one, as in "up to 94 % lower".
-    Smallest,
-    /// How much the largest is above the smallest, as a part of it.
-    Spread,
 }
 
 /// Something that is drawn.
@@ -216,8 +124,8 @@ pub enum CdfOf {
 /// What is wrong with a `[figure]`, and where.
 #[derive(Debug, PartialEq)]
 pub(super) struct Wrong {
-    message: String,
-    span: Range<usize>,
+    pub(super) message: String,
+    pub(super) span: Range<usize>,
 }
 
 impl Figure {
@@ -237,28 +145,22 @@ impl Figure {
     pub(super) fn parse(text: &str) -> Result<Option<Self>, Wrong> {
         #[derive(Deserialize)]
         struct Whole {
-            figure: Option<Figure>,
+            figure: Option<FigureFields>,
         }
-        toml::from_str(text)
-            .map(|whole: Whole| whole.figure)
-            .map_err(|error| Wrong {
-                message: format!("[figure]: {}", error.message().trim().replace('\n', ", ")),
-                span: error.span().unwrap_or(0..0),
-            })
+        let whole: Whole = toml::from_str(text).map_err(|error| Wrong {
+            message: format!("[figure]: {}", error.message().trim().replace('\n', ", ")),
+            span: error.span().unwrap_or(0..0),
+        })?;
+        whole.figure.map(FigureFields::figure).transpose()
     }
 
     /// That claims, plots and cuts are about points of the scenario, by their labels and keys.
-    fn check(&self, labels: &[&str], keys: &[&str]) -> Result<(), Wrong> {
+    pub(super) fn check(&self, labels: &[&str], keys: &[&str]) -> Result<(), Wrong> {
         let fits = |of: &str| labels.iter().any(|label| pattern::fits(of, label));
         let known = || format!("; there are: {}", labels.join(" · "));
-        for claim in self.claims.iter().filter(|_| !self.is_computed) {
-            let patterns = [Some(&claim.of), claim.against.as_ref()];
-            if let Some(wrong) = patterns.into_iter().flatten().find(|of| !fits(of)) {
-                return Err(Wrong {
-                    message: format!("no point of the sweep fits `{wrong}`{}", known()),
-                    span: claim.span.clone(),
-                });
-            }
+        self.check_claims(&known, &fits)?;
+        for finding in &self.findings {
+            quote::check(finding, self, labels)?;
         }
         self.check_trials(&known, &fits)?;
         let wrong = |message: String| Wrong {
@@ -292,6 +194,38 @@ impl Figure {
         }
     }
 
+    /// That claims are about points that there are. Of a curve, each of its points is.
+    fn check_claims(
+        &self,
+        known: &dyn Fn() -> String,
+        fits: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Wrong> {
+        for (number, claim) in self.claims.iter().enumerate() {
+            let wrong = |message| Wrong {
+                message,
+                span: claim.span.clone(),
+            };
+            let is_same = |other: &Claim| claim.name.is_some() && other.name == claim.name;
+            if let (Some(name), true) = (&claim.name, self.claims[..number].iter().any(is_same)) {
+                return Err(wrong(format!("two claims have the name `{name}`")));
+            }
+            if self.is_computed {
+                continue;
+            }
+            let mut patterns: Vec<String> = claim.patterns().cloned().collect();
+            if let Published::Curve { points, .. } = &claim.paper {
+                let own = points.iter().map(|(at, _)| claim.of.replacen('*', at, 1));
+                patterns.extend(own);
+            }
+            let is_wrong = |of: &&String| !fits(of) && library::of_other_figure(of).is_none();
+            if let Some(wrong_one) = patterns.iter().find(is_wrong) {
+                let message = format!("no point of the sweep fits `{wrong_one}`{}", known());
+                return Err(wrong(message));
+            }
+        }
+        Ok(())
+    }
+
     /// That trials are about claims that there are, and run points.
     fn check_trials(
         &self,
@@ -323,7 +257,8 @@ impl Figure {
     }
 }
 
-fn all() -> String {
+/// The pattern of all labels.
+pub(super) fn all() -> String {
     "*".to_owned()
 }
 
@@ -336,176 +271,43 @@ struct FigureFields {
     source: String,
     #[serde(default)]
     computed: bool,
+    untallied: Option<String>,
     #[serde(default)]
     assumptions: Vec<String>,
     #[serde(default)]
-    findings: Vec<String>,
+    findings: Vec<Spanned<String>>,
     #[serde(default)]
     quick: Cut,
     #[serde(default)]
     reduced: Cut,
     #[serde(default)]
-    claim: Vec<Spanned<ClaimFields>>,
+    claim: Vec<Spanned<claim::Fields>>,
     #[serde(default)]
     plot: Vec<Plot>,
     #[serde(default)]
     trial: Vec<Trial>,
 }
 
-impl<'de> Deserialize<'de> for Figure {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let fields = FigureFields::deserialize(deserializer)?;
-        let claims = fields.claim.into_iter().flat_map(|claim| {
+impl FigureFields {
+    fn figure(self) -> Result<Figure, Wrong> {
+        let claims = self.claim.into_iter().map(|claim| {
             let span = claim.span();
-            claim.into_inner().claims(&span)
+            claim.into_inner().claim(&span)
         });
-        Ok(Self {
-            id: fields.id,
-            shows: fields.shows,
-            source: fields.source,
-            is_computed: fields.computed,
-            assumptions: fields.assumptions,
-            findings: fields.findings,
-            trials: fields.trial,
-            quick: fields.quick,
-            reduced: fields.reduced,
-            claims: claims.collect(),
-            plots: fields.plot,
+        Ok(Figure {
+            claims: claims.collect::<Result<_, _>>()?,
+            id: self.id,
+            shows: self.shows,
+            source: self.source,
+            is_computed: self.computed,
+            untallied: self.untallied,
+            assumptions: self.assumptions,
+            findings: self.findings,
+            trials: self.trial,
+            quick: self.quick,
+            reduced: self.reduced,
+            plots: self.plot,
         })
-    }
-}
-
-/// A claim as it is written: what the paper says stands beside the rest, so that it reads as a
-/// sentence.
-struct ClaimFields {
-    raw: RawClaim,
-    paper: Vec<(Option<String>, Published)>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawClaim {
-    name: Option<String>,
-    says: String,
-    measure: Measure,
-    #[serde(default = "all")]
-    of: String,
-    against: Option<String>,
-    #[serde(default)]
-    take: Take,
-    paper: Option<Number>,
-    points: Option<Points>,
-    within: Option<Number>,
-    neutral: Option<Number>,
-    at_most: Option<Number>,
-    at_least: Option<Number>,
-    not_testable: Option<String>,
-    because: Option<String>,
-    #[serde(default)]
-    main: bool,
-}
-
-impl<'de> Deserialize<'de> for ClaimFields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut raw = RawClaim::deserialize(deserializer)?;
-        let about = |value, within: &Number| Published::About {
-            value,
-            within: within.clone(),
-            neutral: raw.neutral.clone(),
-        };
-        let said = (
-            raw.paper.take(),
-            raw.points.take(),
-            raw.at_most.take(),
-            raw.at_least.take(),
-            raw.not_testable.take(),
-        );
-        let paper = match (said, &raw.within) {
-            ((Some(value), None, None, None, None), Some(within)) => {
-                vec![(None, about(value, within))]
-            }
-            ((None, Some(points), None, None, None), Some(within)) => {
-                if !raw.of.contains('*') {
-                    let message = "`points` are texts in place of the first `*` of `of`";
-                    return Err(de::Error::custom(message));
-                }
-                let points = points.0.into_iter();
-                points
-                    .map(|(at, value)| (Some(at), about(value, within)))
-                    .collect()
-            }
-            ((None, None, Some(most), None, None), None) => vec![(None, Published::AtMost(most))],
-            ((None, None, None, Some(least), None), None) => {
-                vec![(None, Published::AtLeast(least))]
-            }
-            ((_, None, None, None, Some(why)), None) => vec![(None, Published::NotTestable(why))],
-            _ => {
-                return Err(de::Error::custom(format!(
-                    "`{}` needs `paper` or `points` with `within`, or one of `at_most`, `at_least` \
-                     and `not_testable`",
-                    raw.says
-                )));
-            }
-        };
-        Ok(Self { raw, paper })
-    }
-}
-
-impl ClaimFields {
-    /// One claim, or one for each point of a curve.
-    fn claims(self, span: &Range<usize>) -> Vec<Claim> {
-        let Self { raw, paper } = self;
-        let put = |text: &str, at: &Option<String>| match at {
-            Some(at) => text.replacen('*', at, 1),
-            None => text.to_owned(),
-        };
-        let claim = |(at, paper): (Option<String>, Published)| Claim {
-            name: raw.name.clone(),
-            says: match &at {
-                Some(at) if !raw.says.contains('*') => format!("{} at {at}", raw.says),
-                _ => put(&raw.says, &at),
-            },
-            measure: raw.measure.clone(),
-            of: put(&raw.of, &at),
-            against: raw.against.as_ref().map(|against| put(against, &at)),
-            take: raw.take,
-            paper,
-            because: raw.because.clone(),
-            is_main: raw.main,
-            curve: at.map(|at| Curve {
-                of: raw.of.clone(),
-                at,
-            }),
-            span: span.clone(),
-        };
-        paper.into_iter().map(claim).collect()
-    }
-}
-
-/// Keys and numbers, by the number that the key begins with.
-struct Points(Vec<(String, Number)>);
-
-impl<'de> Deserialize<'de> for Points {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Points;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a table such as { \"0.4\" = \"7.1%\", \"0.5\" = \"5.4%\" }")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Points, A::Error> {
-                let mut points = Vec::new();
-                while let Some(point) = map.next_entry::<String, Number>()? {
-                    points.push(point);
-                }
-                let number = |key: &str| key.parse::<Number>().map_or(0.0, |number| number.value);
-                points.sort_by(|a, b| number(&a.0).total_cmp(&number(&b.0)));
-                Ok(Points(points))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
     }
 }
 

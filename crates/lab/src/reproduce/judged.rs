@@ -1,6 +1,4 @@
-//! A figure with its claims judged, and the page of all figures.
-
-use std::fmt::Write;
+//! A figure with its claims judged.
 
 use serde::Serialize;
 use tidegate_report::Record;
@@ -10,8 +8,9 @@ use tidegate_report::gallery::{NOT_RUN, Row, Shown};
 use super::chart;
 use super::figure::Figure;
 use super::library::{Entry, Version};
+use super::quote;
 use super::trial::Varied;
-use super::verdict::{CHANGE, Finding, Measured, Verdict, judge};
+use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
 
 /// A figure, and what became of its claims.
 #[derive(Clone, Debug, Serialize)]
@@ -28,7 +27,7 @@ pub struct Judged {
     pub version: &'static str,
     /// What this version leaves out.
     pub cut: Vec<String>,
-    /// How ambiguities were resolved.
+    /// How ambiguities were resolved, beside what its setup assumes.
     pub assumptions: Vec<String>,
     /// What was found out about claims that do not hold.
     pub findings: Vec<String>,
@@ -56,6 +55,12 @@ impl Judged {
         varied: Vec<Varied>,
     ) -> Self {
         let figure = &entry.figure;
+        let is_own =
+            |record: &&Record| super::library::of_other_figure(&record.run.label).is_none();
+        let runs = records.iter().filter(is_own).count();
+        let claims = judged(figure, records, unfinished);
+        let findings = figure.findings.iter();
+        let findings = findings.map(|text| quote::filled(text.get_ref(), &claims, &varied));
         Self {
             id: figure.id.clone(),
             title: entry.scenario.title.clone(),
@@ -68,28 +73,24 @@ impl Judged {
             },
             cut: entry.cut.clone(),
             assumptions: figure.assumptions.clone(),
-            findings: figure.findings.clone(),
+            findings: findings.collect(),
             varied,
-            runs: records.len(),
-            planned: records.len() + unfinished.len(),
-            claims: figure
-                .claims
-                .iter()
-                .map(|claim| judge(claim, records, unfinished))
-                .collect(),
+            runs,
+            planned: runs + unfinished.len(),
+            claims,
             command: command.to_owned(),
         }
     }
 
-    /// A figure that has no results yet: its claims stand there without a measured number.
+    /// A figure that has no results yet: its claims are there without a measured number.
     pub fn without_results(figure: &Figure, title: &str) -> Self {
-        let claim = |claim| match judge(claim, &[], &[]) {
-            finding if finding.verdict != Verdict::NotRun => finding,
-            finding => Finding {
-                note: Some("not run yet".to_owned()),
-                ..finding
-            },
-        };
+        let claims = judged(figure, &[], &[]).into_iter().map(|finding| {
+            let note = match finding.verdict {
+                Verdict::NotRun => Some("not run yet".to_owned()),
+                _ => finding.note,
+            };
+            Finding { note, ..finding }
+        });
         Self {
             id: figure.id.clone(),
             title: title.to_owned(),
@@ -102,11 +103,11 @@ impl Judged {
             },
             cut: Vec::new(),
             assumptions: figure.assumptions.clone(),
-            findings: figure.findings.clone(),
+            findings: Vec::new(),
             varied: Vec::new(),
             runs: 0,
             planned: 0,
-            claims: figure.claims.iter().map(claim).collect(),
+            claims: claims.collect(),
             command: String::new(),
         }
     }
@@ -122,16 +123,14 @@ impl Judged {
         )
     }
 
+    /// The claims that count, or those that do not.
+    pub fn claims(&self, counted: bool) -> impl Iterator<Item = &Finding> {
+        let claims = self.claims.iter();
+        claims.filter(move |claim| claim.untallied.is_none() == counted)
+    }
+
     /// The figure for the gallery.
     pub fn shown(&self, entry: &Entry, records: &[Record], report: Option<String>) -> Shown {
-        let row = |finding: &Finding| Row {
-            claim: finding.claim.clone(),
-            paper: finding.paper.clone(),
-            measured: finding.shown(),
-            verdict: finding.answer().to_owned(),
-            class: finding.verdict.class(),
-            note: finding.note.clone(),
-        };
         let intro = format!(
             "{}; {} (version: {}).",
             self.shows,
@@ -143,7 +142,8 @@ impl Judged {
             title: self.title.clone(),
             intro: capitalised(&intro),
             charts: chart::charts(&entry.figure, records),
-            claims: self.claims.iter().map(row).collect(),
+            claims: self.claims(true).map(Finding::row).collect(),
+            outside: self.claims(false).map(Finding::row).collect(),
             remarks: vec![
                 ("What was cut", self.cut.clone()),
                 ("Findings", self.findings.clone()),
@@ -156,13 +156,27 @@ impl Judged {
     }
 }
 
-/// The heading of what was varied.
-const VARIED: &str = "One assumption changed";
+fn judged(figure: &Figure, records: &[Record], unfinished: &[&str]) -> Vec<Finding> {
+    let one = |claim| {
+        let finding = judge(claim, records, unfinished);
+        let untallied = finding.untallied.clone();
+        Finding {
+            untallied: untallied.or_else(|| figure.untallied.clone()),
+            ..finding
+        }
+    };
+    figure.claims.iter().map(one).collect()
+}
 
-/// How many claims have each verdict.
-pub fn tally<'a>(findings: impl Iterator<Item = &'a Finding>) -> [(Verdict, usize); 5] {
+/// The heading of what was varied.
+pub(super) const VARIED: &str = "One assumption changed";
+
+/// How many claims have each verdict, of those that count.
+pub fn tally<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+) -> [(Verdict, usize); Verdict::ALL.len()] {
     let mut counts = Verdict::ALL.map(|verdict| (verdict, 0));
-    for finding in findings {
+    for finding in findings.filter(|finding| finding.untallied.is_none()) {
         for (verdict, count) in &mut counts {
             *count += usize::from(*verdict == finding.verdict);
         }
@@ -175,6 +189,7 @@ impl Verdict {
     pub const fn class(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
+            Self::Inconclusive => "inconclusive",
             Self::SameDirection => "same-direction",
             Self::NotReproduced => "not-reproduced",
             Self::NotTestable => "not-testable",
@@ -185,255 +200,132 @@ impl Verdict {
 
 impl Finding {
     /// The verdict in words.
-    pub const fn answer(&self) -> &'static str {
-        if self.is_within_chance {
-            return "not reproduced, within chance";
+    pub fn answer(&self) -> String {
+        if self.verdict == Verdict::NotRun && self.unfinished > 0 {
+            return "not finished".to_owned();
         }
-        if self.measured.is_none() && self.unfinished > 0 {
-            return "not finished";
+        let title = self.verdict.title();
+        match (self.verdict, self.runs_to_decide) {
+            (Verdict::Inconclusive, Some(runs)) => format!("{title}: {runs} runs would decide"),
+            (Verdict::Inconclusive, None) => format!("{title}: more runs would not decide"),
+            _ => title.to_owned(),
         }
-        self.verdict.title()
     }
 
-    /// What was measured, with its interval.
+    /// What was measured, with its interval; of several points, with the one that it is from; of a
+    /// curve, how it fits.
     pub fn shown(&self) -> String {
-        let Some(Measured {
-            value, interval, ..
-        }) = self.measured
-        else {
+        let Some(measured) = &self.measured else {
             return format::NOTHING.to_owned();
         };
-        let shown = |value: f64| match (self.unit, self.written_in) {
+        let number = self.with_interval(measured);
+        match (&self.curve, &self.at) {
+            (Some(fit), at) => self.fit(fit, at.as_deref().unwrap_or_default()),
+            (None, Some(at)) => format!("{number} at {at}"),
+            (None, None) => number,
+        }
+    }
+
+    fn fit(&self, fit: &Fit, at: &str) -> String {
+        let mut text = format!("{} of {} points inside", fit.inside, fit.points.len());
+        if let Some(worst) = fit.points.iter().find(|point| point.at == at) {
+            let number = self.with_interval(&worst.measured);
+            text = format!(
+                "{text}; farthest at {at}: {number}, published {}",
+                worst.paper
+            );
+        }
+        match fit.rank_correlation {
+            Some(shape) => format!("{text}; rank correlation {shape:.2}"),
+            None => text,
+        }
+    }
+
+    /// A measured number of this claim with its interval.
+    pub fn with_interval(&self, measured: &Measured) -> String {
+        let shown = |value| self.in_unit(value);
+        match measured.interval {
+            None => shown(measured.value),
+            Some((low, high)) => {
+                format!(
+                    "{} [{}, {}]",
+                    shown(measured.value),
+                    shown(low),
+                    shown(high)
+                )
+            }
+        }
+    }
+
+    /// The measured number alone, for a sentence.
+    pub fn number(&self) -> String {
+        match (&self.curve, &self.measured) {
+            (Some(fit), _) if fit.points.len() > 1 => {
+                format!("{} of {} points inside", fit.inside, fit.points.len())
+            }
+            (_, Some(measured)) => self.in_unit(measured.value),
+            (_, None) => format::NOTHING.to_owned(),
+        }
+    }
+
+    fn in_unit(&self, value: f64) -> String {
+        match (self.unit, self.written_in) {
             (CHANGE, _) => format::change(1.0 + value),
             // Beside a published number it has the same unit, so that both can be compared at a glance.
             (_, (unit, scale)) if !unit.is_empty() => {
                 format!("{} {unit}", format::three_digits(value / scale))
             }
-            (unit, _) => plain(value, unit),
-        };
-        match interval {
-            None => shown(value),
-            Some((low, high)) => format!("{} [{}, {}]", shown(value), shown(low), shown(high)),
+            ("", _) if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
+            (unit, _) => format::quantity(value, unit),
+        }
+    }
+
+    /// It as a row of the gallery.
+    pub fn row(&self) -> Row {
+        let reason = self.untallied.as_ref();
+        let reason = reason.map(|reason| format!("outside the tally: {reason}"));
+        let notes: Vec<String> = reason.into_iter().chain(self.note.clone()).collect();
+        Row {
+            claim: self.claim.clone(),
+            paper: self.paper.clone(),
+            measured: self.shown(),
+            verdict: self.answer(),
+            class: self.verdict.class(),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
         }
     }
 }
 
-/// A number without a published one beside it that would say its unit.
-fn plain(value: f64, unit: &'static str) -> String {
-    match unit {
-        "" if value.abs() < 0.1 && value != 0.0 => format!("{:.3} %", 100.0 * value),
-        unit => format::quantity(value, unit),
-    }
-}
-
-fn capitalised(text: &str) -> String {
+pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().chain(letters).collect()
     })
 }
 
-/// What a reader has to know before the tables.
-const INTRODUCTION: &str = "\
-# Reproduction
-
-What becomes of the claims of published figures when their experiments are run here. This page is made by
-
-```
-tidegate reproduce --all --write-docs docs/reproduction.md
-```
-
-from the claims in `scenarios/*/*.toml` and the results of their runs; `tidegate reproduce ID` makes one
-figure again and draws it.
-
-## Verdicts
-
-- **reproduced**: the number is within the claim's tolerance of the published one, and not on the other
-  side of no difference by more than a tenth of the tolerance; of a bound, that it holds.
-- **same direction, other size**: it is outside the tolerance, but on the same side of no difference, and
-  so is its whole 95 % interval, if it has one.
-- **not reproduced**: anything else that was measured; *within chance* if its interval has a number
-  with which it would be reproduced, so that more flows or repetitions may decide otherwise.
-- **not testable**: the claim says why.
-
-Claims about points that the version leaves out are *not run*: they are folded and not counted with the
-others. They are *not finished* if the runs of their points have left no results yet.
-
-Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
-run, from blocks of its flows. A change is relative to what the claim compares with. The tolerance of a
-change is a difference, of anything else a part of the published number.
-
-";
-
-/// The page of all claims, as Markdown.
-pub fn markdown(figures: &[Judged], facts: &[String]) -> String {
-    let mut out = String::from(INTRODUCTION);
-    write(&mut out, figures, facts).expect("writing to a string cannot fail");
-    out
-}
-
-fn write(out: &mut String, figures: &[Judged], facts: &[String]) -> std::fmt::Result {
-    out.push_str("## All figures\n\n");
-    for fact in facts {
-        writeln!(out, "- {fact}")?;
-    }
-    let all = tally(figures.iter().flat_map(|figure| &figure.claims));
-    let has_column = |verdict: Verdict| {
-        let count = all.iter().find(|(other, _)| *other == verdict);
-        verdict != Verdict::NotRun || count.is_some_and(|(_, count)| *count > 0)
-    };
-    let columns = Verdict::ALL
-        .into_iter()
-        .filter(|verdict| has_column(*verdict));
-    let columns: Vec<Verdict> = columns.collect();
-    out.push_str("\n| figure | version | runs |");
-    for verdict in &columns {
-        write!(out, " {} |", verdict.title())?;
-    }
-    writeln!(out, "\n|---|---|--:|{}", "--:|".repeat(columns.len()))?;
-    let counts = |figures: &[Judged]| {
-        let counts = tally(figures.iter().flat_map(|figure| &figure.claims));
-        counts
-            .into_iter()
-            .filter(|(verdict, _)| has_column(*verdict))
-    };
-    for figure in figures {
-        let id = &figure.id;
-        write!(
-            out,
-            "| [{id}](#{id}) | {} | {} |",
-            figure.extent(),
-            figure.runs
-        )?;
-        for (_, count) in counts(std::slice::from_ref(figure)) {
-            write!(out, " {count} |")?;
-        }
-        out.push('\n');
-    }
-    let runs: usize = figures.iter().map(|figure| figure.runs).sum();
-    write!(out, "| **all** | | {runs} |")?;
-    for (_, count) in counts(figures) {
-        write!(out, " **{count}** |")?;
-    }
-    out.push('\n');
-    let claims = figures.iter().flat_map(|figure| &figure.claims);
-    let within_chance = claims.filter(|claim| claim.is_within_chance).count();
-    writeln!(
-        out,
-        "\nOf those that are not reproduced, {within_chance} are within chance."
-    )?;
-    for figure in figures {
-        write_figure(out, figure)?;
-    }
-    Ok(())
-}
-
-fn write_figure(out: &mut String, figure: &Judged) -> std::fmt::Result {
-    writeln!(out, "\n## {}\n", figure.id)?;
-    writeln!(
-        out,
-        "{}. {}; {}.\n",
-        figure.title,
-        capitalised(&figure.shows),
-        figure.source
-    )?;
-    out.push_str("| claim | paper | measured | verdict |\n|---|---|---|---|\n");
-    let is_run = |claim: &&Finding| claim.verdict != Verdict::NotRun;
-    for claim in figure.claims.iter().filter(is_run) {
-        let note = claim.note.as_ref();
-        let note = note.filter(|_| claim.verdict != Verdict::Reproduced);
-        let note = note.map_or_else(String::new, |note| format!(" ({note})"));
-        writeln!(
-            out,
-            "| {}{} | {} | {} | {} |",
-            cell(&claim.claim),
-            cell(&note),
-            cell(&claim.paper),
-            claim.shown(),
-            claim.answer()
-        )?;
-    }
-    let left_out = figure.claims.iter().filter(|claim| !is_run(claim));
-    let left_out: Vec<&Finding> = left_out.collect();
-    if !left_out.is_empty() {
-        let count = left_out.len();
-        let plural = if count == 1 { "" } else { "s" };
-        writeln!(
-            out,
-            "\n<details><summary>{count} claim{plural} not run in this version</summary>\n"
-        )?;
-        for claim in left_out {
-            writeln!(out, "- {} ({})", claim.claim, claim.paper)?;
-        }
-        writeln!(out, "\n</details>")?;
-    }
-    write_remarks(out, "Cut", &figure.cut)?;
-    write_remarks(out, "Findings", &figure.findings)?;
-    write_varied(out, &figure.varied)?;
-    write_remarks(out, "Assumptions", &figure.assumptions)
-}
-
-fn write_remarks(out: &mut String, heading: &str, remarks: &[String]) -> std::fmt::Result {
-    if !remarks.is_empty() {
-        writeln!(out, "\n{heading}:\n")?;
-        for remark in remarks {
-            writeln!(out, "- {remark}")?;
-        }
-    }
-    Ok(())
-}
-
-fn write_varied(out: &mut String, varied: &[Varied]) -> std::fmt::Result {
-    if varied.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n{VARIED}:\n")?;
-    out.push_str("| changed | claim | paper | before | after |\n|---|---|---|---|---|\n");
-    let mut last = None;
-    for varied in varied {
-        // Once for all claims of a trial.
-        let mut changed = String::new();
-        if last != Some(&varied.trial) {
-            changed = format!("{} `{}`", varied.changed, varied.command);
-        }
-        last = Some(&varied.trial);
-        writeln!(
-            out,
-            "| {} | {} | {} | {} | {} |",
-            cell(&changed),
-            cell(&varied.after.claim),
-            cell(&varied.after.paper),
-            varied.before.shown(),
-            varied.after.shown()
-        )?;
-    }
-    Ok(())
-}
-
-/// Text in a table.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn finding(value: f64, unit: &'static str) -> Finding {
+    pub(in crate::reproduce) fn finding(value: f64, unit: &'static str) -> Finding {
         Finding {
             claim: "a | b".into(),
+            name: Some("mean".into()),
             paper: "-38%".into(),
             measured: Some(Measured {
                 value,
                 interval: Some((value - 0.01, value + 0.01)),
                 runs: 3,
             }),
+            at: None,
+            curve: None,
             unit,
             written_in: ("", 1.0),
             verdict: Verdict::Reproduced,
-            is_within_chance: false,
+            runs_to_decide: None,
             unfinished: 0,
             note: None,
+            untallied: None,
             is_main: false,
         }
     }
@@ -442,6 +334,12 @@ mod tests {
     fn numbers_are_shown_in_their_units_with_their_intervals() {
         assert_eq!(finding(-0.38, CHANGE).shown(), "-38.0 % [-39.0 %, -37.0 %]");
         assert_eq!(finding(0.05, "s").shown(), "50.0 ms [40.0 ms, 60.0 ms]");
+        let at = Finding {
+            at: Some("load 0.3".into()),
+            ..finding(-0.38, CHANGE)
+        };
+        assert_eq!(at.shown(), "-38.0 % [-39.0 %, -37.0 %] at load 0.3");
+        assert_eq!(at.number(), "-38.0 %");
     }
 
     #[test]
@@ -470,48 +368,22 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_every_figure_and_claim() {
-        let figure = Judged {
-            id: "tcn-f1".into(),
-            title: "Title".into(),
-            shows: "what".into(),
-            source: "where".into(),
-            version: "quick",
-            cut: vec!["runs=1".into()],
-            assumptions: Vec::new(),
-            findings: vec!["it hinges on x".into()],
-            varied: vec![Varied {
-                trial: "flows".into(),
-                changed: "more flows".into(),
-                command: "tidegate reproduce tcn-f1 --set flows=2".into(),
-                before: finding(-0.01, CHANGE),
-                after: finding(-0.3, CHANGE),
-            }],
-            runs: 3,
-            planned: 3,
-            claims: vec![
-                finding(-0.38, CHANGE),
-                Finding {
-                    claim: "left out".into(),
-                    measured: None,
-                    verdict: Verdict::NotRun,
-                    ..finding(0.0, CHANGE)
-                },
-            ],
-            command: String::new(),
+    fn what_is_inconclusive_says_how_many_runs_would_decide() {
+        let open = Finding {
+            verdict: Verdict::Inconclusive,
+            runs_to_decide: Some(7),
+            ..finding(-0.38, CHANGE)
         };
-        let page = markdown(&[figure], &["fact".into()]);
-        for part in [
-            "## tcn-f1",
-            "a \\| b",
-            "it hinges on x",
-            "| more flows `tidegate reproduce tcn-f1 --set flows=2` | a \\| b | -38% | -1.00 % ",
-            "| not testable | not run |\n|---|---|--:|--:|--:|--:|--:|--:|\n",
-            "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 0 | 1 |",
-            "<summary>1 claim not run in this version</summary>\n\n- left out (-38%)\n\n</details>",
-        ] {
-            assert!(page.contains(part), "{part}\n{page}");
-        }
-        assert!(!page.contains("| left out |"), "it is not among the others");
+        assert_eq!(open.answer(), "inconclusive: 7 runs would decide");
+    }
+
+    #[test]
+    fn claims_outside_the_tally_are_not_counted() {
+        let outside = Finding {
+            untallied: Some("a variant".into()),
+            ..finding(-0.38, CHANGE)
+        };
+        let counts = tally([finding(-0.38, CHANGE), outside].iter());
+        assert_eq!(counts[0], (Verdict::Reproduced, 1));
     }
 }

@@ -74,6 +74,19 @@ fn has_figure(text: &str) -> bool {
     text.lines().any(|line| line.trim_end() == "[figure]")
 }
 
+/// The figure and the label of a pattern such as `tcn-f6: load 0.9, TCN`, which is about a point of
+/// another figure; `None` of one that is not.
+pub fn of_other_figure(pattern: &str) -> Option<(&str, &str)> {
+    let (id, label) = pattern.split_once(": ")?;
+    file(id).map(|_| (id, label))
+}
+
+/// The files of papers.
+pub fn paper_files() -> impl Iterator<Item = &'static Embedded> {
+    let is_paper = |file: &&Embedded| file.text.lines().any(|line| line.trim_end() == "[paper]");
+    FILES.iter().filter(is_paper)
+}
+
 /// The file of a figure.
 pub fn file(id: &str) -> Option<&'static Embedded> {
     let named = |file: &&Embedded| file.id == id && has_figure(file.text);
@@ -172,6 +185,7 @@ fn tried(
 
 #[cfg(test)]
 mod tests {
+    use super::super::pattern;
     use super::*;
 
     #[test]
@@ -187,10 +201,38 @@ mod tests {
                 assert_eq!(entry.figure.id, id);
                 assert_eq!(entry.scenario.name, id);
                 assert!(!entry.figure.claims.is_empty(), "{id} claims nothing");
+                for tried in &entry.trials {
+                    let labels = tried.scenario.labels();
+                    let fits = |of: &String| labels.iter().any(|label| pattern::fits(of, label));
+                    let mut claims = tried.trial.claims(&entry.figure);
+                    let name = &tried.trial.name;
+                    assert!(claims.any(|claim| fits(&claim.of)), "{id}: {name}");
+                    if version == Version::Full {
+                        let mut claims = tried.trial.claims(&entry.figure);
+                        assert!(claims.all(|claim| fits(&claim.of)), "{id}: {name}");
+                    }
+                }
                 let has_main = entry.figure.claims.iter().any(|claim| claim.is_main);
                 assert!(has_main, "{id}: the tests would assert nothing");
             }
         }
+    }
+
+    #[test]
+    fn claims_that_compare_figures_name_points_of_the_other() {
+        let mut seen = 0;
+        for file in files() {
+            let claims = figure(file).map_or_else(Vec::new, |figure| figure.claims);
+            let patterns = claims.iter().flat_map(|claim| &claim.against);
+            for (id, label) in patterns.filter_map(|pattern| of_other_figure(pattern)) {
+                let other = Entry::embedded(id, Version::Full, &[]).unwrap();
+                let other = other.unwrap_or_else(|problem| panic!("{problem}"));
+                let labels = other.scenario.labels();
+                assert!(labels.contains(&label), "{}: {id} has no {label}", file.id);
+                seen += 1;
+            }
+        }
+        assert!(seen > 0);
     }
 
     #[test]

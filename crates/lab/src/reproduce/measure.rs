@@ -74,6 +74,11 @@ pub enum Special {
         /// What is taken.
         take: FromQueue,
     },
+    /// By how much the mean round trip of probes is above a base: what they waited in queues.
+    RttBeyond {
+        /// The base.
+        base: Number,
+    },
     /// A number taken from samples over time.
     Series {
         /// Which number.
@@ -122,6 +127,16 @@ pub enum FromSamples {
         at: Number,
         /// How near, as a part of it.
         within: Number,
+    },
+    /// The largest number of those that an exponential average was fed with, one for each change.
+    UnsmoothedMax {
+        /// The weight of the average's old value.
+        weight: Number,
+    },
+    /// The smallest of them.
+    UnsmoothedMin {
+        /// The weight of the average's old value.
+        weight: Number,
     },
 }
 
@@ -198,7 +213,7 @@ impl Measure {
 impl Special {
     const fn unit(&self) -> &'static str {
         match self {
-            Self::FctOfSource { .. } => "s",
+            Self::FctOfSource { .. } | Self::RttBeyond { .. } => "s",
             Self::Goodput { .. } => "bit/s",
             Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
@@ -208,7 +223,11 @@ impl Special {
             Self::Series { take, quantity, .. } => match take {
                 FromSamples::Changes => "",
                 FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
-                FromSamples::Max | FromSamples::Mean | FromSamples::Min => quantity.unit(),
+                FromSamples::Max
+                | FromSamples::Mean
+                | FromSamples::Min
+                | FromSamples::UnsmoothedMax { .. }
+                | FromSamples::UnsmoothedMin { .. } => quantity.unit(),
             },
             Self::Division(_)
             | Self::Loss
@@ -232,6 +251,7 @@ impl Special {
                 FromQueue::MaxBytes => "longest queue",
                 FromQueue::MeanBytes | FromQueue::MeanPackets => "mean queue",
             },
+            Self::RttBeyond { .. } => "queueing delay",
             Self::Series { quantity, .. } => quantity.name(),
             Self::Timeouts { .. } => "timeouts",
         }
@@ -267,6 +287,10 @@ impl Special {
                 }
             }
             Self::FctOfSource { source, percentile } => fct_of_source(record, *source, *percentile),
+            Self::RttBeyond { base } => {
+                let times = record.probes.iter().map(|probe| probe.rtt_ps as f64 / 1e12);
+                mean(&times.collect::<Vec<_>>()).map(|mean| mean - base.value)
+            }
             Self::Series {
                 quantity,
                 subject,
@@ -381,6 +405,8 @@ impl FromSamples {
             Self::Max => values.reduce(f64::max),
             Self::Min => values.reduce(f64::min),
             Self::Mean => ratio(values.sum(), samples.len() as f64),
+            Self::UnsmoothedMax { weight } => unsmoothed(samples, weight).reduce(f64::max),
+            Self::UnsmoothedMin { weight } => unsmoothed(samples, weight).reduce(f64::min),
             Self::Reaches { at, within } => {
                 let (begin, _) = samples.first()?;
                 let is_near = |&&(_, value): &&(f64, f64)| {
@@ -398,6 +424,14 @@ impl FromSamples {
             }
         }
     }
+}
+
+/// What an exponential average was fed with: each change has one number.
+#[expect(clippy::float_cmp, reason = "equal samples are copies of one number")]
+fn unsmoothed(samples: &[(f64, f64)], weight: &Number) -> impl Iterator<Item = f64> {
+    let weight = weight.value;
+    let changes = samples.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+    changes.map(move |pair| (pair[1].1 - weight * pair[0].1) / (1.0 - weight))
 }
 
 fn belongs(flow: &Flow, source: Option<u32>) -> bool {
@@ -461,6 +495,21 @@ mod tests {
         assert_eq!(FromSamples::Changes.value(&samples), Some(4.0));
         assert_eq!(FromSamples::Max.value(&samples), Some(10.0));
         assert_eq!(FromSamples::Min.value(&samples), Some(5.0));
+    }
+
+    #[test]
+    fn an_average_gives_back_what_it_was_fed_with() {
+        // 8, then 4 and 12 with a weight of 0.75: 7 and 8.25.
+        let samples = [(1.0, 8.0), (2.0, 7.0), (3.0, 7.0), (4.0, 8.25)];
+        let weight: Number = "0.75".parse().unwrap();
+        let largest = FromSamples::UnsmoothedMax {
+            weight: weight.clone(),
+        };
+        assert_eq!(largest.value(&samples), Some(12.0));
+        assert_eq!(
+            FromSamples::UnsmoothedMin { weight }.value(&samples),
+            Some(4.0)
+        );
     }
 
     #[test]

@@ -2,16 +2,24 @@
 
 pub mod arithmetic;
 pub mod chart;
+pub mod claim;
 pub mod figure;
 pub mod judged;
 pub mod library;
 pub mod measure;
+mod measured;
 pub mod number;
+pub mod page;
+pub mod paper;
 mod pattern;
+mod quote;
+mod region;
 pub mod trial;
 pub mod verdict;
 
+pub use claim::Claim;
 pub use figure::Figure;
 pub use judged::Judged;
 pub use library::{Entry, Version};
+pub use paper::Paper;
 pub use verdict::{Finding, Verdict, judge};

@@ -35,6 +35,12 @@ const UNITS: [(&str, f64); 16] = [
 ];
 
 impl Number {
+    /// A number without a unit.
+    pub(super) fn plain(value: f64) -> Self {
+        let text = value.to_string();
+        Self { value, text }
+    }
+
     /// The unit that it was written in as [`tidegate_report::format`] shows it, which is empty without
     /// one, and how many units of the International System that is.
     pub fn written_in(&self) -> (&'static str, f64) {
@@ -97,8 +103,7 @@ impl<'de> Deserialize<'de> for Number {
             }
 
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Number, E> {
-                let text = value.to_string();
-                Ok(Number { value, text })
+                Ok(Number::plain(value))
             }
 
             #[expect(clippy::cast_precision_loss, reason = "published numbers are short")]

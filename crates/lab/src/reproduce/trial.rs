@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use tidegate_report::Record;
 use toml::Spanned;
 
-use super::figure::{Claim, Figure};
+use super::claim::Claim;
+use super::figure::Figure;
 use super::pattern;
 use super::verdict::{Finding, judge};
 
@@ -41,10 +42,7 @@ impl Trial {
     pub fn runs(&self, figure: &Figure, label: &str) -> bool {
         let is_kept =
             self.only.is_empty() || self.only.iter().any(|only| pattern::fits(only, label));
-        let is_needed = |claim: &Claim| {
-            let mut patterns = std::iter::once(&claim.of).chain(&claim.against);
-            patterns.any(|of| pattern::fits(of, label))
-        };
+        let is_needed = |claim: &Claim| claim.patterns().any(|of| pattern::fits(of, label));
         is_kept && self.claims(figure).any(is_needed)
     }
 }

@@ -1,39 +1,60 @@
 //! Whether a claim holds in the runs of its figure.
 //!
-//! The rules, for a measured number and what the paper says of it:
+//! The rules, for what was measured at the points of a claim:
 //!
-//! - **reproduced**: the number is within the claim's tolerance of the published one, and not on the
-//!   other side of the value that means no difference by more than a tenth of the tolerance; of a
-//!   bound, that it holds.
-//! - **same direction, other size**: it is not within the tolerance, but on the same side of no
-//!   difference as the published one, and so is its whole 95 % interval, if it has one.
-//! - **not reproduced**: anything else that was measured. If the interval has a number with which it
-//!   would be reproduced, that is reported too: more flows or repetitions may decide otherwise.
+//! - **reproduced**: the whole 95 % interval is within the tolerance of the published number, or on the
+//!   bound's side.
+//! - **inconclusive**: the interval has numbers inside and outside; with the number of repetitions that
+//!   would decide.
+//! - **same direction, other size**: the interval is outside, but wholly on the same side of no
+//!   difference as the published number.
+//! - **not reproduced**: the interval is outside, and not that.
 //! - **not testable**: the claim says why.
 //! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!
+//! A claim about several points, such as "at all loads", has the worst verdict of any of them. A number
+//! that has no interval, of a run without chance or of rare events, is judged by itself.
+//!
+//! A curve is one claim: reproduced if all of its points are, inconclusive if none is excluded. If some
+//! are, it has the same direction if it has the same shape: a rank correlation of 0.8 or more.
+//!
 //! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
-//! part of the number. A number without comparison has no direction, unless the claim names the
-//! value that would be neutral. A bound on harm ("at most 1.2 % slower") has no direction either; one
-//! that promises a gain ("at least 30 % faster") has.
+//! part of the number. A published difference that is no larger than its tolerance is a claim of no
+//! difference. A number without comparison has no direction, unless the claim names the value that
+//! would be neutral. A bound on harm ("at most 1.2 % slower") has no direction either; one that promises
+//! a gain ("at least 30 % faster") has.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::float_cmp,
+    reason = "a rank correlation: numbers of points are small, and equal ones are copies"
+)]
 
 use serde::Serialize;
 use tidegate_report::Record;
-use tidegate_report::statistics::{Interval, mean, student};
 
-use super::figure::{Claim, Published, Take};
+use super::claim::{Claim, Published, Take};
+use super::measured::{self, Point};
 use super::number::Number;
 use super::pattern;
+pub use super::region::Measured;
+use super::region::{Region, Standing};
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The claim in words.
     pub claim: String,
+    /// Its name.
+    pub name: Option<String>,
     /// What the paper says, in words.
     pub paper: String,
-    /// What was measured; `None` if nothing was.
+    /// What was measured: at the point that decides, if there are several; `None` if nothing was.
     pub measured: Option<Measured>,
+    /// The label of that point, if there are several.
+    pub at: Option<String>,
+    /// How a curve fits, if it is one.
+    pub curve: Option<Fit>,
     /// The unit of the number: `s`, `bit/s`, `B` or empty; `change` if it is a relative change.
     pub unit: &'static str,
     /// The unit of the published number, in which the measured one is shown beside it, and how many
@@ -42,14 +63,40 @@ pub struct Finding {
     pub written_in: (&'static str, f64),
     /// The answer.
     pub verdict: Verdict,
-    /// Whether it is not reproduced, but would be with another number of the interval.
-    pub is_within_chance: bool,
+    /// How many repetitions would decide what is inconclusive; `None` if too many.
+    pub runs_to_decide: Option<u32>,
     /// How many runs of the points that it is about left no results.
     pub unfinished: usize,
     /// Why, where the numbers do not say it.
     pub note: Option<String>,
+    /// Why it does not count, if it does not.
+    pub untallied: Option<String>,
     /// Whether the tests assert it.
     pub is_main: bool,
+}
+
+/// How a measured curve fits a published one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fit {
+    /// How many points are within the tolerance, with their intervals.
+    pub inside: usize,
+    /// Spearman's rank correlation of the two; `None` if one of them is flat.
+    pub rank_correlation: Option<f64>,
+    /// The points that were run.
+    pub points: Vec<FitPoint>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FitPoint {
+    /// Where it is: the text in place of the first `*`.
+    pub at: String,
+    /// The published number, as it is written.
+    pub paper: String,
+    /// What was measured.
+    pub measured: Measured,
+    /// Its own verdict.
+    pub verdict: Verdict,
 }
 
 /// The answer to a claim.
@@ -58,6 +105,8 @@ pub struct Finding {
 pub enum Verdict {
     /// It is as published, within the claim's tolerance.
     Reproduced,
+    /// The interval neither confirms nor excludes it.
+    Inconclusive,
     /// The difference points the same way but has another size.
     SameDirection,
     /// It is not as published.
@@ -70,8 +119,9 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, best first.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Reproduced,
+        Self::Inconclusive,
         Self::SameDirection,
         Self::NotReproduced,
         Self::NotTestable,
@@ -82,393 +132,262 @@ impl Verdict {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
+            Self::Inconclusive => "inconclusive",
             Self::SameDirection => "same direction, other size",
             Self::NotReproduced => "not reproduced",
             Self::NotTestable => "not testable",
             Self::NotRun => "not run",
         }
     }
-}
 
-/// A measured number and its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Measured {
-    /// The mean over the repetitions.
-    pub value: f64,
-    /// The ends of the interval: over the repetitions, or from the blocks of a single one. `None` if
-    /// it has none.
-    pub interval: Option<(f64, f64)>,
-    /// Repetitions.
-    pub runs: usize,
+    const fn of(standing: Standing) -> Self {
+        match standing {
+            Standing::Confirmed => Self::Reproduced,
+            Standing::Open => Self::Inconclusive,
+            Standing::SameDirection => Self::SameDirection,
+            Standing::Excluded => Self::NotReproduced,
+        }
+    }
 }
 
 /// The unit of relative changes.
 pub const CHANGE: &str = "change";
 
+/// A rank correlation from which on two curves have the same shape.
+const SAME_SHAPE: f64 = 0.8;
+
 /// Judges a claim by the runs of its figure. `unfinished` are the labels of runs that left no results,
 /// one for each run.
 pub fn judge(claim: &Claim, records: &[Record], unfinished: &[&str]) -> Finding {
-    let is_change = claim.against.is_some() || claim.take == Take::Spread;
-    let patterns = || std::iter::once(&claim.of).chain(&claim.against);
-    let is_own = |label: &&&str| patterns().any(|of| pattern::fits(of, label));
+    let is_own = |label: &&&str| claim.patterns().any(|of| pattern::fits(of, label));
     let unfinished = match claim.measure.computed() {
         None => unfinished.iter().filter(is_own).count(),
         Some(_) => 0,
     };
-    let finding = |measured: Option<Measured>, verdict, note| Finding {
-        claim: claim.says.clone(),
-        paper: claim.paper.words(),
-        measured,
-        unit: match claim.take {
-            _ if is_change => CHANGE,
-            Take::FirstAboveZero => "",
-            _ => claim.measure.unit(),
-        },
-        written_in: (claim.paper.number()).map_or(("", 1.0), Number::written_in),
-        verdict,
-        is_within_chance: verdict == Verdict::NotReproduced
-            && measured.is_some_and(|measured| could_hold(&claim.paper, &measured, is_change)),
-        unfinished,
-        note,
-        is_main: claim.is_main,
-    };
-    if let Published::NotTestable(why) = &claim.paper {
-        return finding(None, Verdict::NotTestable, Some(why.clone()));
-    }
     let missing = match unfinished {
         0 => None,
         1 => Some("1 run that it rests on is not finished".to_owned()),
         runs => Some(format!("{runs} runs that it rests on are not finished")),
     };
-    let Some(measured) = measure(claim, records) else {
-        let cut = || "this version of the figure has no such point".to_owned();
-        let why = missing.unwrap_or_else(cut);
-        return finding(None, Verdict::NotRun, Some(why));
+    let finding = Finding {
+        claim: claim.says.clone(),
+        name: claim.name.clone(),
+        paper: claim.words(),
+        measured: None,
+        at: None,
+        curve: None,
+        unit: match claim.take {
+            _ if claim.is_change() => CHANGE,
+            Take::FirstAboveZero | Take::FirstReaching(_) => "",
+            _ => claim.measure.unit(),
+        },
+        written_in: (claim.paper.number()).map_or(("", 1.0), Number::written_in),
+        verdict: Verdict::NotRun,
+        runs_to_decide: None,
+        unfinished,
+        note: None,
+        untallied: claim.untallied.clone(),
+        is_main: claim.is_main,
     };
-    let verdict = verdict(&claim.paper, &measured, is_change);
+    let judgement = match &claim.paper {
+        Published::NotTestable(reason) => {
+            return Finding {
+                verdict: Verdict::NotTestable,
+                note: Some(reason.clone()),
+                ..finding
+            };
+        }
+        Published::Curve { points, within } => judge_curve(claim, points, within, records),
+        paper => Region::of(paper, claim.is_change())
+            .and_then(|region| judge_points(&region, &measured::points(claim, records))),
+    };
+    let Some(judgement) = judgement else {
+        let cut = || "this version of the figure has no such point".to_owned();
+        return Finding {
+            note: Some(missing.unwrap_or_else(cut)),
+            ..finding
+        };
+    };
     let notes: Vec<String> = missing.into_iter().chain(claim.because.clone()).collect();
-    let note = (!notes.is_empty()).then(|| notes.join("; "));
-    finding(Some(measured), verdict, note)
+    Finding {
+        measured: Some(judgement.measured),
+        at: judgement.at,
+        curve: judgement.curve,
+        verdict: judgement.verdict,
+        runs_to_decide: judgement.runs_to_decide,
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        ..finding
+    }
 }
 
 /// Whether what was measured points the way of the paper, however large it is and however well it is
 /// known.
 pub fn has_direction(claim: &Claim, records: &[Record]) -> bool {
-    let is_change = claim.against.is_some() || claim.take == Take::Spread;
-    measure(claim, records).is_some_and(|measured| {
-        let bare = Measured {
-            interval: None,
-            ..measured
-        };
-        verdict(&claim.paper, &bare, is_change) <= Verdict::SameDirection
+    let bare = |mut point: Point| {
+        point.measured.interval = None;
+        point
+    };
+    let points = measured::points(claim, records).into_iter().map(bare);
+    let points: Vec<Point> = points.collect();
+    let region = Region::of(&claim.paper, claim.is_change());
+    region
+        .and_then(|region| judge_points(&region, &points))
+        .is_some_and(|judgement| judgement.verdict <= Verdict::SameDirection)
+}
+
+/// The answer, and the point that it comes from.
+struct Judgement {
+    verdict: Verdict,
+    measured: Measured,
+    at: Option<String>,
+    curve: Option<Fit>,
+    runs_to_decide: Option<u32>,
+}
+
+/// The worst verdict of all points. Of those that have it, the one that deviates most is shown.
+fn judge_points(region: &Region, points: &[Point]) -> Option<Judgement> {
+    let key = |point: &Point| {
+        let verdict = Verdict::of(region.standing(&point.measured));
+        (verdict, region.deviation(point.measured.value))
+    };
+    let worst = points.iter().max_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })?;
+    let verdict = key(worst).0;
+    let open = points
+        .iter()
+        .filter(|point| region.standing(&point.measured) == Standing::Open);
+    // One point that is excluded decides; if none seems to be, all of them have to be confirmed.
+    let (outside, inside): (Vec<&Point>, Vec<&Point>) =
+        open.partition(|point| !region.contains(point.measured.value));
+    let needed = |points: &[&Point]| {
+        let runs = points
+            .iter()
+            .map(|point| region.runs_to_decide(&point.measured));
+        runs.collect::<Vec<Option<u32>>>()
+    };
+    let needed = match needed(&outside).into_iter().flatten().min() {
+        Some(least) => Some(least),
+        None => {
+            let all = needed(&inside).into_iter().collect::<Option<Vec<u32>>>();
+            all.and_then(|runs| runs.into_iter().max())
+        }
+    };
+    Some(Judgement {
+        verdict,
+        measured: worst.measured,
+        at: (points.len() > 1).then(|| worst.label.clone()),
+        curve: None,
+        runs_to_decide: match verdict {
+            Verdict::Inconclusive => needed,
+            _ => None,
+        },
     })
 }
 
-/// A point that a claim is about.
-struct Place<'a> {
-    /// The number in place of the first `*`, if it is one.
-    at: Option<f64>,
-    value: f64,
-    of: &'a Record,
-    base: Option<&'a Record>,
-}
-
-fn measure(claim: &Claim, records: &[Record]) -> Option<Measured> {
-    if let Some(value) = claim.measure.computed() {
-        return Some(Measured {
-            value,
-            interval: None,
-            runs: 0,
-        });
-    }
-    let mut replications: Vec<u32> = records
-        .iter()
-        .map(|record| record.run.replication)
-        .collect();
-    replications.sort_unstable();
-    replications.dedup();
-    let runs: Vec<_> = replications
-        .iter()
-        .filter_map(|&replication| {
-            let places = places(claim, records, replication);
-            let (value, chosen) = claim.take.from(&places)?;
-            let chosen = chosen.map(|chosen| (places[chosen].of, places[chosen].base));
-            Some((value, chosen))
-        })
-        .collect();
-    let values: Vec<f64> = runs.iter().map(|&(value, _)| value).collect();
-    let within = || match runs[..] {
-        [(_, Some((of, None)))] => claim.measure.interval(of),
-        [(_, Some((of, Some(base))))] => {
-            let ratio = claim.measure.ratio_interval(of, base);
-            ratio.map(|Interval { low, high }| Interval {
-                low: low - 1.0,
-                high: high - 1.0,
-            })
+fn judge_curve(
+    claim: &Claim,
+    published: &[(String, Number)],
+    within: &Number,
+    records: &[Record],
+) -> Option<Judgement> {
+    let mut fitted = Vec::new();
+    let mut worst: Option<(f64, usize)> = None;
+    let mut needed = Some(0);
+    for (at, value) in published {
+        let region = Region::about(value, within, None, claim.is_change());
+        let points = measured::points(&claim.at(at, value, within), records);
+        let Some(point) = points.into_iter().next() else {
+            continue;
+        };
+        let standing = region.standing(&point.measured);
+        if standing == Standing::Open {
+            let runs = region.runs_to_decide(&point.measured);
+            needed = needed.and_then(|before| Some(runs?.max(before)));
         }
-        _ => None,
+        // How far it is from the published number decides which one is shown.
+        let scale = if claim.is_change() { 1.0 } else { value.value };
+        let deviation = ((point.measured.value - value.value) / scale).abs();
+        if worst.is_none_or(|(most, _)| deviation > most) {
+            worst = Some((deviation, fitted.len()));
+        }
+        let fit = FitPoint {
+            at: at.clone(),
+            paper: value.to_string(),
+            measured: point.measured,
+            verdict: Verdict::of(standing),
+        };
+        fitted.push((fit, value.value));
+    }
+    let (_, worst) = worst?;
+    let count = |verdict| {
+        let own = fitted.iter().filter(|(fit, _)| fit.verdict == verdict);
+        own.count()
     };
-    Some(Measured {
-        value: mean(&values)?,
-        interval: student::interval(&values)
-            .or_else(within)
-            .map(|Interval { low, high }| (low, high)),
-        runs: values.len(),
+    let pairs = fitted
+        .iter()
+        .map(|(fit, value)| (*value, fit.measured.value));
+    let rank_correlation = rank_correlation(&pairs.collect::<Vec<_>>());
+    let has_direction = published
+        .iter()
+        .any(|(_, value)| Region::about(value, within, None, claim.is_change()).has_direction());
+    let excluded = count(Verdict::SameDirection) + count(Verdict::NotReproduced);
+    let inside = count(Verdict::Reproduced);
+    let verdict = if inside == fitted.len() {
+        Verdict::Reproduced
+    } else if excluded == 0 {
+        Verdict::Inconclusive
+    } else if has_direction && rank_correlation.is_some_and(|shape| shape >= SAME_SHAPE) {
+        Verdict::SameDirection
+    } else {
+        Verdict::NotReproduced
+    };
+    Some(Judgement {
+        verdict,
+        measured: fitted[worst].0.measured,
+        at: Some(fitted[worst].0.at.clone()),
+        runs_to_decide: match verdict {
+            Verdict::Inconclusive => needed.filter(|&runs| runs > 0),
+            _ => None,
+        },
+        curve: Some(Fit {
+            inside,
+            rank_correlation,
+            points: fitted.into_iter().map(|(fit, _)| fit).collect(),
+        }),
     })
 }
 
-/// The points of a repetition that a claim is about.
-fn places<'a>(claim: &Claim, records: &'a [Record], replication: u32) -> Vec<Place<'a>> {
-    let own = || {
-        records
-            .iter()
-            .filter(|record| record.run.replication == replication)
-    };
-    own()
-        .filter_map(|record| {
-            let captured = pattern::captured(&claim.of, &record.run.label)?;
-            let value = claim.measure.value(record)?;
-            let (value, base) = match &claim.against {
-                None => (value, None),
-                Some(against) => {
-                    let same = |other: &&Record| {
-                        pattern::captured(against, &other.run.label)
-                            .is_some_and(|other| captured.starts_with(&other))
-                    };
-                    let base = own().find(same)?;
-                    (change(value, claim.measure.value(base)?)?, Some(base))
-                }
-            };
-            let at = captured.first().and_then(|text| text.parse().ok());
-            Some(Place {
-                at,
-                value,
-                of: record,
-                base,
-            })
-        })
-        .collect()
-}
-
-fn change(value: f64, base: f64) -> Option<f64> {
-    (base != 0.0).then(|| value / base - 1.0)
-}
-
-impl Take {
-    /// The value that counts, and the place it comes from if it comes from one alone.
-    fn from(self, places: &[Place<'_>]) -> Option<(f64, Option<usize>)> {
-        let values = || places.iter().map(|place| place.value);
-        let by = |better: fn(&f64, &f64) -> std::cmp::Ordering| {
-            let best = values().enumerate().min_by(|a, b| better(&a.1, &b.1));
-            best.map(|(place, value)| (value, Some(place)))
-        };
-        match self {
-            Self::FirstAboveZero => {
-                let above = places.iter().filter(|place| place.value > 0.0);
-                let at = above.filter_map(|place| place.at).reduce(f64::min);
-                at.map(|at| (at, None))
-            }
-            Self::Largest => by(|a, b| b.total_cmp(a)),
-            Self::Mean => {
-                let mean = mean(&values().collect::<Vec<_>>())?;
-                Some((mean, (places.len() == 1).then_some(0)))
-            }
-            Self::Smallest => by(f64::total_cmp),
-            Self::Spread => {
-                let largest = values().reduce(f64::max)?;
-                let spread = change(largest, values().reduce(f64::min)?)?;
-                Some((spread, None))
-            }
-        }
+/// Spearman's rank correlation; `None` if one of the two does not vary or there are fewer than three
+/// pairs.
+fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    if pairs.len() < 3 {
+        return None;
     }
+    let first = ranks(pairs.iter().map(|pair| pair.0));
+    let second = ranks(pairs.iter().map(|pair| pair.1));
+    let middle = first.iter().sum::<f64>() / first.len() as f64;
+    let sum = |product: &dyn Fn(f64, f64) -> f64| {
+        let pairs = first.iter().zip(&second);
+        pairs
+            .map(|(a, b)| product(a - middle, b - middle))
+            .sum::<f64>()
+    };
+    let spread = sum(&|a, _| a * a) * sum(&|_, b| b * b);
+    (spread > 0.0).then(|| sum(&|a, b| a * b) / spread.sqrt())
 }
 
-/// The answer for a measured number, by the rules at the top of this file.
-fn verdict(paper: &Published, measured: &Measured, is_change: bool) -> Verdict {
-    let value = measured.value;
-    // Computed from decimal numbers: one that is exactly at the edge belongs to it.
-    let slack = |number: f64| 1e-9 * number.abs();
-    // Whether the number and its interval are on this side of no difference.
-    let is_beyond = |neutral: f64, side: f64| {
-        let ends = measured.interval.unwrap_or((value, value));
-        [value, ends.0, ends.1]
-            .iter()
-            .all(|end| (end - neutral) * side > 0.0)
+/// The place of each number in their order; equal ones share the mean of theirs.
+fn ranks(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
+    let numbers: Vec<f64> = numbers.collect();
+    let rank = |number: &f64| {
+        let below = numbers.iter().filter(|other| *other < number).count();
+        let equal = numbers.iter().filter(|other| *other == number).count();
+        below as f64 + (equal as f64 - 1.0) / 2.0
     };
-    let bound = |holds: bool, promise: f64| match holds {
-        true => Verdict::Reproduced,
-        false if is_change && promise > 0.0 && is_beyond(0.0, promise) => Verdict::SameDirection,
-        false if is_change && promise < 0.0 && is_beyond(0.0, promise) => Verdict::SameDirection,
-        false => Verdict::NotReproduced,
-    };
-    match paper {
-        // At least +30 %, or at most −30 %, promise a gain; other bounds promise no harm.
-        Published::AtLeast(least) => bound(
-            value >= least.value - slack(least.value),
-            least.value.max(0.0),
-        ),
-        Published::AtMost(most) => {
-            bound(value <= most.value + slack(most.value), most.value.min(0.0))
-        }
-        Published::NotTestable(_) => Verdict::NotTestable,
-        Published::About {
-            value: published,
-            within,
-            neutral,
-        } => {
-            let published = published.value;
-            let reach = if is_change {
-                within.value
-            } else {
-                within.value * published.abs()
-            };
-            let neutral = match neutral {
-                Some(neutral) => Some(neutral.value),
-                None => is_change.then_some(0.0),
-            };
-            // A paper that says "no difference" has no direction.
-            let side = neutral.map_or(0.0, |neutral| published - neutral);
-            let is_opposite = neutral.is_some_and(|neutral| {
-                (value - neutral) * side < 0.0 && (value - neutral).abs() > 0.1 * reach
-            });
-            let is_same = neutral.is_some_and(|neutral| is_beyond(neutral, side));
-            if (value - published).abs() <= reach + slack(reach) && !is_opposite {
-                Verdict::Reproduced
-            } else if is_same {
-                Verdict::SameDirection
-            } else {
-                Verdict::NotReproduced
-            }
-        }
-    }
-}
-
-/// Whether a number of the interval would reproduce the claim.
-fn could_hold(paper: &Published, measured: &Measured, is_change: bool) -> bool {
-    let Some((low, high)) = measured.interval else {
-        return false;
-    };
-    // What is reproduced is a range without gaps, so that the number of the interval that is nearest
-    // to the published one decides.
-    let nearest = match paper {
-        Published::About { value, .. } => value.value.max(low).min(high),
-        Published::AtLeast(_) => high,
-        Published::AtMost(_) => low,
-        Published::NotTestable(_) => return false,
-    };
-    let bare = Measured {
-        value: nearest,
-        interval: None,
-        ..*measured
-    };
-    verdict(paper, &bare, is_change) == Verdict::Reproduced
+    numbers.iter().map(rank).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn about(value: &str, within: &str, neutral: Option<&str>) -> Published {
-        Published::About {
-            value: value.parse().unwrap(),
-            within: within.parse().unwrap(),
-            neutral: neutral.map(|neutral| neutral.parse().unwrap()),
-        }
-    }
-
-    fn at(value: f64) -> Measured {
-        Measured {
-            value,
-            interval: None,
-            runs: 1,
-        }
-    }
-
-    #[test]
-    fn a_change_is_judged_by_its_difference_and_its_sign() {
-        let paper = about("-38%", "12%", None);
-        for (value, expected) in [
-            (-0.38, Verdict::Reproduced),
-            (-0.50, Verdict::Reproduced),
-            (-0.26, Verdict::Reproduced),
-            (-0.51, Verdict::SameDirection),
-            (-0.25, Verdict::SameDirection),
-            (-0.01, Verdict::SameDirection),
-            (0.01, Verdict::NotReproduced),
-        ] {
-            assert_eq!(verdict(&paper, &at(value), true), expected, "{value}");
-        }
-        // Near enough, but on the other side.
-        let paper = about("-1%", "2%", None);
-        assert_eq!(verdict(&paper, &at(0.005), true), Verdict::NotReproduced);
-        assert_eq!(verdict(&paper, &at(0.001), true), Verdict::Reproduced);
-    }
-
-    #[test]
-    fn no_difference_has_no_direction() {
-        let paper = about("0%", "10%", None);
-        assert_eq!(verdict(&paper, &at(-0.1), true), Verdict::Reproduced);
-        assert_eq!(verdict(&paper, &at(0.11), true), Verdict::NotReproduced);
-    }
-
-    #[test]
-    fn a_number_is_judged_by_a_part_of_it_and_has_a_direction_only_if_told() {
-        let paper = about("670Mbps", "10%", None);
-        assert_eq!(verdict(&paper, &at(603e6), false), Verdict::Reproduced);
-        assert_eq!(verdict(&paper, &at(602e6), false), Verdict::NotReproduced);
-        let paper = about("670Mbps", "10%", Some("475Mbps"));
-        assert_eq!(verdict(&paper, &at(520e6), false), Verdict::SameDirection);
-        assert_eq!(verdict(&paper, &at(470e6), false), Verdict::NotReproduced);
-    }
-
-    #[test]
-    fn a_direction_counts_only_beyond_the_noise() {
-        let paper = about("-38%", "5%", None);
-        let noisy = |low, high| Measured {
-            value: -0.1,
-            interval: Some((low, high)),
-            runs: 3,
-        };
-        assert_eq!(
-            verdict(&paper, &noisy(-0.15, -0.05), true),
-            Verdict::SameDirection
-        );
-        assert_eq!(
-            verdict(&paper, &noisy(-0.25, 0.05), true),
-            Verdict::NotReproduced
-        );
-    }
-
-    #[test]
-    fn a_number_whose_interval_reaches_the_published_one_is_within_chance() {
-        let with = |low, high| Measured {
-            value: 0.05,
-            interval: Some((low, high)),
-            runs: 3,
-        };
-        let about = about("-38%", "5%", None);
-        assert!(could_hold(&about, &with(-0.34, 0.2), true));
-        assert!(!could_hold(&about, &with(-0.32, 0.2), true));
-        assert!(!could_hold(&about, &at(0.05), true), "it has no interval");
-        let most = Published::AtMost("0%".parse().unwrap());
-        assert!(could_hold(&most, &with(-0.01, 0.2), true));
-        assert!(!could_hold(&most, &with(0.01, 0.2), true));
-        let least = Published::AtLeast("10%".parse().unwrap());
-        assert!(could_hold(&least, &with(0.01, 0.2), true));
-        assert!(!could_hold(&least, &with(0.01, 0.09), true));
-    }
-
-    #[test]
-    fn a_bound_has_a_direction_if_it_promises_a_gain() {
-        let gain = Published::AtMost("-30%".parse().unwrap());
-        assert_eq!(verdict(&gain, &at(-0.3), true), Verdict::Reproduced);
-        assert_eq!(verdict(&gain, &at(-0.1), true), Verdict::SameDirection);
-        assert_eq!(verdict(&gain, &at(0.1), true), Verdict::NotReproduced);
-        let harm = Published::AtMost("1.2%".parse().unwrap());
-        assert_eq!(verdict(&harm, &at(0.012), true), Verdict::Reproduced);
-        assert_eq!(verdict(&harm, &at(0.013), true), Verdict::NotReproduced);
-        let least = Published::AtLeast("2ms".parse().unwrap());
-        assert_eq!(verdict(&least, &at(0.001), false), Verdict::NotReproduced);
-        assert_eq!(verdict(&least, &at(0.002), false), Verdict::Reproduced);
-    }
-}
+mod tests;

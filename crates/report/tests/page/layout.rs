@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidegate_report::gallery::{NOT_RUN, Row, Shown};
+use tidegate_report::gallery::{Headlines, NOT_RUN, Row, Shown};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::{Gallery, Page, Summary};
 
@@ -161,9 +161,11 @@ fn figure(number: usize) -> Shown {
         claims: vec![
             row("reproduced", "reproduced"),
             row("same direction, other size", "same-direction"),
-            row("not reproduced, within chance", "not-reproduced"),
+            row("inconclusive: 12 runs would decide", "inconclusive"),
+            row("not reproduced", "not-reproduced"),
             row("not run", NOT_RUN),
         ],
+        outside: vec![row("reproduced", "reproduced")],
         remarks: vec![(
             "What was cut",
             vec![
@@ -186,6 +188,14 @@ fn nothing_of_the_gallery_is_clipped_at_any_width() {
         "tidegate 0.1.0 0123456789ab".to_owned(),
         "20 figures".to_owned(),
     ];
+    let headlines = [Headlines {
+        title: "TCN: what became of its main claims".into(),
+        claims: figures[0]
+            .claims
+            .iter()
+            .map(|row| ("tcn-f1".to_owned(), row.clone()))
+            .collect(),
+    }];
     let gallery = Gallery {
         title: "Published figures, run again",
         facts: &facts,
@@ -194,6 +204,7 @@ fn nothing_of_the_gallery_is_clipped_at_any_width() {
             ("same direction, other size", 20),
             ("not run", 20),
         ],
+        headlines: &headlines,
         figures: &figures,
     };
     check("gallery", &gallery.render());

@@ -13,7 +13,11 @@ use crate::builtin::Builtin;
 pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
     let scenario = find(file, overrides)?;
     // What it claims changes no run. It is checked whenever it is there.
-    Figure::of(&scenario).map_err(Unread::problem)?;
+    let figure = Figure::of(&scenario).map_err(Unread::problem)?;
+    // Overrides may change the points that it is about.
+    if let (Some(figure), []) = (figure, overrides) {
+        figure.check_points(&scenario).map_err(Unread::problem)?;
+    }
     Ok(scenario)
 }
 

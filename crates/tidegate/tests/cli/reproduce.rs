@@ -15,11 +15,12 @@ source = "nowhere"
 quick = { runs = 1, set = ["traffic.0.flows=60"] }
 
 [[figure.claim]]
+name = "small"
 says = "small flows are faster with marking"
 measure = "fct_small_mean"
 of = "tcn"
 against = "none"
-at_most = "0%"
+below = "0%"
 main = true
 
 [[figure.claim]]
@@ -71,7 +72,7 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
         ["not-reproduced", "not-testable"],
         "{figure}"
     );
-    assert!(["reproduced", "not-reproduced"].contains(&verdicts[0]));
+    assert!(["reproduced", "inconclusive", "not-reproduced"].contains(&verdicts[0]));
     let gallery = fs::read_to_string(room.path().join("out/index.html")).unwrap();
     for part in [
         "tiny-f1",
@@ -133,6 +134,125 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
     );
     assert!(said.stdout.contains("  not finished\n"), "{}", said.stdout);
     said.tells("2 runs of out/tiny-f1 left no results");
+}
+
+/// What is changed in the tiny figure, and what is quoted of that.
+const TRIAL: &str = r#"
+[[figure.trial]]
+name = "more-load"
+changed = "a load of 0.8"
+set = ["traffic.0.load=0.8"]
+claims = ["small"]
+"#;
+
+#[test]
+fn a_trial_is_run_beside_the_figure_and_quoted_from_its_results() {
+    let room = Room::new("reproduce-trial");
+    let finding = "findings = [\"with more load it is {small@more-load} instead of {small}\"]\n";
+    let text = format!("{TINY}{FIGURE}{TRIAL}");
+    let text = text.replace("quick = {", &format!("{finding}quick = {{"));
+    room.write("figure.toml", &text);
+    let said = room.run("reproduce figure.toml --quick --out out --json --quiet");
+    said.ended(0);
+    let figure = &parsed(&said.stdout)["figures"][0];
+    assert_eq!(figure["runs"], 2, "those of the trial are not its own");
+    let varied = &figure["varied"][0];
+    assert_eq!(varied["trial"], "more-load");
+    let command = "tidegate reproduce figure.toml --quick --set traffic.0.load=0.8";
+    assert_eq!(varied["command"], command);
+    let value = |finding: &serde_json::Value| finding["measured"]["value"].as_f64().unwrap();
+    assert!((value(&varied["before"]) - value(&figure["claims"][0])).abs() < 1e-12);
+    assert!((value(&varied["after"]) - value(&varied["before"])).abs() > 1e-12);
+    let text = figure["findings"][0].as_str().unwrap();
+    assert!(
+        text.starts_with("with more load it is ") && !text.contains('{'),
+        "{text}"
+    );
+    assert!(
+        room.path()
+            .join("out/tiny-f1/trials/more-load/report.html")
+            .is_file()
+    );
+    // The command that repeats it gives the same.
+    let again = room.run(&format!(
+        "{} --out again --json --quiet",
+        &command["tidegate ".len()..]
+    ));
+    again.ended(0);
+    let again = &parsed(&again.stdout)["figures"][0]["claims"][0];
+    assert!((value(again) - value(&varied["after"])).abs() < 1e-12);
+    // And so does judging what is there.
+    let from = room.run("reproduce figure.toml --from out --json --quiet");
+    from.ended(0);
+    assert_eq!(
+        &parsed(&from.stdout)["figures"][0]["varied"],
+        &figure["varied"]
+    );
+    // Results without the trial are judged too; nothing is made up for it.
+    fs::remove_dir_all(room.path().join("out/tiny-f1/trials")).unwrap();
+    let from = room.run("reproduce figure.toml --from out --json --quiet");
+    from.ended(0);
+    let after = &parsed(&from.stdout)["figures"][0]["varied"][0]["after"];
+    assert_eq!(after["verdict"], "not-run");
+}
+
+#[test]
+fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
+    let room = Room::new("wrong-claims");
+    for (written, instead, message) in [
+        (
+            "below = \"0%\"",
+            "at_most = \"0%\"",
+            "no difference would satisfy",
+        ),
+        (
+            "below = \"0%\"",
+            "paper = [\"-1%\", \"-2%\"]",
+            "the range is reversed",
+        ),
+        (
+            "within = \"1%\"",
+            "within = \"100%\"",
+            "satisfied by anything",
+        ),
+        (
+            "below = \"0%\"",
+            "within = \"1%\"\npoints = { \"a\" = \"-5%\", \"b\" = \"-6%\", \"c\" = \"1%\" }",
+            "texts in place of the first `*`",
+        ),
+        (
+            "quick = {",
+            "findings = [\"it is 5.1 % off\"]\nquick = {",
+            "the finding quotes 5.1",
+        ),
+    ] {
+        let text = format!("{TINY}{FIGURE}").replace(written, instead);
+        room.write("wrong.toml", &text);
+        for (command, code) in [("reproduce wrong.toml", 2), ("check wrong.toml", 1)] {
+            let said = room.run(command);
+            said.ended(code);
+            said.tells(message);
+            said.tells("wrong.toml:");
+            said.tells("^");
+        }
+    }
+}
+
+#[test]
+fn results_of_which_no_run_is_finished_are_judged_as_not_finished() {
+    let room = room("reproduce-nothing");
+    room.run("reproduce figure.toml --quick --out out --quiet")
+        .ended(0);
+    for run in ["none-s1", "tcn-s1"] {
+        fs::remove_dir_all(room.path().join("out/tiny-f1/runs").join(run)).unwrap();
+    }
+    let said = room.run("reproduce figure.toml --from out --quiet");
+    said.ended(0);
+    assert!(
+        said.stdout.contains("version: quick, 0 of 2 runs finished"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]

@@ -14,32 +14,28 @@ fn read(rest: &str) -> Result<Figure, (String, usize)> {
 }
 
 #[test]
-fn a_curve_is_a_claim_for_each_point() {
+fn a_curve_is_one_claim_with_its_points_in_order() {
     let figure = read(
-        "[[figure.claim]]\nsays = \"mean of A at a load of *\"\nmeasure = \"fct_mean\"\n\
+        "[[figure.claim]]\nsays = \"mean of A\"\nmeasure = \"fct_mean\"\n\
          of = \"load *, A\"\nagainst = \"load *, B\"\nwithin = \"3%\"\n\
-         points = { \"0.9\" = \"-5%\", \"0.45\" = \"7.1%\" }\n",
+         points = { \"0.9\" = \"-5%\", \"0.45\" = \"7.1%\", \"1.0\" = \"0%\" }\n",
     )
     .unwrap();
-    let said: Vec<_> = figure
-        .claims
-        .iter()
-        .map(|claim| claim.says.as_str())
-        .collect();
-    assert_eq!(
-        said,
-        ["mean of A at a load of 0.45", "mean of A at a load of 0.9"]
-    );
-    assert_eq!(figure.claims[0].of, "load 0.45, A");
-    assert_eq!(figure.claims[0].against.as_deref(), Some("load 0.45, B"));
-    let Published::About { value, .. } = &figure.claims[1].paper else {
-        panic!("{:?}", figure.claims[1].paper);
+    assert_eq!(figure.claims.len(), 1);
+    let Published::Curve { points, .. } = &figure.claims[0].paper else {
+        panic!("{:?}", figure.claims[0].paper);
     };
-    assert_eq!(value.text, "-5%");
+    let places: Vec<&str> = points.iter().map(|(at, _)| at.as_str()).collect();
+    assert_eq!(places, ["0.45", "0.9", "1.0"]);
+    let labels = ["load 0.45, A", "load 0.45, B", "load 0.9, A", "load 1.0, A"];
+    assert_eq!(figure.check(&labels, &[]), Ok(()));
+    let wrong = figure.check(&labels[..3], &[]).unwrap_err();
+    assert!(wrong.message.contains("`load 1.0, A`"), "{}", wrong.message);
+    assert!(!wrong.span.is_empty());
 }
 
 #[test]
-fn a_wrong_key_is_told_with_its_line() {
+fn a_wrong_key_is_reported_with_its_line() {
     for (rest, line, part) in [
         ("colour = 1\n", 5, "unknown field `colour`"),
         (
@@ -85,6 +81,120 @@ fn a_wrong_key_is_told_with_its_line() {
     }
 }
 
+/// What is wrong with a claim about a change, and the text that it is about.
+fn wrong_claim(rest: &str) -> Option<(String, String)> {
+    let text = format!(
+        "{HEAD}[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nof = \"load *, A\"\n{rest}"
+    );
+    let wrong = Figure::parse(&text).err()?;
+    Some((wrong.message, text[wrong.span].to_owned()))
+}
+
+#[test]
+fn a_claim_that_cannot_fail_or_cannot_hold_is_refused_where_it_is_written() {
+    let change = "against = \"load *, B\"\n";
+    for (rest, message, place) in [
+        (
+            "paper = [\"-0.72%\", \"-1.38%\"]\n",
+            "the range is reversed",
+            "[\"-0.72%\", \"-1.38%\"]",
+        ),
+        (
+            "paper = \"-38%\"\nwithin = \"120%\"\n",
+            "satisfied by anything",
+            "\"-38%\"",
+        ),
+        (
+            "paper = \"-38%\"\nwithin = \"-2%\"\n",
+            "satisfied by nothing",
+            "\"-38%\"",
+        ),
+        ("at_least = \"-100%\"\n", "anything satisfies", "\"-100%\""),
+        ("at_most = \"-101%\"\n", "nothing satisfies", "\"-101%\""),
+        ("below = \"-100%\"\n", "nothing satisfies", "\"-100%\""),
+        // The paper claims a difference, and none would do.
+        (
+            "paper = \"-1.38%\"\nwithin = \"2%\"\n",
+            "no difference would satisfy",
+            "\"-1.38%\"",
+        ),
+        (
+            "paper = \"-2%\"\nwithin = \"2%\"\n",
+            "no difference would satisfy",
+            "\"-2%\"",
+        ),
+        (
+            "at_most = \"0%\"\n",
+            "no difference would satisfy",
+            "\"0%\"",
+        ),
+        (
+            "at_least = \"0%\"\n",
+            "no difference would satisfy",
+            "\"0%\"",
+        ),
+        (
+            "paper = [\"-1.38%\", \"-0.72%\"]\nwithin = \"1%\"\n",
+            "no difference would satisfy",
+            "[\"-1.38%\", \"-0.72%\"]",
+        ),
+        (
+            "within = \"3%\"\npoints = { \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3%\" }\n",
+            "every point of this curve",
+            "{ \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3%\" }",
+        ),
+        // It claims none, and the published number is one.
+        (
+            "paper = \"-38%\"\nwithin = \"2%\"\nno_difference = true\n",
+            "`no_difference` with",
+            "\"-38%\"",
+        ),
+        (
+            "paper = \"-3%\"\nwithin = \"1%\"\nread_off = \"2%\"\n",
+            "read off with ±2%",
+            "\"-3%\"",
+        ),
+        (
+            "within = \"1%\"\npoints = { \"1\" = \"9%\", \"2\" = \"-1%\" }\n",
+            "three points",
+            "{ \"1\" = \"9%\", \"2\" = \"-1%\" }",
+        ),
+    ] {
+        let (said, at) = wrong_claim(&format!("{change}{rest}")).expect(rest);
+        assert!(said.contains(message), "{rest}: {said}");
+        assert_eq!(at, place, "{rest}");
+    }
+    for rest in [
+        "paper = [\"-1.38%\", \"-0.72%\"]\nwithin = \"0.5%\"\n",
+        "paper = \"-2.1%\"\nwithin = \"2%\"\n",
+        "paper = \"-2%\"\nwithin = \"2%\"\nno_difference = true\n",
+        "paper = \"0%\"\nwithin = \"5%\"\n",
+        "below = \"0%\"\n",
+        "at_most = \"1.2%\"\n",
+        "at_least = \"-5%\"\n",
+        "within = \"3%\"\npoints = { \"1\" = \"1%\", \"2\" = \"-1%\", \"3\" = \"3.1%\" }\n",
+    ] {
+        assert_eq!(wrong_claim(&format!("{change}{rest}")), None, "{rest}");
+    }
+}
+
+#[test]
+fn a_bound_on_a_number_that_is_never_negative_says_something() {
+    for (rest, message) in [
+        ("at_least = 0\n", "anything satisfies"),
+        ("below = 0\n", "nothing satisfies"),
+        (
+            "paper = \"5ms\"\nwithin = \"100%\"\n",
+            "satisfied by anything",
+        ),
+    ] {
+        let (said, _) = wrong_claim(rest).expect(rest);
+        assert!(said.contains(message), "{rest}: {said}");
+    }
+    assert_eq!(wrong_claim("at_most = 0\n"), None);
+    assert_eq!(wrong_claim("above = 0\n"), None);
+}
+
 #[test]
 fn claims_are_about_points_that_there_are() {
     let figure = read(
@@ -113,4 +223,12 @@ fn a_trial_is_about_claims_by_their_names() {
     let wrong = with("median").check(&["A"], &[]).unwrap_err();
     assert!(wrong.message.contains("`median`"), "{wrong:?}");
     assert!(!wrong.span.is_empty());
+}
+
+#[test]
+fn two_claims_of_a_figure_have_different_names() {
+    let one = "[[figure.claim]]\nname = \"a\"\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_most = 1\n";
+    let figure = read(&format!("{one}{one}")).unwrap();
+    let wrong = figure.check(&["A"], &[]).unwrap_err();
+    assert!(wrong.message.contains("two claims have the name `a`"));
 }

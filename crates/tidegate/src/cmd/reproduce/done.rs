@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tidegate_lab::reproduce::judged::{self, Judged};
-use tidegate_lab::reproduce::{Entry, Verdict as Claimed, library};
+use tidegate_lab::reproduce::{Entry, Verdict as Claimed, library, page, paper};
 use tidegate_report::Record;
-use tidegate_report::gallery::{Gallery, Shown};
+use tidegate_report::gallery::{Gallery, Headlines, Row, Shown};
 
 use super::super::run;
 use super::table;
@@ -81,6 +81,23 @@ impl Done {
         known.chain(others).collect()
     }
 
+    /// The headlines of the papers whose figures were asked for.
+    fn headlines(&self) -> Vec<Headlines> {
+        let of = |paper: &paper::Paper| Headlines {
+            title: format!("{}: what became of its main claims", paper.name),
+            claims: (paper.answered(&self.figures).into_iter())
+                .map(|answered| {
+                    let row = Row {
+                        note: Some(answered.cause),
+                        ..answered.finding.row()
+                    };
+                    (answered.figure, row)
+                })
+                .collect(),
+        };
+        paper::papers().iter().map(of).collect()
+    }
+
     /// Writes the gallery and the page of claims, and says what came out of the figures that were
     /// asked for.
     pub(super) fn write(
@@ -97,9 +114,9 @@ impl Done {
         let facts = [
             format!("tidegate {} {}", env!("CARGO_PKG_VERSION"), self.revision),
             run::count(self.figures.len(), "figure"),
-            run::count(claims().count(), "claim"),
+            counted(&self.figures),
         ];
-        let page = self.folder.join(GALLERY);
+        let path = self.folder.join(GALLERY);
         let has_figures = !self.figures.is_empty();
         if has_figures {
             let verdicts = tally.map(|(verdict, count)| (verdict.title(), count));
@@ -107,19 +124,20 @@ impl Done {
                 title: "Published figures, run again",
                 facts: &facts,
                 verdicts: &verdicts,
+                headlines: &self.headlines(),
                 figures: &self.shown,
             };
             std::fs::create_dir_all(&self.folder).map_err(|error| cannot(&self.folder, &error))?;
-            std::fs::write(&page, gallery.render()).map_err(|error| cannot(&page, &error))?;
+            std::fs::write(&path, gallery.render()).map_err(|error| cannot(&path, &error))?;
         }
         if let Some(path) = docs {
-            let text = judged::markdown(&self.with_others(), &facts);
+            let text = page::markdown(&paper::papers(), &self.with_others(), &facts);
             std::fs::write(path, text).map_err(|error| cannot(path, &error))?;
         }
         if output.json {
             let value = json!({
                 "folder": self.folder.display().to_string(),
-                "gallery": has_figures.then(|| page.display().to_string()),
+                "gallery": has_figures.then(|| path.display().to_string()),
                 "interrupted": self.is_interrupted,
                 "figures": self.figures,
             });
@@ -137,6 +155,21 @@ impl Done {
             text = format!("{} of {asked} figures: {text}", self.figures.len());
         }
         let lines = folded(&text, output.width).join("\n");
-        output.print(&format!("\n{lines}\ngallery: {}\n", page.display()))
+        output.print(&format!("\n{lines}\ngallery: {}\n", path.display()))
+    }
+}
+
+/// How many claims there are, and how many of them are outside the tally.
+fn counted(figures: &[Judged]) -> String {
+    let count = |counted| {
+        figures
+            .iter()
+            .flat_map(|figure| figure.claims(counted))
+            .count()
+    };
+    let claims = run::count(count(true), "claim");
+    match count(false) {
+        0 => claims,
+        outside => format!("{claims}, and {outside} outside the tally"),
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tidegate_lab::reproduce::judged::Judged;
 use tidegate_lab::reproduce::trial::Varied;
-use tidegate_lab::reproduce::{Entry, Version};
+use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::{Folder, Record};
 
 use super::super::report::{self, Comparison};
@@ -88,8 +88,46 @@ impl Results {
     }
 }
 
+/// The records of points of other figures that claims compare with, from their folders beside this
+/// figure's; their labels begin with the figure's id. What is not there is not compared.
+fn of_others(entry: &Entry, root: &Path) -> Result<Vec<Record>, Error> {
+    let mut records = Vec::new();
+    let patterns = entry.figure.claims.iter().flat_map(|claim| &claim.against);
+    let patterns = patterns.filter_map(|against| library::of_other_figure(against));
+    let mut seen = Vec::new();
+    for (id, label) in patterns.filter(|pattern| {
+        let is_new = !seen.contains(pattern);
+        seen.push(*pattern);
+        is_new
+    }) {
+        let Ok(folder) = Folder::open(&root.join(id)) else {
+            continue;
+        };
+        let finished = folder.finished();
+        let runs = folder.manifest().runs.iter();
+        for run in runs.filter(|run| run.label == label && finished.contains(&run.id)) {
+            let mut record = folder.read(&run.id).map_err(Error::new)?;
+            record.run.label = format!("{id}: {label}");
+            records.push(record);
+        }
+    }
+    Ok(records)
+}
+
+/// Whether a figure has claims that compare it with another.
+pub(super) fn compares_figures(entry: &Entry) -> bool {
+    let mut against = entry.figure.claims.iter().flat_map(|claim| &claim.against);
+    against.any(|against| library::of_other_figure(against).is_some())
+}
+
 /// Judges a figure by the results of its own runs and of those of its trials.
-pub(super) fn judge(entry: &Entry, version: Version, made_by: &str, results: &[Results]) -> Judged {
+pub(super) fn judge(
+    (name, entry): (&str, &Entry),
+    version: Version,
+    made_by: &str,
+    results: &[Results],
+    root: &Path,
+) -> Result<Judged, Error> {
     let none = Results::default();
     let (own, trials) = results.split_first().unwrap_or((&none, &[]));
     let varied = entry
@@ -97,13 +135,23 @@ pub(super) fn judge(entry: &Entry, version: Version, made_by: &str, results: &[R
         .iter()
         .zip(trials)
         .flat_map(|(tried, results)| {
-            let command = command(&entry.figure.id, version, &tried.trial.set);
+            let command = command(name, version, &tried.trial.set);
             let (own, tried_records) = (&own.records, &results.records);
             Varied::of(&entry.figure, &tried.trial, &command, own, tried_records)
         });
     let missing: Vec<&str> = own.missing.iter().map(String::as_str).collect();
     let varied = varied.collect();
-    Judged::new(entry, version, made_by, &own.records, &missing, varied)
+    let others = of_others(entry, root)?;
+    let whole: Vec<Record>;
+    let records = if others.is_empty() {
+        &own.records
+    } else {
+        whole = own.records.iter().cloned().chain(others).collect();
+        &whole
+    };
+    Ok(Judged::new(
+        entry, version, made_by, records, &missing, varied,
+    ))
 }
 
 /// Judges what a folder holds of some figures.
@@ -112,12 +160,8 @@ pub(super) fn judge_all(names: &[String], root: &Path, output: Output) -> Result
     for name in names {
         let whole = entry(name, Version::Full, &[])?;
         if whole.figure.is_computed {
-            let judged = judge(
-                &whole,
-                Version::Full,
-                &command(name, Version::Full, &[]),
-                &[],
-            );
+            let command = command(name, Version::Full, &[]);
+            let judged = judge((name, &whole), Version::Full, &command, &[], root)?;
             done.add(&whole, judged, &[], None, output);
             continue;
         }
@@ -144,7 +188,7 @@ pub(super) fn judge_all(names: &[String], root: &Path, output: Output) -> Result
         }
         let report = path.join(report::PAGE).is_file();
         let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
-        let judged = judge(&entry, version, &manifest.command, &results);
+        let judged = judge((name, &entry), version, &manifest.command, &results, root)?;
         done.add(&entry, judged, &results[0].records, report, output);
     }
     Ok(done)

@@ -22,6 +22,8 @@ use crate::progress::{Bars, Board};
 
 /// A figure, and where its results go.
 struct Wanted {
+    /// Its id, or the path of a file.
+    name: String,
     entry: Entry,
     /// The command that makes it.
     command: String,
@@ -65,17 +67,21 @@ pub(super) fn run_all(
         .iter()
         .map(|name| plan(name, version, arguments, &done, output));
     let planned = planned.collect::<Result<Vec<_>, Error>>()?;
-    let wanted = planned.into_iter().map(|(entry, command, jobs)| {
-        let parts = jobs
-            .into_iter()
-            .map(|job| open(job, &entry, version, arguments));
-        let parts = parts.collect::<Result<Vec<_>, Error>>()?;
-        Ok(Wanted {
-            entry,
-            command,
-            parts,
-        })
-    });
+    let wanted = planned
+        .into_iter()
+        .zip(names)
+        .map(|((entry, command, jobs), name)| {
+            let parts = jobs
+                .into_iter()
+                .map(|job| open(job, &entry, version, arguments));
+            let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+            Ok(Wanted {
+                name: name.clone(),
+                entry,
+                command,
+                parts,
+            })
+        });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
     run::watch(output);
     let mut done = execute(&wanted, version, arguments, done, output)?;
@@ -220,6 +226,14 @@ fn execute(
         interrupt: &run::INTERRUPT,
     };
     queue.run(|number, ended| judging.end_part(figures[number], ended));
+    // A figure that is compared with others is judged when all of them are there.
+    for (number, figure) in wanted.iter().enumerate() {
+        let is_over =
+            lock(&judging.open[number]).left == 0 && (figure.is_whole() || !run::is_interrupted());
+        if judging::compares_figures(&figure.entry) && is_over {
+            judging.finish(number);
+        }
+    }
     let Judging { done, problem, .. } = judging;
     drop(board);
     match problem.into_inner().expect(UNBROKEN) {
@@ -250,6 +264,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect(UNBROKEN)
 }
 
+impl Wanted {
+    /// Whether all of its runs are finished.
+    fn is_whole(&self) -> bool {
+        let is_whole = |part: &Part| part.folder.finished().len() == part.job.plan.len();
+        self.parts.iter().all(is_whole)
+    }
+}
+
 impl Open {
     fn new(wanted: &Wanted) -> Mutex<Self> {
         Mutex::new(Self {
@@ -273,10 +295,9 @@ impl Judging<'_> {
             open.left -= 1;
             open.left
         };
-        let is_whole = |part: &Part| part.folder.finished().len() == part.job.plan.len();
-        if ended.is_interrupted && !self.wanted[figure].parts.iter().all(is_whole) {
+        if ended.is_interrupted && !self.wanted[figure].is_whole() {
             lock(&self.done).is_interrupted = true;
-        } else if left == 0 {
+        } else if left == 0 && !judging::compares_figures(&self.wanted[figure].entry) {
             self.finish(figure);
         }
     }
@@ -296,6 +317,7 @@ impl Judging<'_> {
 
     fn judge(&self, figure: &Wanted, failed: &[String]) -> Result<(), Error> {
         let Wanted {
+            name,
             entry,
             command,
             parts,
@@ -311,7 +333,8 @@ impl Judging<'_> {
             .flat_map(|results| run::stalled(&results.records));
         let stalled = stalled.map(|failed| format!("{}: {}", failed.run, failed.why));
         let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
-        let judged = judging::judge(entry, self.version, command, &results);
+        let root = lock(&self.done).folder.clone();
+        let judged = judging::judge((name, entry), self.version, command, &results, &root)?;
         let report = (!parts.is_empty()).then(|| format!("{}/{}", entry.figure.id, report::PAGE));
         let own = results.first().map_or(&[][..], |results| &results.records);
         let mut done = lock(&self.done);

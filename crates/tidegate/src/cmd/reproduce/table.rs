@@ -53,7 +53,7 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
             claim.claim.clone(),
             claim.paper.clone(),
             claim.shown(),
-            claim.answer().to_owned(),
+            claim.answer(),
         ]
     });
     let head = ["claim", "paper", "measured", "verdict"].map(str::to_owned);
@@ -78,15 +78,26 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
             Some(Verdict::NotTestable | Verdict::NotRun) => paint.dim(&row[3]),
             _ => row[3].clone(),
         };
-        let cells = [&row[1], &row[2], &verdict];
-        let cells = cells.into_iter().zip(numbers);
-        let cells = cells.map(|(cell, width)| format!("  {}", padded(cell, width)));
-        let cells = cells.collect::<String>();
         let mut lines = folded(&row[0], room);
-        if is_stacked {
-            lines.push(cells);
-        } else if let Some(first) = lines.first_mut() {
-            *first = format!("{}{cells}", padded(first, room));
+        let cells = [&row[1], &row[2], &verdict];
+        if needed > screen {
+            // Not even the numbers fit on a line: each has its own.
+            for cell in cells {
+                lines.extend(
+                    folded(cell, screen - 2)
+                        .iter()
+                        .map(|line| format!("  {line}")),
+                );
+            }
+        } else {
+            let cells = cells.into_iter().zip(numbers);
+            let cells = cells.map(|(cell, width)| format!("  {}", padded(cell, width)));
+            let cells = cells.collect::<String>();
+            if is_stacked {
+                lines.push(cells);
+            } else if let Some(first) = lines.first_mut() {
+                *first = format!("{}{cells}", padded(first, room));
+            }
         }
         for line in lines {
             let line = line.trim_end();

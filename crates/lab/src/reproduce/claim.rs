@@ -1,0 +1,382 @@
+//! Something that a paper says about its figure, as a file writes it.
+
+mod check;
+
+use std::fmt;
+use std::ops::Range;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess};
+use toml::Spanned;
+
+use super::figure::Wrong;
+use super::measure::Measure;
+use super::number::Number;
+
+/// Something that a paper says about its figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its name, by which trials, findings and headlines mean it.
+    pub name: Option<String>,
+    /// The claim in words.
+    pub says: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// The points that it is about, by a pattern of their labels; `*` matches any text.
+    pub of: String,
+    /// The points that they are compared with: those whose `*`, as far as it has some, match the
+    /// same texts. The value is then the relative change, 0 for no difference. `tcn-f6: load 0.9, TCN`
+    /// is a point of another figure.
+    pub against: Option<String>,
+    /// Which values count if the pattern has several points.
+    pub take: Take,
+    /// What the paper says.
+    pub paper: Published,
+    /// How exactly its numbers can be read off a figure, if they are not in the text.
+    pub read_off: Option<Number>,
+    /// Why that much tolerance, where it is not obvious.
+    pub because: Option<String>,
+    /// Why it does not count, if it does not: a variant of the base setup, an input, arithmetic.
+    pub untallied: Option<String>,
+    /// Whether the tests assert its direction on the reduced version.
+    pub is_main: bool,
+    /// Where it is written.
+    pub(super) span: Range<usize>,
+}
+
+/// What a paper says of a number.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Published {
+    /// It is about this.
+    About {
+        /// The number.
+        value: Number,
+        /// How far the measured one may be from it: a part of it, or for changes a difference.
+        within: Number,
+        /// The value that separates the directions; for changes it is 0.
+        neutral: Option<Number>,
+    },
+    /// It is at most or at least this.
+    Bound {
+        /// On which side.
+        side: Side,
+        /// The number.
+        number: Number,
+        /// Whether the number itself does not satisfy it.
+        is_strict: bool,
+    },
+    /// It is between these.
+    Between {
+        /// The smaller one.
+        low: Number,
+        /// The larger one.
+        high: Number,
+        /// How far the measured one may be outside: a part of the nearer end, or for changes a
+        /// difference.
+        within: Option<Number>,
+    },
+    /// It is a curve: a number for each of the texts in place of the first `*`.
+    Curve {
+        /// The texts and numbers.
+        points: Vec<(String, Number)>,
+        /// How far each measured one may be from it.
+        within: Number,
+    },
+    /// It is not testable, for this reason.
+    NotTestable(String),
+}
+
+/// A side of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The numbers up to it.
+    AtMost,
+    /// The numbers from it on.
+    AtLeast,
+}
+
+/// Which values count if there are several points.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Take {
+    /// Each: the claim holds if it holds at every point, and the one that deviates most is shown.
+    #[default]
+    Each,
+    /// The smallest number in place of the first `*` at which the measure is above zero, such as the
+    /// fewest senders that lose packets.
+    FirstAboveZero,
+    /// The smallest number in place of the first `*` at which the measure reaches this part of its
+    /// largest value, such as the lowest threshold with the full rate.
+    FirstReaching(Number),
+    /// The largest.
+    Largest,
+    /// The smallest: of changes, the best one, as in "up to 94 % lower".
+    Smallest,
+    /// How much the largest is above the smallest, as a part of it.
+    Spread,
+}
+
+impl Claim {
+    /// Whether its number is a relative change.
+    pub fn is_change(&self) -> bool {
+        self.against.is_some() || self.take == Take::Spread
+    }
+
+    /// What the paper says, in words.
+    pub fn words(&self) -> String {
+        let words = self.paper.words();
+        match &self.read_off {
+            Some(reach) => format!("{words} (read off the figure, ±{reach})"),
+            None => words,
+        }
+    }
+
+    /// Each of its points of a curve as a claim of its own.
+    pub(super) fn at(&self, text: &str, value: &Number, within: &Number) -> Self {
+        let put = |pattern: &String| pattern.replacen('*', text, 1);
+        Self {
+            of: put(&self.of),
+            against: self.against.as_ref().map(put),
+            take: Take::Each,
+            paper: Published::About {
+                value: value.clone(),
+                within: within.clone(),
+                neutral: None,
+            },
+            ..self.clone()
+        }
+    }
+
+    /// Its patterns of labels.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.of).chain(&self.against)
+    }
+}
+
+impl Published {
+    /// A number that is published, if there is one.
+    pub fn number(&self) -> Option<&Number> {
+        match self {
+            Self::About { value, .. } => Some(value),
+            Self::Bound { number, .. } => Some(number),
+            Self::Between { low, .. } => Some(low),
+            Self::Curve { points, .. } => points.first().map(|(_, number)| number),
+            Self::NotTestable(_) => None,
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::About { value, within, .. } => format!("{value}, within {within}"),
+            Self::Bound {
+                side,
+                number,
+                is_strict,
+            } => {
+                let side = match (side, is_strict) {
+                    (Side::AtMost, false) => "at most",
+                    (Side::AtMost, true) => "below",
+                    (Side::AtLeast, false) => "at least",
+                    (Side::AtLeast, true) => "above",
+                };
+                format!("{side} {number}")
+            }
+            Self::Between { low, high, within } => match within {
+                Some(within) => format!("{low} to {high}, within {within}"),
+                None => format!("{low} to {high}"),
+            },
+            Self::Curve { points, within } => {
+                format!("curve of {} points, within {within}", points.len())
+            }
+            Self::NotTestable(_) => "–".to_owned(),
+        }
+    }
+}
+
+/// A claim as it is written: what the paper says is beside the rest, so that it reads as a sentence.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Fields {
+    name: Option<String>,
+    says: String,
+    measure: Measure,
+    #[serde(default = "super::figure::all")]
+    of: String,
+    against: Option<String>,
+    #[serde(default)]
+    take: Take,
+    paper: Option<Spanned<Paper>>,
+    points: Option<Spanned<Points>>,
+    within: Option<Spanned<Number>>,
+    neutral: Option<Spanned<Number>>,
+    at_most: Option<Spanned<Number>>,
+    at_least: Option<Spanned<Number>>,
+    below: Option<Spanned<Number>>,
+    above: Option<Spanned<Number>>,
+    #[serde(default)]
+    no_difference: bool,
+    not_testable: Option<String>,
+    read_off: Option<Spanned<Number>>,
+    because: Option<String>,
+    untallied: Option<String>,
+    #[serde(default)]
+    main: bool,
+}
+
+impl Fields {
+    /// The claim, if it can fail and can hold.
+    pub(super) fn claim(mut self, span: &Range<usize>) -> Result<Claim, Wrong> {
+        let (paper, at) = self.published(span)?;
+        let claim = Claim {
+            name: self.name,
+            says: self.says,
+            measure: self.measure,
+            of: self.of,
+            against: self.against,
+            take: self.take,
+            paper,
+            read_off: self.read_off.as_ref().map(|reach| reach.get_ref().clone()),
+            because: self.because,
+            untallied: self.untallied,
+            is_main: self.main,
+            span: span.clone(),
+        };
+        check::check(&claim, self.no_difference, &at)?;
+        Ok(claim)
+    }
+
+    /// What the paper says, and where that is written.
+    fn published(&mut self, span: &Range<usize>) -> Result<(Published, Range<usize>), Wrong> {
+        let number = |written: Spanned<Number>| (written.span(), written.into_inner());
+        let bounds = [
+            (self.at_most.take(), Side::AtMost, false),
+            (self.at_least.take(), Side::AtLeast, false),
+            (self.below.take(), Side::AtMost, true),
+            (self.above.take(), Side::AtLeast, true),
+        ];
+        let bounds = bounds.into_iter().filter_map(|(written, side, is_strict)| {
+            let (at, number) = number(written?);
+            let bound = Published::Bound {
+                side,
+                number,
+                is_strict,
+            };
+            Some((bound, at))
+        });
+        let mut said: Vec<(Published, Range<usize>)> = bounds.collect();
+        let has_bound = !said.is_empty();
+        let within = self.within.take().map(number);
+        if let Some(reason) = self.not_testable.take() {
+            said.push((Published::NotTestable(reason), span.clone()));
+        }
+        if let Some(points) = self.points.take()
+            && let Some((_, within)) = &within
+        {
+            let curve = Published::Curve {
+                within: within.clone(),
+                points: points.get_ref().0.clone(),
+            };
+            said.push((curve, points.span()));
+        }
+        if let Some(paper) = self.paper.take() {
+            let at = paper.span();
+            let within = within.as_ref().map(|(_, within)| within.clone());
+            match (paper.into_inner(), within) {
+                (Paper::Between(low, high), within) => {
+                    said.push((Published::Between { low, high, within }, at));
+                }
+                (Paper::One(value), Some(within)) => {
+                    let neutral = self.neutral.take().map(Spanned::into_inner);
+                    let about = Published::About {
+                        value,
+                        within,
+                        neutral,
+                    };
+                    said.push((about, at));
+                }
+                (Paper::One(_), None) => {}
+            }
+        }
+        let is_single = said.len() == 1 && !(has_bound && within.is_some());
+        match said.pop() {
+            Some(said) if is_single => Ok(said),
+            _ => Err(Wrong {
+                message: format!(
+                    "`{}` needs `paper` or `points` with `within`, or one of `at_most`, \
+                     `at_least`, `below`, `above` and `not_testable`",
+                    self.says
+                ),
+                span: span.clone(),
+            }),
+        }
+    }
+}
+
+/// A published number, or the two ends of a range.
+enum Paper {
+    One(Number),
+    Between(Number, Number),
+}
+
+impl<'de> Deserialize<'de> for Paper {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Paper;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number such as \"-94.3%\", or two such as [\"-1.38%\", \"-0.72%\"]")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Paper, E> {
+                text.parse().map(Paper::One).map_err(de::Error::custom)
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Paper, E> {
+                Ok(Paper::One(Number::plain(value)))
+            }
+
+            #[expect(clippy::cast_precision_loss, reason = "published numbers are short")]
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Paper, E> {
+                self.visit_f64(value as f64)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Paper, A::Error> {
+                let (low, high) = (items.next_element()?, items.next_element()?);
+                match (low, high, items.next_element::<Number>()?) {
+                    (Some(low), Some(high), None) => Ok(Paper::Between(low, high)),
+                    _ => Err(de::Error::custom("a range has two ends")),
+                }
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+/// Keys and numbers, by the number that the key begins with.
+#[derive(Clone)]
+pub(super) struct Points(pub(super) Vec<(String, Number)>);
+
+impl<'de> Deserialize<'de> for Points {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Points;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table such as { \"0.4\" = \"7.1%\", \"0.5\" = \"5.4%\" }")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Points, A::Error> {
+                let mut points = Vec::new();
+                while let Some(point) = map.next_entry::<String, Number>()? {
+                    points.push(point);
+                }
+                let number = |key: &str| key.parse::<Number>().map_or(0.0, |number| number.value);
+                points.sort_by(|a, b| number(&a.0).total_cmp(&number(&b.0)));
+                Ok(Points(points))
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}

@@ -1,0 +1,243 @@
+//! Numbers that findings quote: from the results, by the name of a claim, so that they are those of the
+//! runs beside them.
+//!
+//! `{name}` is the measured number of a claim, `{name@trial}` that of a trial. Any other number with a
+//! unit has to be one that the figure's file has anyway: published, assumed or set.
+
+use toml::Spanned;
+
+use super::figure::{Figure, Wrong};
+use super::trial::Varied;
+use super::verdict::Finding;
+
+/// Refuses a finding that quotes a number which neither the results nor the file have.
+pub(super) fn check(
+    finding: &Spanned<String>,
+    figure: &Figure,
+    labels: &[&str],
+) -> Result<(), Wrong> {
+    let text = finding.get_ref();
+    // Past the quotation mark that the text begins with.
+    let wrong = |message: String, from: usize, length: usize| {
+        let start = finding.span().start + 1 + from;
+        Err(Wrong {
+            message,
+            span: start..start + length,
+        })
+    };
+    for (from, key) in keys(text) {
+        let (name, trial) = split(key);
+        let is_claim = figure
+            .claims
+            .iter()
+            .any(|claim| claim.name.as_deref() == Some(name));
+        if !is_claim {
+            let message = format!("no claim of the figure has the name `{name}`");
+            return wrong(message, from, key.len());
+        }
+        if let Some(trial) = trial {
+            let own = figure.trials.iter().find(|other| other.name == trial);
+            let has_claim =
+                own.is_some_and(|own| own.claims.iter().any(|claim| claim.get_ref() == name));
+            if !has_claim {
+                let message = format!("no trial `{trial}` of the figure judges `{name}`");
+                return wrong(message, from, key.len());
+            }
+        }
+    }
+    let known = known(figure, labels);
+    for (from, number) in numbers(&without_keys(text)) {
+        if !known.contains(&number) {
+            let message = format!(
+                "the finding quotes {number}, which no claim, assumption or trial of the figure has; \
+                 `{{name}}` quotes what was measured for a claim, `{{name@trial}}` for a trial"
+            );
+            return wrong(message, from, number.len());
+        }
+    }
+    Ok(())
+}
+
+/// A finding with its numbers. What was not measured is a dash.
+pub(super) fn filled(text: &str, claims: &[Finding], varied: &[Varied]) -> String {
+    replaced(text, &|key| {
+        let (name, trial) = split(key);
+        let is_own = |finding: &&Finding| finding.name.as_deref() == Some(name);
+        match trial {
+            None => claims.iter().find(is_own).map(Finding::number),
+            Some(trial) => {
+                let mut of_trial = varied.iter().filter(|varied| varied.trial == trial);
+                of_trial.find_map(|varied| Some(&varied.after).filter(is_own).map(Finding::number))
+            }
+        }
+    })
+}
+
+/// A text with its keys replaced by what they mean.
+pub(super) fn replaced(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut end = 0;
+    for (from, key) in keys(text) {
+        out.push_str(&text[end..from - 1]);
+        out.push_str(&value(key).unwrap_or_else(|| "–".to_owned()));
+        end = from + key.len() + 1;
+    }
+    out.push_str(&text[end..]);
+    out
+}
+
+/// The keys in braces of a text, with their places.
+pub(super) fn keys(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut begin = 0;
+    while let Some(open) = text[begin..].find('{') {
+        let from = begin + open + 1;
+        let Some(length) = text[from..].find('}') else {
+            break;
+        };
+        found.push((from, &text[from..from + length]));
+        begin = from + length;
+    }
+    found
+}
+
+fn split(key: &str) -> (&str, Option<&str>) {
+    match key.split_once('@') {
+        Some((name, trial)) => (name, Some(trial)),
+        None => (key, None),
+    }
+}
+
+/// The text with blanks in place of keys, so that places stay.
+fn without_keys(text: &str) -> String {
+    let mut out = text.to_owned();
+    for (from, key) in keys(text) {
+        out.replace_range(from..from + key.len(), &" ".repeat(key.len()));
+    }
+    out
+}
+
+/// The units that make a number one of a measurement or a setting.
+const UNITS: [&str; 14] = [
+    "%", "ns", "us", "ms", "s", "B", "KB", "KiB", "MB", "Gb/s", "Mb/s", "packets", "timeouts",
+    "times",
+];
+
+/// The numbers with a unit in a text, with their places.
+fn numbers(text: &str) -> Vec<(usize, String)> {
+    digits(text)
+        .into_iter()
+        .filter(|(from, number)| {
+            let rest = text[from + number.len()..].trim_start();
+            let end = rest.find(|c: char| !(c.is_alphabetic() || "%/".contains(c)));
+            UNITS.contains(&&rest[..end.unwrap_or(rest.len())])
+        })
+        .collect()
+}
+
+/// All numbers in a text, with their places. Digits after a letter are part of a word.
+fn digits(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut before = ' ';
+    let mut letters = text.char_indices().peekable();
+    while let Some((from, letter)) = letters.next() {
+        if letter.is_ascii_digit() && !before.is_alphanumeric() {
+            let rest = &text[from..];
+            let length = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'));
+            let number = rest[..length.unwrap_or(rest.len())].trim_end_matches('.');
+            found.push((from, number.to_owned()));
+            while letters
+                .next_if(|(at, _)| *at < from + number.len())
+                .is_some()
+            {}
+            before = '0';
+        } else {
+            before = letter;
+        }
+    }
+    found
+}
+
+/// All numbers that a figure's file has beside its findings.
+fn known(figure: &Figure, labels: &[&str]) -> Vec<String> {
+    let mut text = labels.join(" ");
+    let mut add = |more: &str| {
+        text.push(' ');
+        text.push_str(more);
+    };
+    for claim in &figure.claims {
+        add(&claim.says);
+        add(&claim.words());
+        claim.because.iter().for_each(|because| add(because));
+        if let super::claim::Published::Curve { points, .. } = &claim.paper {
+            for (at, value) in points {
+                add(at);
+                add(&value.to_string());
+            }
+        }
+    }
+    figure
+        .assumptions
+        .iter()
+        .for_each(|assumption| add(assumption));
+    for trial in &figure.trials {
+        add(&trial.changed);
+        trial.set.iter().for_each(|set| add(set));
+    }
+    digits(&text.replace('-', " "))
+        .into_iter()
+        .map(|(_, number)| number)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIGURE: &str = "[figure]\nid = \"x-f1\"\nshows = \"a\"\nsource = \"b\"\n\
+        assumptions = [\"a buffer of 300 KB\"]\nfindings = [\"FINDING\"]\n\
+        [[figure.claim]]\nname = \"mean\"\nsays = \"5.1 % less\"\nmeasure = \"fct_mean\"\n\
+        of = \"A\"\nbelow = \"9ms\"\n[[figure.claim]]\nname = \"p99\"\nsays = \"b\"\n\
+        measure = \"fct_mean\"\nof = \"A\"\nbelow = \"8ms\"\n\
+        [[figure.trial]]\nname = \"more\"\nchanged = \"2 ms\"\nset = [\"runs=2\"]\n\
+        claims = [\"mean\"]\n";
+
+    fn checked(finding: &str) -> Result<(), (String, String)> {
+        let text = FIGURE.replace("FINDING", finding);
+        let figure = Figure::parse(&text).unwrap().unwrap();
+        let checked = figure.check(&["A"], &[]);
+        checked.map_err(|wrong| (wrong.message, text[wrong.span].to_owned()))
+    }
+
+    #[test]
+    fn a_finding_quotes_numbers_that_there_are() {
+        for finding in [
+            "it is {mean} instead of 5.1 %, and {mean@more} with 2 ms of 300 KB",
+            "figure 16 has nothing to do with 44 segments",
+        ] {
+            assert_eq!(checked(finding), Ok(()), "{finding}");
+        }
+    }
+
+    #[test]
+    fn a_finding_that_quotes_an_absent_number_is_refused_where_it_does() {
+        for (finding, message, place) in [
+            ("it is {median}", "has the name `median`", "median"),
+            ("it is {mean@less}", "no trial `less`", "mean@less"),
+            ("it is {p99@more}", "no trial `more`", "p99@more"),
+            ("it was 37.5 % then", "quotes 37.5,", "37.5"),
+            ("with {mean} it is 12 ms", "quotes 12,", "12"),
+        ] {
+            let (said, at) = checked(finding).unwrap_err();
+            assert!(said.contains(message), "{said}");
+            assert_eq!(at, place, "{finding}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_put_in_place_of_their_names() {
+        let value = |key: &str| (key == "a").then(|| "+1 %".to_owned());
+        assert_eq!(replaced("x {a}, {b}.", &value), "x +1 %, –.");
+        assert_eq!(replaced("no key", &value), "no key");
+    }
+}

@@ -1,0 +1,189 @@
+use tidegate_report::record::{Class, Counters, Flow};
+
+use super::super::figure::Figure;
+use super::*;
+
+/// A run whose flows take this long on average.
+fn run(label: &str, replication: u32, us: f64) -> Record {
+    let json = serde_json::json!({
+        "run": {
+            "id": format!("{label}-{replication}"), "label": label, "point": [],
+            "replication": replication, "seed": "1", "fingerprint": "", "command": "",
+            "end": { "reason": "finished" }, "ended_at_ps": 0,
+        },
+        "counters": Counters::default(),
+        "queues": [],
+        "links": [],
+    });
+    let mut record: Record = serde_json::from_value(json).unwrap();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "times of tests are small and positive"
+    )]
+    let fct_ps = Some((us * 1e6) as u64);
+    record.flows = vec![Flow {
+        number: 0,
+        name: String::new(),
+        source: 0,
+        src: 0,
+        dst: 1,
+        service: 0,
+        bytes: Some(1_000),
+        class: Class::Small,
+        counts: true,
+        start_ps: 0,
+        fct_ps,
+        ideal_ps: None,
+        retransmissions: 0,
+        timeouts: 0,
+        marks: 0,
+        received: None,
+        goodput_bps: None,
+    }];
+    record
+}
+
+/// Three repetitions each, around the given times.
+fn runs(points: &[(&str, f64, f64)]) -> Vec<Record> {
+    let three = points.iter().flat_map(|&(label, us, reach)| {
+        let at = [us - reach, us, us + reach];
+        (0..)
+            .zip(at)
+            .map(move |(replication, us)| run(label, replication, us))
+    });
+    three.collect()
+}
+
+fn claim(rest: &str) -> Claim {
+    let text = format!(
+        "[figure]\nid = \"x-f1\"\nshows = \"a\"\nsource = \"b\"\n[[figure.claim]]\nsays = \"c\"\n\
+         measure = \"fct_mean\"\n{rest}"
+    );
+    let figure = Figure::parse(&text).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+    figure.unwrap().claims.remove(0)
+}
+
+const AGAINST: &str = "of = \"load *, A\"\nagainst = \"load *, B\"\n";
+
+fn verdict(rest: &str, records: &[Record]) -> (Verdict, Option<String>) {
+    let finding = judge(&claim(&format!("{AGAINST}{rest}")), records, &[]);
+    (finding.verdict, finding.at)
+}
+
+#[test]
+fn a_claim_about_all_loads_is_judged_at_each() {
+    // 10 % lower at two loads and 1 % higher at the third: the mean would be lower.
+    let records = runs(&[
+        ("load 1, A", 90.0, 0.1),
+        ("load 1, B", 100.0, 0.1),
+        ("load 2, A", 90.0, 0.1),
+        ("load 2, B", 100.0, 0.1),
+        ("load 3, A", 101.0, 0.1),
+        ("load 3, B", 100.0, 0.1),
+    ]);
+    let (answer, at) = verdict("below = \"0%\"\n", &records);
+    assert_eq!(answer, Verdict::NotReproduced);
+    assert_eq!(at.as_deref(), Some("load 3, A"));
+    let two: Vec<Record> = records[..12].to_vec();
+    assert_eq!(verdict("below = \"0%\"\n", &two).0, Verdict::Reproduced);
+    // A point that seems to be excluded decides sooner than all others are confirmed.
+    let open = |first: f64, second: f64| {
+        let records = runs(&[
+            ("load 1, A", first, 1.0),
+            ("load 1, B", 100.0, 0.0),
+            ("load 2, A", second, 1.0),
+            ("load 2, B", 100.0, 0.0),
+        ]);
+        let finding = judge(&claim(&format!("{AGAINST}below = \"0%\"\n")), &records, &[]);
+        assert_eq!(finding.verdict, Verdict::Inconclusive);
+        finding.runs_to_decide.unwrap()
+    };
+    assert!(open(102.0, 99.9) < open(98.0, 99.9));
+    // The best of them is 10 % lower.
+    let up_to = "take = \"smallest\"\npaper = \"-10%\"\nwithin = \"1%\"\n";
+    assert_eq!(verdict(up_to, &records).0, Verdict::Reproduced);
+}
+
+#[test]
+fn chance_withholds_a_verdict_in_both_directions() {
+    let claim = "paper = \"-10%\"\nwithin = \"5%\"\n";
+    let with = |us: f64, reach: f64| runs(&[("load 1, A", us, reach), ("load 1, B", 100.0, 0.0)]);
+    assert_eq!(verdict(claim, &with(90.0, 0.1)).0, Verdict::Reproduced);
+    // The mean is right, but three runs do not show it.
+    assert_eq!(verdict(claim, &with(90.0, 5.0)).0, Verdict::Inconclusive);
+    assert_eq!(verdict(claim, &with(97.0, 0.1)).0, Verdict::SameDirection);
+    assert_eq!(verdict(claim, &with(97.0, 2.0)).0, Verdict::Inconclusive);
+    assert_eq!(verdict(claim, &with(101.0, 0.1)).0, Verdict::NotReproduced);
+    let finding = judge(
+        &self::claim(&format!("{AGAINST}{claim}")),
+        &with(90.0, 5.0),
+        &[],
+    );
+    assert!(finding.runs_to_decide.is_some_and(|runs| runs > 3));
+}
+
+#[test]
+fn a_curve_is_one_claim() {
+    let points =
+        "within = \"3%\"\npoints = { \"1\" = \"-20%\", \"2\" = \"-10%\", \"3\" = \"-1%\" }\n";
+    let with = |first: f64, second: f64, third: f64, reach: f64| {
+        let base = 100.0;
+        let records = runs(&[
+            ("load 1, A", first, reach),
+            ("load 1, B", base, 0.0),
+            ("load 2, A", second, reach),
+            ("load 2, B", base, 0.0),
+            ("load 3, A", third, reach),
+            ("load 3, B", base, 0.0),
+        ]);
+        judge(&claim(&format!("{AGAINST}{points}")), &records, &[])
+    };
+    let same = with(81.0, 90.0, 100.0, 0.1);
+    assert_eq!(same.verdict, Verdict::Reproduced);
+    let fit = same.curve.unwrap();
+    assert_eq!((fit.inside, fit.points.len()), (3, 3));
+    assert!((fit.rank_correlation.unwrap() - 1.0).abs() < 1e-9);
+    // A point that is open leaves the curve open, one that is excluded does not.
+    assert_eq!(with(81.0, 90.0, 100.0, 2.0).verdict, Verdict::Inconclusive);
+    let half = with(90.0, 95.0, 99.0, 0.1);
+    assert_eq!(half.verdict, Verdict::SameDirection);
+    assert_eq!(half.at.as_deref(), Some("1"), "the farthest point is shown");
+    assert_eq!(with(99.0, 95.0, 90.0, 0.1).verdict, Verdict::NotReproduced);
+    // Of points that were not run nothing is said.
+    let none = judge(&claim(&format!("{AGAINST}{points}")), &[], &[]);
+    assert_eq!(none.verdict, Verdict::NotRun);
+}
+
+#[test]
+fn ranks_of_equal_numbers_are_shared() {
+    assert_eq!(
+        ranks([3.0, 1.0, 3.0, 2.0].into_iter()),
+        [2.5, 0.0, 2.5, 1.0]
+    );
+    let rising = [(1.0, 2.0), (2.0, 3.0), (3.0, 9.0)];
+    assert_eq!(rank_correlation(&rising), Some(1.0));
+    let falling = [(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)];
+    assert_eq!(rank_correlation(&falling), Some(-1.0));
+    assert_eq!(
+        rank_correlation(&[(1.0, 0.0), (2.0, 0.0), (3.0, 0.0)]),
+        None
+    );
+    assert_eq!(rank_correlation(&rising[..2]), None);
+}
+
+#[test]
+fn the_first_point_that_reaches_a_part_of_the_largest_is_found() {
+    let records = runs(&[
+        ("load 25KB, A", 50.0, 0.0),
+        ("load 50KB, A", 99.4, 0.0),
+        ("load 75KB, A", 99.6, 0.0),
+        ("load 100KB, A", 100.0, 0.0),
+    ]);
+    let claim = claim(
+        "of = \"load *, A\"\ntake = { first-reaching = \"99.5%\" }\npaper = \"75KB\"\nwithin = \"5%\"\n",
+    );
+    let finding = judge(&claim, &records, &[]);
+    assert_eq!(finding.verdict, Verdict::Reproduced);
+    assert_eq!(finding.shown(), "75.0 KB [75.0 KB, 75.0 KB]");
+}
