@@ -51,7 +51,7 @@ pub use scenario::{Scenario, is_called};
 pub use settings::limits::Limits;
 pub use settings_file::SettingsTable;
 pub use setup::build::Built;
-pub use setup::outline::{Outline, Threshold};
+pub use setup::outline::{Assumptions, Outline, Threshold};
 pub use sweep::axis::Coordinate;
 pub use switch_file::SwitchFile;
 pub use text::problem::Problem;

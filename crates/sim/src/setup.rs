@@ -4,7 +4,7 @@ use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
-use tidegate_units::{ConfigError, Span, Time, choices, settings};
+use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
 use crate::network::{Link, Network};
@@ -39,6 +39,8 @@ pub struct Setup {
     pub tagging: Option<pias::Config>,
     /// What hosts add to the delay of a packet.
     pub host_delay: HostDelay,
+    /// How hosts take packets in.
+    pub host_receive: HostReceive,
     /// How switches choose between paths of equal length.
     pub ecmp: Ecmp,
     /// What is observed besides the results.
@@ -171,6 +173,78 @@ choices! {
     }
 }
 
+settings! {
+    /// How a host takes packets in, after its host delay: when its network card raises an interrupt, what
+    /// is merged then, and how long the stack takes. All of it is off by default. Packets of DCQCN, which a
+    /// card handles itself, and pause frames are not concerned.
+    pub struct HostReceive {
+        /// Receive offload: segments of a connection that came in a row are merged up to this much payload,
+        /// or `none`. Only those of one interrupt are. Linux: 64KiB.
+        pub gro: Option<Bytes> = None,
+        /// How long after the first packet an interrupt is raised at the latest (`rx-usecs` of ethtool). 0:
+        /// at once.
+        pub interrupt_delay: Span = Span::ZERO,
+        /// How many packets raise an interrupt at once (`rx-frames` of ethtool), or `none`.
+        pub interrupt_frames: Option<u32> = None,
+        /// How long a packet, or what was merged, takes through the stack.
+        pub packet_time: Span = Span::ZERO,
+        /// How much longer it may take: drawn for each, evenly up to this, from a stream of the host's own.
+        /// Packets of a connection do not overtake each other.
+        pub jitter: Span = Span::ZERO,
+    }
+}
+
+impl HostReceive {
+    /// Whether packets go from the wire to their connections at once.
+    pub(crate) fn is_off(&self) -> bool {
+        self.interrupt_delay == Span::ZERO
+            && self.packet_time == Span::ZERO
+            && self.jitter == Span::ZERO
+    }
+
+    /// Says which setting cannot be used, if any.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let waits = self.interrupt_delay > Span::ZERO;
+        if let Some(gro) = self
+            .gro
+            .filter(|gro| gro.0 == 0 || gro.0 > MAX_MERGED || !waits)
+        {
+            let allowed = "1 B to 1 GiB with an interrupt_delay above 0s: only packets of one interrupt \
+                           are merged";
+            return Err(ConfigError::out_of_range("gro", gro, allowed));
+        }
+        if let Some(frames) = self
+            .interrupt_frames
+            .filter(|&frames| frames == 0 || !waits)
+        {
+            let allowed = "at least 1, with an interrupt_delay above 0s";
+            return Err(ConfigError::out_of_range(
+                "interrupt_frames",
+                frames,
+                allowed,
+            ));
+        }
+        let longest = self.interrupt_delay.max(self.packet_time).max(self.jitter);
+        if longest > MAX_HOST_TIME {
+            let field = if self.interrupt_delay == longest {
+                "interrupt_delay"
+            } else if self.packet_time == longest {
+                "packet_time"
+            } else {
+                "jitter"
+            };
+            return Err(ConfigError::out_of_range(field, longest, "at most 1s"));
+        }
+        Ok(())
+    }
+}
+
+/// More is never merged: sequence numbers stay unambiguous.
+const MAX_MERGED: u64 = 1 << 30;
+
+/// No host takes longer for a packet, or waits longer to raise an interrupt.
+const MAX_HOST_TIME: Span = Span::from_secs(1);
+
 /// When a run ends, whichever comes first. It always ends when every flow is finished that can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
@@ -227,6 +301,7 @@ impl Setup {
             opening: Opening::Ready,
             tagging: None,
             host_delay: HostDelay::default(),
+            host_receive: HostReceive::default(),
             ecmp: Ecmp::PerNode,
             observe: Observe::default(),
             stop: Stop::default(),
@@ -252,6 +327,7 @@ impl Setup {
             return Err(ConfigError::out_of_range("transports", 0, "at least one"));
         }
         self.check_stop()?;
+        self.host_receive.check()?;
         if self.shortest(|_| true) == Span::ZERO {
             let allowed = "links on which a packet without payload takes some time";
             return Err(ConfigError::out_of_range("accounting", "0s", allowed));

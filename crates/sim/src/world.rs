@@ -158,8 +158,10 @@ impl Engine for BucketEngine {
             world,
             arrivals: Vec::new(),
             by_time: ByTime::default(),
-            // A pause frame overtakes the packet that is being sent.
-            arrive_in_order: setup.host_delay.values.is_empty() && !setup.sends_pauses(),
+            // A pause frame overtakes the packet that is being sent, and an interrupt is a timer.
+            arrive_in_order: setup.host_delay.values.is_empty()
+                && !setup.sends_pauses()
+                && setup.host_receive.is_off(),
         })
     }
 
@@ -335,7 +337,7 @@ impl Engine for HeapEngine {
         } else if let Some((arrival, destination)) = self.world.fabric.calendar.pop() {
             match destination {
                 Destination::Host => {
-                    self.world.hosts.deliver(&mut self.world.fabric, &arrival);
+                    self.world.hosts.receive(&mut self.world.fabric, &arrival);
                     self.world.hosts.progress_at = end;
                 }
                 Destination::Switch => self.world.fabric.arrive(&arrival),

@@ -197,10 +197,24 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
         if fast.flows.iter().any(|flow| flow.timeouts > 0) {
             see("timeout");
         }
+        if setup.host_receive.gro.is_some() {
+            see("merged");
+        }
+        if setup.host_receive.jitter > Span::ZERO {
+            see("jitter");
+        }
+        let is_bursty = |transport: &Transport| match transport {
+            Transport::Dcqcn(_) => false,
+            Transport::Tcp(tcp) => tcp.source.config.tso.is_some(),
+        };
+        if setup.transports.iter().any(is_bursty) {
+            see("bursts");
+        }
     }
     // What was never seen was not tested.
     let mut expected = mark::Config::NAMES.to_vec();
     expected.extend(["or", "finished", "time-up", "paused", "dropped", "timeout"]);
+    expected.extend(["merged", "jitter", "bursts"]);
     expected.extend([
         "levels",
         "stalled",

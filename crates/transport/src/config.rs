@@ -153,6 +153,32 @@ choices! {
     }
 }
 
+choices! {
+    /// How a sender that learns of gaps by SACK repairs them before a timeout.
+    pub enum Repair {
+        /// As `FullTcp/Sack` of ns-2. Recovery begins with exactly `dupack_threshold` ACKs that do not
+        /// advance, whatever they report; what is in flight is counted down by one segment an ACK, and
+        /// by another one if it advances; every gap below what was SACKed is filled before new data,
+        /// and none twice. The timer starts over with the first retransmission.
+        Ns2 = "ns2",
+        /// RFC 6675: recovery begins with what the SACK blocks show, and they say what is in flight.
+        Rfc6675 = "rfc6675",
+    }
+}
+
+choices! {
+    /// How large the bursts of segmentation offload are meant to be.
+    pub enum TsoSizing {
+        /// Always as large as `tso` allows. Linux since 5.18 comes close to this at round trips below
+        /// 512 us.
+        Full = "full",
+        /// What the pacing rate sends in 1/1024 s, at least two segments (Linux, `tcp_tso_autosize`).
+        /// The rate is twice the window per round trip below half of `ssthresh`, and 1.2 times it
+        /// otherwise.
+        Rate = "rate",
+    }
+}
+
 settings! {
     /// Parameters of an endpoint.
     pub struct Config {
@@ -194,8 +220,10 @@ settings! {
         pub sack: bool = true,
         /// Report duplicates in a first SACK block (RFC 2883).
         pub dsack: bool = false,
-        /// Proportional rate reduction in fast recovery (RFC 6937).
+        /// Proportional rate reduction in fast recovery (RFC 6937). Not in that of ns-2.
         pub prr: bool = false,
+        /// How gaps are repaired with SACK.
+        pub repair: Repair = Repair::Rfc6675,
         /// Duplicate ACKs that start fast recovery (`DupThresh`).
         pub dupack_threshold: u8 = 3,
         /// Send new data on the first duplicate ACKs (RFC 3042; rule 3 of RFC 6675, section 5).
@@ -215,6 +243,12 @@ settings! {
         pub idle_restart: IdleRestart = IdleRestart::Rfc5681,
         /// Hold back a small segment while others are in flight (RFC 9293, section 3.7.4).
         pub nagle: bool = false,
+        /// Segmentation offload: the largest burst that is handed to the network card in one piece, or
+        /// `none`. A sender then waits until the window has room for a burst, or for a third of the
+        /// window (Linux, `tcp_tso_should_defer`). Linux: 64KiB.
+        pub tso: Option<Size> = None,
+        /// How large bursts are meant to be.
+        pub tso_sizing: TsoSizing = TsoSizing::Rate,
 
         /// Negotiate ECN, if the window rule or the echo rule uses it.
         pub ecn: bool = true,
@@ -249,6 +283,7 @@ impl Config {
         "ecn-sharp-sim",
         "ecn-sharp-testbed",
         "linux",
+        "ns2-sack1",
         "odctcp-dummynet",
         "odctcp-testbed",
         "rfc",
@@ -264,6 +299,9 @@ impl Config {
     /// only that one adds more than 1 ms to a flow: its `rto_min` here is an assumption, the 10 ms of
     /// the TCN testbed. Both testbeds delay every ACK by the plain rule, up to 40 ms: a sender whose
     /// last segment waits alone then runs into its own timeout of 10 ms.
+    ///
+    /// `ns2-sack1` is `tcn-sim` with the repair of ns-2 itself, which sends nothing on the first
+    /// duplicates; the other profiles of ns-2 repair by RFC 6675.
     pub fn profile(name: &str) -> Option<Self> {
         Some(match name {
             "bcc-sim" => Self {
@@ -305,6 +343,11 @@ impl Config {
                 echo: Echo::DctcpTwoAcks,
                 ect_syn: Ect::ByRule,
                 ..Self::linux_testbed()
+            },
+            "ns2-sack1" => Self {
+                repair: Repair::Ns2,
+                limited_transmit: false,
+                ..Self::ns2(Span::from_ms(5))
             },
             "odctcp-testbed" | "odctcp-dummynet" => Self {
                 mss: 1448,
@@ -418,6 +461,11 @@ impl Config {
         if self.dupack_threshold == 0 {
             return out("dupack_threshold", &self.dupack_threshold, "at least 1");
         }
+        if let Some(tso) = self.tso
+            && !(2 * segment..=MAX_RECEIVE_WINDOW).contains(&tso.in_bytes(segment as u32))
+        {
+            return out("tso", &tso, "2 segments to 1 GiB, or none");
+        }
         if self.abc == Some(0) {
             return out("abc", &0, "at least 1, or none");
         }
@@ -490,6 +538,9 @@ mod tests {
             ("dupack_threshold", "0"),
             ("abc", "0"),
             ("max_retries", "0"),
+            ("tso", "2919B"),
+            ("tso", "1pkt"),
+            ("tso", "2GiB"),
         ];
         for (name, text) in refused {
             let mut config = Config::default();
@@ -519,6 +570,9 @@ mod tests {
             ("rto_max", "1s"),
             ("ack_delay", "500ms"),
             ("abc", "none"),
+            ("tso", "2pkts"),
+            ("tso", "2920B"),
+            ("tso", "none"),
         ];
         for (name, text) in allowed {
             let mut config = Config::default();

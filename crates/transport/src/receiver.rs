@@ -62,6 +62,8 @@ pub(crate) struct Receiver {
     earlier: Option<Ack>,
     /// A duplicate to report in the next ACK (RFC 2883).
     duplicate: Option<Range>,
+    /// Segments that the host has merged into the one that is being taken in; usually one.
+    merged: u32,
     /// Whether the fast path is never taken.
     #[cfg(test)]
     no_fast_path: bool,
@@ -85,6 +87,7 @@ impl Receiver {
             waiting: 0,
             echoing: false,
             duplicate: None,
+            merged: 1,
             buffer,
             step: u32::from(config.mss).min(buffer / 2).max(1),
             delay: config.ack_delay,
@@ -144,7 +147,8 @@ impl Receiver {
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
         let urgency = if delayable { urgency } else { Urgency::Now };
         if self.quick.is_some() {
-            self.delay_ack_as_linux(urgency, segment.len, now, timers);
+            let len = segment.len.div_ceil(self.merged);
+            self.delay_ack_as_linux(urgency, len, now, timers);
         } else {
             self.delay_ack(urgency, now, timers);
         }
@@ -200,6 +204,22 @@ impl Receiver {
                 self.delay_ack(urgency, now, timers);
             }
             Some(None) | None => self.delay_ack(Urgency::Now, now, timers),
+        }
+    }
+
+    /// The next segment is one that the host has merged from `segments`.
+    pub(crate) fn begin_merged(&mut self, segments: u32) {
+        self.merged = segments.max(1);
+    }
+
+    /// It was taken in: as many wait for their ACK as were merged, and what was enough for an ACK at
+    /// once is.
+    pub(crate) fn end_merged(&mut self) {
+        let more = core::mem::replace(&mut self.merged, 1) - 1;
+        if self.waiting > 0 && more > 0 {
+            // Fits: cut to the largest.
+            self.waiting = self.waiting.saturating_add(more.min(255) as u8);
+            self.ack_now |= self.waiting >= self.delayed_ack;
         }
     }
 

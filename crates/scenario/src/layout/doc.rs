@@ -15,6 +15,7 @@ impl Section {
             Self::Egress => "[switch.buffer.egress]",
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
+            Self::HostReceive => "[transport.host_receive]",
             // They are not in the reference of scenarios.
             Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
             Self::Marking => "[switch.marking]",
@@ -58,6 +59,10 @@ impl Section {
             Self::Egress => EGRESS,
             Self::Group => GROUP,
             Self::HostDelay => "What the receiving host adds to the way of each packet.",
+            Self::HostReceive => {
+                "How hosts take packets in: interrupts, receive offload, and the time that the \
+                stack takes. [More on hosts](../hosts.md)."
+            }
             Self::Dscp | Self::LiveFile | Self::LivePort | Self::LiveSwitch => "",
             Self::Marking => "Which packets are marked. `[nic]` has the same table.",
             Self::Measure => "Which flows count, and when the run ends.",

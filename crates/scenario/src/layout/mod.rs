@@ -13,7 +13,7 @@ pub(crate) use key::{Key, Shape, toml_of};
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_sim::observe::Convention;
-use tidegate_sim::setup::{HostDelay, Opening, Stop};
+use tidegate_sim::setup::{HostDelay, HostReceive, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
@@ -38,6 +38,7 @@ pub(crate) enum Section {
     Egress,
     Group,
     HostDelay,
+    HostReceive,
     LiveFile,
     LivePort,
     LiveSwitch,
@@ -75,11 +76,18 @@ const PORT_WORDS: &[&str] = &["all", "none", "switches"];
 const FLOW_WORDS: &[&str] = &["all", "none"];
 
 /// Keys of `[transport]` that are of neither kind.
-const OF_ANY_TRANSPORT: &[&str] = &["accounting", "group", "host_delay", "opening", "tagging"];
+const OF_ANY_TRANSPORT: &[&str] = &[
+    "accounting",
+    "group",
+    "host_delay",
+    "host_receive",
+    "opening",
+    "tagging",
+];
 
 impl Section {
     /// All of a scenario, in the order of a file.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Root,
         Self::Topology,
         Self::Switch,
@@ -94,6 +102,7 @@ impl Section {
         Self::Accounting,
         Self::Tagging,
         Self::HostDelay,
+        Self::HostReceive,
         Self::Group,
         Self::Traffic,
         Self::Probe,
@@ -253,6 +262,7 @@ impl Section {
             ),
             Self::Dscp => Box::new(classify::Config::default()),
             Self::HostDelay => Box::new(HostDelay::default()),
+            Self::HostReceive => Box::new(HostReceive::default()),
             Self::Marking => Box::new(mark::Config::named(kind)?),
             Self::Measure => Box::new(workload::Window::default()),
             Self::Probe => Box::new(probe::Config::default()),
@@ -461,6 +471,11 @@ fn transport_keys(section: Section, kind: &str) -> Vec<Key> {
             "host_delay",
             "What hosts add to the way of a packet.",
             Section::HostDelay,
+        ));
+        keys.push(table(
+            "host_receive",
+            "How hosts take packets in.",
+            Section::HostReceive,
         ));
         keys.push(tables("group", GROUP, Section::Group));
     }

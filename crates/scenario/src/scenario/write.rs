@@ -185,6 +185,8 @@ impl Page<'_> {
         }
         self.header("[transport.host_delay]");
         self.part(&base.host_delay.item, |_| true);
+        self.header("[transport.host_receive]");
+        self.part(&base.host_receive.item, |_| true);
         if let Some(tagging) = &base.tagging {
             self.header("[transport.tagging]");
             self.profiled("transport.tagging", tagging, "ns2");

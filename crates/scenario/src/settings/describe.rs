@@ -2,7 +2,7 @@
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::observe::Convention;
-use tidegate_sim::setup::{Accounting, HostDelay, Opening};
+use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
 use tidegate_sim::workload::{self, probe};
 use tidegate_sim::{Ecmp, topology};
 use tidegate_transport::rate::dcqcn;
@@ -33,6 +33,7 @@ pub(crate) struct Described {
     pub(crate) accounting: Accounting,
     pub(crate) tagging: Option<Located<pias::Config>>,
     pub(crate) host_delay: Located<HostDelay>,
+    pub(crate) host_receive: Located<HostReceive>,
     pub(crate) traffic: Vec<Traffic>,
     pub(crate) probes: Vec<Located<probe::Config>>,
     pub(crate) window: Located<workload::Window>,
@@ -165,6 +166,11 @@ pub(crate) fn describe(
             &transport_reader.below("host_delay"),
             Section::HostDelay,
             HostDelay::default(),
+        )?,
+        host_receive: settings(
+            &transport_reader.below("host_receive"),
+            Section::HostReceive,
+            HostReceive::default(),
         )?,
         traffic: traffic.collect::<Result<_, _>>()?,
         probes: probes.collect::<Result<_, _>>()?,

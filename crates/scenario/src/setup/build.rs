@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
-use tidegate_sim::setup::{self, HostDelay, Ports, Setup, Stack, Stop};
+use tidegate_sim::setup::{self, HostDelay, HostReceive, Ports, Setup, Stack, Stop};
 use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
@@ -96,6 +96,8 @@ impl Described {
             let checked = window.check(&flows);
             checked.map_err(|error| self.window.locs.problem(&error))?;
         }
+        let receive = self.host_receive.item.check();
+        receive.map_err(|error| self.host_receive.locs.problem(&error))?;
         let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
         let ports = port_names(&network);
         let mut setup = Setup {
@@ -109,6 +111,7 @@ impl Described {
             opening: self.opening,
             tagging: self.tagging.as_ref().map(|tagging| tagging.item.clone()),
             host_delay: HostDelay::clone(&self.host_delay.item),
+            host_receive: HostReceive::clone(&self.host_receive.item),
             ecmp: self.ecmp,
             observe: tidegate_sim::observe::Observe::default(),
             stop: self.stop(&window),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use tidegate_dataplane::mark::{self, bcc::Parameters};
 use tidegate_sim::offered::Offered;
-use tidegate_sim::setup::{Setup, Transport};
+use tidegate_sim::setup::{HostReceive, Setup, Transport};
 use tidegate_sim::workload::{LoadOn, Source, Traffic};
 use tidegate_sim::{LinkId, Network, Routes, ideal};
-use tidegate_units::{Bytes, Form, Rate, Setting, Size, Span};
+use tidegate_units::{Bytes, Form, Rate, Setting, Settings, Size, Span};
 
 use super::build::Built;
 
@@ -31,12 +31,54 @@ pub struct Outline {
     pub scheme: String,
     /// Its thresholds.
     pub thresholds: Vec<Threshold>,
+    /// What is assumed of hosts, by transport.
+    pub transports: Vec<Assumptions>,
     /// What flows ask of links.
     pub offered: Offered,
     /// The name and the load of the busiest link.
     pub busiest: Option<(String, f64)>,
     /// What makes results other than they seem, each with what to set.
     pub warnings: Vec<String>,
+}
+
+/// What a transport assumes of hosts that papers often leave out, and results depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumptions {
+    /// The window rule, or `dcqcn`.
+    pub rule: String,
+    /// Settings by name: those of the first round trips always, those of bursts if they are on.
+    pub settings: Vec<(&'static str, String)>,
+}
+
+impl Assumptions {
+    fn new(transport: &Transport, setup: &Setup) -> Self {
+        let Transport::Tcp(tcp) = transport else {
+            return Self {
+                rule: "dcqcn".to_owned(),
+                settings: Vec::new(),
+            };
+        };
+        let config = &tcp.source.config;
+        let mut settings = vec![
+            ("initial_window", config.initial_window.to_string()),
+            ("rto_initial", config.rto_initial.to_string()),
+            ("rto_min", config.rto_min.to_string()),
+        ];
+        if let Some(tso) = config.tso {
+            settings.push(("tso", tso.to_string()));
+        }
+        let off = HostReceive::default();
+        for field in HostReceive::FIELDS {
+            let value = setup.host_receive.value(field.name);
+            if value != off.value(field.name) {
+                settings.extend(value.map(|value| (field.name, value)));
+            }
+        }
+        Self {
+            rule: tcp.source.rule.name().to_owned(),
+            settings,
+        }
+    }
 }
 
 /// A threshold of a scheme, as a time and as bytes.
@@ -94,6 +136,10 @@ impl Outline {
             base_rtt: base_rtt(setup)?,
             scheme: scheme(&setup.switch.marking),
             thresholds: thresholds(&setup.switch.marking, &port_rates, packet(setup)),
+            transports: {
+                let transports = setup.transports.iter();
+                transports.map(|it| Assumptions::new(it, setup)).collect()
+            },
             busiest: offered.busiest().map(|(link, load)| (name(link), load)),
             offered,
             warnings,

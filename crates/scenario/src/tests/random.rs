@@ -119,6 +119,7 @@ fn random_settings_resolve_to_the_same_runs_or_are_refused() {
         ("transport.rule", Section::Rule),
         ("transport.tagging", Section::Tagging),
         ("transport.host_delay", Section::HostDelay),
+        ("transport.host_receive", Section::HostReceive),
         ("traffic.0", Section::Traffic),
         ("measure", Section::Measure),
     ];

@@ -24,6 +24,15 @@ impl Hosts {
         fabric: &mut Fabric<C>,
         arrivals: &[Arrival],
     ) {
+        if self.reception.is_some() {
+            for arrival in arrivals {
+                while self.next_at() <= arrival.at {
+                    self.wake(fabric);
+                }
+                self.receive(fabric, arrival);
+            }
+            return;
+        }
         for arrival in arrivals {
             while self.next_at() <= arrival.at {
                 self.wake(fabric);
@@ -138,7 +147,7 @@ impl Hosts {
     }
 
     /// What an end does after a packet arrived at it.
-    fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
+    pub(super) fn go_on<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
         let connection = &self.connections[end.slot()];
         if connection.ends.arrived(end.side()) < connection.phase_ends[end.side() as usize] {
             self.pump(fabric, end, now);

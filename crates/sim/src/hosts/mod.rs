@@ -4,8 +4,10 @@
 mod exchange;
 mod open;
 mod outcome;
+mod reception;
 
 pub(crate) use open::{host_delay, path_hash};
+use reception::Reception;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -62,6 +64,8 @@ pub(crate) struct Hosts {
     /// When a flow last finished or broke.
     last_over: Time,
     probes: Vec<Probe>,
+    /// What packets go through between the wire and their connections, if it takes time.
+    reception: Option<Box<Reception>>,
 }
 
 /// What is to be woken: an end × 2, plus 1 for the application at the source.
@@ -123,6 +127,7 @@ pub struct Tally {
 /// The streams of random numbers that hosts draw from, apart from those of ports.
 const PATH_STREAM: u64 = 1 << 40;
 const DELAY_STREAM: u64 = 2 << 40;
+const JITTER_STREAM: u64 = 3 << 40;
 
 /// A size that no run reaches, and that can be added to.
 pub(crate) const ENDLESS: u64 = 1 << 62;
@@ -182,6 +187,7 @@ impl Hosts {
             has_ends: setup.flows.iter().any(ends),
             last_over: Time::ZERO,
             probes: setup.probes.clone(),
+            reception: (!setup.host_receive.is_off()).then(|| Box::new(Reception::new(setup))),
         };
         hosts.look_ahead();
         Ok(hosts)
@@ -208,9 +214,12 @@ impl Hosts {
             .map_or(Time::MAX, |flow| flow.start);
         let timer = self.timers.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
         self.next_at = start.min(timer);
+        if let Some(reception) = &self.reception {
+            self.next_at = self.next_at.min(reception.next_at());
+        }
     }
 
-    /// Starts the next flow or runs the next timer.
+    /// Starts the next flow, runs the next timer or takes in what has waited at a host.
     pub(crate) fn wake<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         let now = self.next_at;
         if self
@@ -219,14 +228,22 @@ impl Hosts {
             .is_some_and(|flow| flow.start <= now)
         {
             self.start(fabric);
-        } else if let Some(Reverse((_, wake))) = self.timers.pop() {
+        } else if let Some(wake) = self.next_timer(now) {
             if wake.is_application() {
                 self.write_more(fabric, wake.end(), now);
             } else {
                 self.on_timer(fabric, wake.end(), now);
             }
+        } else {
+            self.take_in(fabric, now);
         }
         self.look_ahead();
+    }
+
+    /// Takes the next timer out, if it has run out.
+    fn next_timer(&mut self, now: Time) -> Option<Wake> {
+        self.timers.peek().filter(|Reverse((at, _))| *at <= now)?;
+        self.timers.pop().map(|Reverse((_, wake))| wake)
     }
 
     #[inline(never)]

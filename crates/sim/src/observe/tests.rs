@@ -12,7 +12,9 @@ use crate::flow::Flow;
 use crate::network::{HostId, Network};
 use crate::routes::Ecmp;
 use crate::run::{End, Outcome, run, run_by_heap};
-use crate::setup::{Accounting, HostDelay, Opening, Ports, Stack, Stop, Tcp, Transport};
+use crate::setup::{
+    Accounting, HostDelay, HostReceive, Opening, Ports, Stack, Stop, Tcp, Transport,
+};
 use crate::workload::Probe;
 
 const HOSTS: u32 = 5;
@@ -57,6 +59,7 @@ fn star(flows: Vec<Flow>) -> Setup {
         opening: Opening::Ready,
         tagging: None,
         host_delay: HostDelay::default(),
+        host_receive: HostReceive::default(),
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),

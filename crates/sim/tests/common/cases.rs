@@ -2,10 +2,12 @@
 
 use tidegate_dataplane::{NonEct, mark};
 use tidegate_sim::observe::{Observe, Which};
-use tidegate_sim::setup::{Accounting, Delayed, HostDelay, Opening, Ports, Stop, Tcp, Transport};
+use tidegate_sim::setup::{
+    Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
+};
 use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, Network, Setup};
-use tidegate_transport::config::Echo;
+use tidegate_transport::config::{Echo, Repair, TsoSizing};
 use tidegate_transport::pias;
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
 
@@ -254,9 +256,50 @@ fn lossless(seed: u64) -> Setup {
 
 /// The setup with this number. It may be one that is refused.
 pub(crate) fn case(seed: u64) -> Setup {
-    if seed.is_multiple_of(4) {
-        return lossless(seed);
+    let mut setup = if seed.is_multiple_of(4) {
+        lossless(seed)
+    } else {
+        lossy(seed)
+    };
+    let mut dice = Dice::new(seed ^ (1 << 40));
+    if dice.once_in(3) {
+        setup.host_receive = host_receive(&mut dice);
     }
+    if dice.once_in(3) {
+        send_bursts(&mut setup, &mut dice);
+    }
+    setup
+}
+
+/// How hosts take packets in: some of it, or all.
+fn host_receive(dice: &mut Dice) -> HostReceive {
+    let spans = [0, 0, 1, 900_000, 20_000_000].map(Span::from_ps);
+    let mut receive = HostReceive {
+        interrupt_delay: *dice.pick(&spans),
+        packet_time: *dice.pick(&spans),
+        jitter: *dice.pick(&spans),
+        ..HostReceive::default()
+    };
+    if receive.interrupt_delay > Span::ZERO {
+        receive.interrupt_frames = *dice.pick(&[None, Some(1), Some(3), Some(30)]);
+        receive.gro = *dice.pick(&[None, Some(Bytes(3_000)), Some(Bytes::from_kib(64))]);
+    }
+    receive
+}
+
+/// Has the senders of TCP hand bursts to their cards, and some repair losses as ns-2 does.
+fn send_bursts(setup: &mut Setup, dice: &mut Dice) {
+    for transport in &mut setup.transports {
+        if let Transport::Tcp(tcp) = transport {
+            let config = &mut tcp.source.config;
+            config.tso = Some(*dice.pick(&[Size::Packets(2), Size::Packets(44)]));
+            config.tso_sizing = *dice.pick(&[TsoSizing::Full, TsoSizing::Rate]);
+            config.repair = *dice.pick(&[Repair::Ns2, Repair::Rfc6675]);
+        }
+    }
+}
+
+fn lossy(seed: u64) -> Setup {
     let mut dice = Dice::new(seed);
     let network = network(&mut dice);
     let flows = flows(&mut dice, network.hosts());

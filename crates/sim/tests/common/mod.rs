@@ -8,7 +8,9 @@ use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::observe::Observe;
-use tidegate_sim::setup::{Accounting, HostDelay, Opening, Ports, Stack, Stop, Tcp, Transport};
+use tidegate_sim::setup::{
+    Accounting, HostDelay, HostReceive, Opening, Ports, Stack, Stop, Tcp, Transport,
+};
 use tidegate_sim::topology::{dumbbell, star};
 use tidegate_sim::{Ecmp, Flow, HostId, LinkId, Network, Outcome, Setup, run};
 use tidegate_transport::window;
@@ -126,6 +128,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         opening: Opening::Ready,
         tagging: None,
         host_delay: HostDelay::default(),
+        host_receive: HostReceive::default(),
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),

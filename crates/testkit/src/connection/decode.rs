@@ -1,8 +1,8 @@
 //! Set-up and operations from bytes.
 
 use tidegate_transport::config::{
-    AckPolicy, Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, SlowStart,
-    SynLoss,
+    AckPolicy, Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, Repair,
+    SlowStart, SynLoss, TsoSizing,
 };
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
@@ -112,6 +112,9 @@ impl Source<'_> {
             ect_ack: self.choice(Ect::NAMES),
             ect_probe: self.choice(Ect::NAMES),
             ect_retransmission: self.choice(Ect::NAMES),
+            repair: self.choice(Repair::NAMES),
+            tso: self.pick(&[None, None, Some(Size::Packets(2)), Some(Size::Packets(44))]),
+            tso_sizing: self.choice(TsoSizing::NAMES),
         };
         // Half of the numbers wrap soon.
         let iss = match self.byte() {

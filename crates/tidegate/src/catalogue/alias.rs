@@ -188,6 +188,52 @@ const ALIASES: &[Alias] = &[
          each direction.",
     ),
     alias(
+        &[
+            "gso",
+            "lso",
+            "segmentation-offload",
+            "bursts",
+            "tso-autosizing",
+        ],
+        "tso",
+        "Hosts send bursts with `transport.tso`, such as \"64KiB\"; `transport.tso_sizing` says how large they \
+         are meant to be. The page hosts.md has what Linux does.",
+    ),
+    alias(
+        &["lro", "receive-offload", "large-receive-offload"],
+        "gro",
+        "Hosts merge segments with `transport.host_receive.gro`, such as \"64KiB\", among those of one \
+         interrupt.",
+    ),
+    alias(
+        &[
+            "interrupt-coalescing",
+            "interrupt-moderation",
+            "rx-usecs",
+            "rx-frames",
+            "napi",
+        ],
+        "interrupt-delay",
+        "Interrupts wait for `transport.host_receive.interrupt_delay` (`rx-usecs`) or for \
+         `interrupt_frames` (`rx-frames`) packets.",
+    ),
+    alias(
+        &[
+            "host-jitter",
+            "host-noise",
+            "stack-delay",
+            "processing-time",
+        ],
+        "packet-time",
+        "The stack of a host takes `transport.host_receive.packet_time` and up to `jitter` more for each \
+         packet; `transport.host_delay` is a fixed delay of each flow.",
+    ),
+    alias(
+        &["sack1", "fulltcp", "ns2-sack", "ns-2-sack1"],
+        "ns2-sack1",
+        "How ns-2 repairs losses is `transport.repair = \"ns2\"`, which the profile `ns2-sack1` has.",
+    ),
+    alias(
         &["routing", "load-balancing", "multipath", "hashing"],
         "ecmp",
         "Paths of equal length are chosen by `switch.ecmp`.",

@@ -31,6 +31,9 @@ pub(crate) fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> S
     for (number, scheme) in different(outlines(plan).map(scheme)).iter().enumerate() {
         line(if number == 0 { "marking" } else { "" }, scheme);
     }
+    for (number, hosts) in different(outlines(plan).map(hosts)).iter().enumerate() {
+        line(if number == 0 { "hosts" } else { "" }, hosts);
+    }
     line("traffic", &traffic(plan));
     line("load", &load(plan));
     line("runs", &runs(scenario, plan));
@@ -80,6 +83,21 @@ fn network(outline: &Outline) -> String {
         ));
     }
     parts.join(", ")
+}
+
+/// What is assumed of hosts.
+fn hosts(outline: &Outline) -> String {
+    let each = outline.transports.iter().map(|transport| {
+        let settings = transport.settings.iter();
+        let settings: Vec<String> = settings
+            .map(|(name, value)| format!("{} {value}", name.replace('_', " ")))
+            .collect();
+        match settings.as_slice() {
+            [] => transport.rule.clone(),
+            _ => format!("{}: {}", transport.rule, settings.join(", ")),
+        }
+    });
+    different(each).join("; ")
 }
 
 fn scheme(outline: &Outline) -> String {
@@ -246,6 +264,12 @@ pub(crate) fn json(scenario: &Scenario, plan: &[Experiment]) -> Value {
             "base_rtt_s": outline.base_rtt.map(|(least, most)| [seconds(least), seconds(most)]),
             "scheme": outline.scheme,
             "thresholds": outline.thresholds.iter().map(threshold).collect::<Vec<_>>(),
+            "transports": outline.transports.iter().map(|transport| json!({
+                "rule": transport.rule,
+                "settings": transport.settings.iter()
+                    .map(|(name, value)| (String::from(*name), Value::from(value.as_str())))
+                    .collect::<serde_json::Map<_, _>>(),
+            })).collect::<Vec<_>>(),
             "flows": outline.offered.flows,
             "endless_flows": outline.offered.endless,
             "payload_bytes": outline.offered.payload,

@@ -31,6 +31,20 @@ impl Endpoint {
         }
     }
 
+    /// The same for `segments` segments with payload, in a row and with equal flags and codepoints,
+    /// that the host has merged into one (receive offload). They are acknowledged together.
+    pub fn on_merged(&mut self, header: &Header, segments: u32, now: Time) {
+        let marks = self.stats.marks_received;
+        self.receiver.begin_merged(segments);
+        self.on_header(header, now);
+        self.receiver.end_merged();
+        let more = u64::from(segments.saturating_sub(1));
+        self.stats.segments_received += more;
+        if self.stats.marks_received > marks {
+            self.stats.marks_received += more;
+        }
+    }
+
     #[cold]
     fn on_header_slow_path(&mut self, header: Header, now: Time) {
         self.on_segment_slow_path(&header.into(), now);

@@ -129,6 +129,9 @@ impl Sender {
             AckKind::Other
         };
         let was_fast = matches!(self.recovery, Recovery::Fast(_));
+        if was_fast && kind != AckKind::Other {
+            self.counted_pipe = self.counted_pipe.saturating_sub(self.mss);
+        }
         match kind {
             AckKind::Advance => self.on_progress(ack, fresh, stats),
             AckKind::Duplicate => self.on_duplicate(stats),
@@ -153,7 +156,9 @@ impl Sender {
         if self.prr.is_some() {
             self.pace(acked.delivered);
         }
-        if fresh > 0 {
+        // ns-2 starts the timer over when it starts to repair.
+        let begins_repair = self.repairs_as_ns2() && !was_fast && phase == Phase::FastRecovery;
+        if fresh > 0 || begins_repair {
             self.set_timer(now, timers);
         }
         self.last_delivered = 0;
@@ -181,7 +186,7 @@ impl Sender {
         self.catch_up();
         let flight = self.outstanding();
         let sacked = self.take_blocks(segment);
-        if sacked > 0 {
+        if sacked > 0 && !self.repairs_as_ns2() {
             self.on_duplicate(stats);
             let acked = Acked {
                 ack: self.una,
@@ -277,7 +282,7 @@ impl Sender {
     /// new (RFC 6675, section 2).
     #[inline]
     fn is_duplicate(&self, segment: &Segment, sacked: u32, flight: u32, moved: bool) -> bool {
-        if self.rules.sack {
+        if self.rules.sack && !self.repairs_as_ns2() {
             return sacked > 0;
         }
         flight > 0
@@ -314,6 +319,9 @@ impl Sender {
             self.settled = None;
         }
         self.end_reduction();
+        if let Some(bursts) = &mut self.bursts {
+            bursts.on_acked(ack);
+        }
     }
 
     /// A reduction ends once all is acknowledged that was in flight when it began, or everything.
@@ -347,7 +355,7 @@ impl Sender {
                 self.inflation = 0;
                 self.resend_first = false;
                 self.prr = None;
-                self.settled = (!self.rules.sack).then_some(point);
+                self.settle_at(point);
                 self.scoreboard.end_recovery();
                 self.rule.on_recovered(ack);
                 self.refresh_window();
@@ -355,19 +363,36 @@ impl Sender {
             Recovery::Timeout(point) if ack.is_before(point) => {}
             Recovery::Timeout(point) => {
                 self.recovery = Recovery::Open;
-                self.settled = (!self.rules.sack).then_some(point);
+                self.settle_at(point);
             }
         }
         // An ACK may advance and show at the same time that what comes next is lost.
-        if self.recovery == Recovery::Open && self.rules.sack && self.scoreboard.is_first_lost() {
+        if self.recovery == Recovery::Open && self.is_first_shown_lost() {
             self.enter_recovery(stats);
         }
+    }
+
+    /// A repair is over, of what was sent before `point`. If duplicates are counted, those of this
+    /// number start no other.
+    fn settle_at(&mut self, point: Seq) {
+        let settles = if self.repairs_as_ns2() {
+            !self.una.is_after(point)
+        } else {
+            !self.rules.sack
+        };
+        self.settled = settles.then_some(point);
+    }
+
+    /// Whether SACK blocks show that the first outstanding segment is lost, and that counts.
+    fn is_first_shown_lost(&self) -> bool {
+        self.rules.sack && !self.repairs_as_ns2() && self.scoreboard.is_first_lost()
     }
 
     /// Fast recovery goes on: more was lost. Without SACK, the next hole begins where the ACK ends
     /// (RFC 6582, section 3.2, step 3).
     #[cold]
     fn on_partial_ack(&mut self, fresh: u32) {
+        self.counted_pipe = self.counted_pipe.saturating_sub(self.mss);
         if !self.rules.sack {
             self.resend_first = true;
             self.inflation = self.inflation.saturating_sub(fresh);
@@ -384,7 +409,7 @@ impl Sender {
         match self.recovery {
             Recovery::Open => {
                 let enough = self.duplicates >= u32::from(self.rules.dupack_threshold)
-                    || (self.rules.sack && self.scoreboard.is_first_lost());
+                    || self.is_first_shown_lost();
                 if enough && self.settled.is_none() {
                     self.enter_recovery(stats);
                 }
@@ -406,14 +431,17 @@ impl Sender {
             .bytes
             .saturating_sub(core::mem::take(&mut self.limited));
         self.recovery = Recovery::Fast(self.max);
+        self.end_burst();
         self.rule.on_loss(&flight);
         self.refresh_window();
         self.announce_reduction();
         self.scoreboard.begin_recovery();
         self.resend_first = true;
+        self.counted_pipe = self.outstanding() - self.scoreboard.sacked();
         // RFC 6937 counts from all that is outstanding, limited transmit included.
         let outstanding = self.outstanding();
-        self.prr = (self.rules.prr && self.rules.sack).then(|| Prr::new(outstanding, self.max));
+        let uses_prr = self.rules.prr && self.rules.sack && !self.repairs_as_ns2();
+        self.prr = uses_prr.then(|| Prr::new(outstanding, self.max));
         if !self.rules.sack {
             self.inflation = u32::from(self.rules.dupack_threshold) * self.mss;
         }

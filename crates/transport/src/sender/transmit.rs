@@ -57,6 +57,7 @@ impl Sender {
         stats: &mut Stats,
     ) -> Option<Outgoing> {
         if self.is_quiet() {
+            self.end_burst();
             return None;
         }
         self.catch_up();
@@ -154,22 +155,31 @@ impl Sender {
         self.skip_sacked();
         let next = self.next_in_order();
         let Some(range) = next else {
+            self.end_burst();
             self.watch_closed_window(now, probe_max, timers);
             return self.take_probe();
         };
         // The window has opened after the timer ran out: there is nothing to probe.
         self.probe_due = false;
         let fits = self.has_room(range.len());
-        (fits && !self.is_held_by_nagle(range)).then(|| {
-            self.note_idle(now);
-            range
-        })
+        if !fits || self.is_held_by_nagle(range) {
+            self.end_burst();
+            return None;
+        }
+        if self.waits_for_burst(range, now) {
+            return None;
+        }
+        self.note_idle(now);
+        Some(range)
     }
 
     /// `NextSeg` of RFC 6675: lost bytes, new data, other holes, and the rescue. A closed window
     /// need not be watched here: what is being repaired is outstanding, and its timer runs.
     #[cold]
     fn choose_in_recovery(&mut self) -> Option<Range> {
+        if self.repairs_as_ns2() {
+            return self.choose_in_recovery_of_ns2();
+        }
         if !self.has_room(self.mss) {
             return None;
         }
@@ -187,6 +197,18 @@ impl Sender {
         let rescue = self.scoreboard.rescue(self.max)?;
         self.scoreboard.on_rescued(self.max);
         Some(rescue)
+    }
+
+    /// Every gap below what was SACKed, once, and then new data.
+    fn choose_in_recovery_of_ns2(&mut self) -> Option<Range> {
+        if self.counted_pipe >= self.window {
+            return None;
+        }
+        if let Some(hole) = self.scoreboard.next_hole() {
+            self.scoreboard.on_resent(hole);
+            return Some(hole);
+        }
+        self.next_in_order()
     }
 
     /// After a timeout, bytes that turn out to have arrived are not sent again.
@@ -349,6 +371,12 @@ impl Sender {
         }
         if let Some(prr) = &mut self.prr {
             prr.on_sent(range.len());
+        }
+        if matches!(self.recovery, Recovery::Fast(_)) {
+            self.counted_pipe = self.counted_pipe.saturating_add(len);
+        }
+        if let Some(bursts) = &mut self.bursts {
+            bursts.on_sent(range, now);
         }
         self.peak = self.peak.max(self.nxt - self.una);
         if len > 0 {

@@ -52,6 +52,9 @@ fn draw_config(rng: &mut Rng) -> Config {
         ("ect_ack", crate::config::Ect::NAMES),
         ("ect_retransmission", crate::config::Ect::NAMES),
         ("echo", Echo::NAMES),
+        ("repair", crate::config::Repair::NAMES),
+        ("tso_sizing", crate::config::TsoSizing::NAMES),
+        ("tso", &["none", "2pkts", "64KB"]),
     ] {
         config
             .set(field, names[draw(names.len() as u32) as usize])

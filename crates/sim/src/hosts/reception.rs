@@ -1,0 +1,459 @@
+//! How hosts take packets in: interrupts, receive offload, and the time that the stack takes.
+//!
+//! A packet that comes off the wire waits at the network card until an interrupt is raised. The packets of
+//! an interrupt are taken in their order. With receive offload, segments of a connection in a row are merged
+//! as Linux merges them (`tcp_gro_receive`): full ones with equal flags, ACK number and codepoint, up to a
+//! limit; a smaller one is the last; CWR stands alone. Then each, or what was merged, goes through the
+//! stack, which takes a time that is drawn for it. A host works on many at a time: what the stack takes is a
+//! delay, and no limit to how many packets a second it takes in.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use tidegate_transport::Flags;
+use tidegate_units::{Rng, Span, Time};
+
+use super::{Hosts, JITTER_STREAM};
+use crate::by_key::ByKey;
+use crate::calendar::{Arrival, Calendar};
+use crate::connection::Ends;
+use crate::fabric::Fabric;
+use crate::packet::{EndId, Packet};
+use crate::setup::{HostReceive, Setup};
+use crate::slab::Slab;
+
+/// What all hosts have between the wire and their connections.
+pub(super) struct Reception {
+    config: HostReceive,
+    /// By link: the host that it leads to, if it does.
+    hosts: Vec<u32>,
+    cards: Vec<Card>,
+    /// When interrupts are raised, and where. One that was raised before is still here.
+    interrupts: BinaryHeap<Reverse<(Time, u32)>>,
+    /// What goes through stacks, by when it comes out.
+    in_stack: BinaryHeap<Reverse<InStack>>,
+    /// How many have gone in.
+    taken: u64,
+    /// By end: when the last one comes out that goes to it.
+    last_out: Vec<Time>,
+    /// Of the interrupt that is being served: its packets, what is being merged, and what was.
+    batch: Vec<u32>,
+    open: Vec<Unit>,
+    units: Vec<Unit>,
+}
+
+/// A unit by when it comes out of the stack, and by when it went in.
+type InStack = ByKey<(Time, u64), Unit>;
+
+/// The network card of a host.
+struct Card {
+    /// Packets that wait for an interrupt.
+    waiting: Vec<u32>,
+    /// When it is raised; never while nothing waits.
+    interrupt_at: Time,
+    rng: Rng,
+}
+
+/// A packet, or several that were merged into the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unit {
+    packet: u32,
+    segments: u32,
+    /// The payload of the first.
+    full: u32,
+    end: EndId,
+}
+
+impl Reception {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let network = &setup.network;
+        let cards = (0..network.hosts()).map(|host| Card {
+            waiting: Vec::new(),
+            interrupt_at: Time::MAX,
+            rng: Rng::new(setup.seed, JITTER_STREAM + u64::from(host)),
+        });
+        Self {
+            config: setup.host_receive.clone(),
+            hosts: network.links().iter().map(|link| link.to.0).collect(),
+            cards: cards.collect(),
+            interrupts: BinaryHeap::new(),
+            in_stack: BinaryHeap::new(),
+            taken: 0,
+            last_out: Vec::new(),
+            batch: Vec::new(),
+            open: Vec::new(),
+            units: Vec::new(),
+        }
+    }
+
+    /// When the next interrupt is raised or the next unit comes out of a stack.
+    pub(super) fn next_at(&self) -> Time {
+        let interrupt = self.interrupts.peek().map(|Reverse((at, _))| *at);
+        let unit = self.in_stack.peek().map(|Reverse(unit)| unit.key.0);
+        let next = interrupt.into_iter().chain(unit).min();
+        next.unwrap_or(Time::MAX)
+    }
+
+    /// A packet has come over this link. Returns its host if it raises an interrupt now.
+    fn wait(&mut self, packet: u32, link: u32, now: Time) -> Option<u32> {
+        let host = self.hosts[link as usize];
+        let card = &mut self.cards[host as usize];
+        card.waiting.push(packet);
+        let frames = self.config.interrupt_frames.unwrap_or(u32::MAX);
+        let delay = self.config.interrupt_delay;
+        if delay == Span::ZERO || card.waiting.len() as u64 >= u64::from(frames) {
+            return Some(host);
+        }
+        if card.interrupt_at == Time::MAX {
+            card.interrupt_at = now + delay;
+            self.interrupts.push(Reverse((card.interrupt_at, host)));
+        }
+        None
+    }
+
+    /// Takes the next interrupt out, if it is due and was not raised before. Returns its host.
+    fn next_interrupt(&mut self, now: Time) -> Option<u32> {
+        while let Some(&Reverse((at, host))) = self.interrupts.peek()
+            && at <= now
+        {
+            self.interrupts.pop();
+            if self.cards[host as usize].interrupt_at == at {
+                return Some(host);
+            }
+        }
+        None
+    }
+
+    /// Takes out the next unit that is through its stack.
+    fn next_unit(&mut self, now: Time) -> Option<Unit> {
+        let first = self.in_stack.peek()?;
+        (first.0.key.0 <= now).then_some(())?;
+        self.in_stack.pop().map(|Reverse(unit)| unit.value)
+    }
+
+    /// Puts the packets that wait at a host through receive offload and hands them to `out`, in order.
+    fn merge(
+        &mut self,
+        host: u32,
+        packets: &mut Slab<Packet>,
+        mut out: impl FnMut(&mut Self, Unit),
+    ) {
+        let card = &mut self.cards[host as usize];
+        card.interrupt_at = Time::MAX;
+        std::mem::swap(&mut self.batch, &mut card.waiting);
+        for index in 0..self.batch.len() {
+            let packet = self.batch[index];
+            let unit = Unit::new(packet, &packets[packet]);
+            let Some(most) = self.config.gro else {
+                out(self, unit);
+                continue;
+            };
+            let held = self.open.iter().position(|held| held.end == unit.end);
+            if let Some(held) = held {
+                if self.open[held].takes(packets, packet, most.0) {
+                    let is_last = self.open[held].add(packets, packet);
+                    if is_last {
+                        let full = self.open.remove(held);
+                        out(self, full);
+                    }
+                    continue;
+                }
+                let before = self.open.remove(held);
+                out(self, before);
+            }
+            if is_mergeable(&packets[packet]) {
+                self.open.push(unit);
+            } else {
+                out(self, unit);
+            }
+        }
+        self.batch.clear();
+        while !self.open.is_empty() {
+            let oldest = self.open.remove(0);
+            out(self, oldest);
+        }
+    }
+
+    /// Whether the stack takes any time.
+    fn takes_time(&self) -> bool {
+        self.config.packet_time + self.config.jitter > Span::ZERO
+    }
+
+    /// A unit goes into the stack of its host.
+    fn go_through(&mut self, host: u32, unit: Unit, now: Time) {
+        let draw = self.cards[host as usize].rng.next_u32();
+        let jitter = (u128::from(self.config.jitter.as_ps()) * u128::from(draw)) >> 32;
+        // Fits: less than the jitter.
+        let time = self.config.packet_time + Span::from_ps(jitter as u64);
+        let end = unit.end.0 as usize;
+        if end >= self.last_out.len() {
+            self.last_out.resize(end + 1, Time::ZERO);
+        }
+        let at = (now + time).max(self.last_out[end]);
+        self.last_out[end] = at;
+        self.in_stack.push(Reverse(ByKey {
+            key: (at, self.taken),
+            value: unit,
+        }));
+        self.taken += 1;
+    }
+}
+
+/// Whether a packet can be merged with others at all: a plain segment with payload.
+fn is_mergeable(packet: &Packet) -> bool {
+    let flags = packet.header.flags.bits() & !Flags::ECE.bits();
+    packet.spilled == 0 && packet.header.len > 0 && flags == Flags::ACK.bits()
+}
+
+impl Unit {
+    fn new(id: u32, packet: &Packet) -> Self {
+        Self {
+            packet: id,
+            segments: 1,
+            full: packet.header.len,
+            end: packet.end(),
+        }
+    }
+
+    /// Whether a packet of the same connection can be added to this.
+    fn takes(&self, packets: &Slab<Packet>, id: u32, most: u64) -> bool {
+        let (held, next) = (&packets[self.packet], &packets[id]);
+        is_mergeable(next)
+            && next.header.seq == held.header.seq + held.header.len
+            && next.header.len <= self.full
+            && u64::from(held.header.len) + u64::from(next.header.len) <= most
+            && next.header.flags == held.header.flags
+            && next.header.ack == held.header.ack
+            && next.header.ecn == held.header.ecn
+            && next.class == held.class
+    }
+
+    /// Adds a packet, whose place is free then. Returns whether it was smaller than the others, which
+    /// makes it the last.
+    fn add(&mut self, packets: &mut Slab<Packet>, id: u32) -> bool {
+        let next = packets.take(id).header;
+        packets[self.packet].header.len += next.len;
+        self.segments += 1;
+        next.len < self.full
+    }
+}
+
+impl Hosts {
+    /// A packet comes off the wire at its host.
+    pub(crate) fn receive<C: Calendar>(&mut self, fabric: &mut Fabric<C>, arrival: &Arrival) {
+        let packet = &fabric.packets[arrival.packet];
+        let is_direct = packet.is_pause()
+            || matches!(self.connections[packet.end().slot()].ends, Ends::Dcqcn(_));
+        let Some(reception) = self.reception.as_mut().filter(|_| !is_direct) else {
+            self.deliver(fabric, arrival);
+            return;
+        };
+        let now = arrival.at;
+        if let Some(host) = reception.wait(arrival.packet, arrival.target, now) {
+            self.interrupt(fabric, host, now);
+        }
+        if let Some(reception) = &self.reception {
+            self.next_at = self.next_at.min(reception.next_at());
+        }
+    }
+
+    /// Takes in what has waited at a host until now.
+    #[inline(never)]
+    pub(super) fn take_in<C: Calendar>(&mut self, fabric: &mut Fabric<C>, now: Time) {
+        let Some(reception) = &mut self.reception else {
+            return;
+        };
+        // Something is on its way to a connection.
+        let bucket = now.as_ps() >> self.rules.width;
+        let end = Time::from_ps((bucket + 1) << self.rules.width);
+        self.progress_at = self.progress_at.max(end);
+        if let Some(host) = reception.next_interrupt(now) {
+            self.interrupt(fabric, host, now);
+        } else if let Some(unit) = reception.next_unit(now) {
+            self.deliver_unit(fabric, unit, now);
+        }
+    }
+
+    /// A card raises an interrupt: what waits there goes into the stack.
+    fn interrupt<C: Calendar>(&mut self, fabric: &mut Fabric<C>, host: u32, now: Time) {
+        let Some(mut reception) = self.reception.take() else {
+            return;
+        };
+        let mut units = std::mem::take(&mut reception.units);
+        let takes_time = reception.takes_time();
+        reception.merge(host, &mut fabric.packets, |reception, unit| {
+            if takes_time {
+                reception.go_through(host, unit, now);
+            } else {
+                units.push(unit);
+            }
+        });
+        for unit in units.drain(..) {
+            self.deliver_unit(fabric, unit, now);
+        }
+        reception.units = units;
+        self.reception = Some(reception);
+    }
+
+    /// A unit gets to its connection.
+    #[inline(never)]
+    fn deliver_unit<C: Calendar>(&mut self, fabric: &mut Fabric<C>, unit: Unit, now: Time) {
+        if unit.segments == 1 {
+            let arrival = Arrival {
+                at: now,
+                target: 0,
+                packet: unit.packet,
+            };
+            self.deliver(fabric, &arrival);
+            return;
+        }
+        let packet = fabric.packets.take(unit.packet);
+        let end = packet.end();
+        self.tally.delivered += u64::from(unit.segments);
+        let connection = &mut self.connections[end.slot()];
+        connection.in_flight -= unit.segments;
+        if let Ends::Tcp(ends) = &mut connection.ends {
+            ends[end.side() as usize].on_merged(&packet.header, unit.segments, now);
+        }
+        self.go_on(fabric, end, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_dataplane::Pkt;
+    use tidegate_transport::{Header, Seq};
+    use tidegate_units::{Bytes, Ecn, FlowId};
+
+    use super::*;
+    use crate::topology::star;
+
+    /// A segment of 1000 bytes to the first connection: its number, and what is other than usual.
+    fn segment(number: u32) -> Packet {
+        Packet {
+            pkt: Pkt {
+                flow: FlowId(1),
+                ..Pkt::default()
+            },
+            header: Header {
+                seq: Seq(u32::MAX - 1500) + number * 1000,
+                ack: Seq(7),
+                len: 1000,
+                window: 1 << 20,
+                flags: Flags::ACK,
+                ecn: Ecn::Ect0,
+            },
+            ..Packet::default()
+        }
+    }
+
+    fn with(number: u32, change: impl FnOnce(&mut Packet)) -> Packet {
+        let mut packet = segment(number);
+        change(&mut packet);
+        packet
+    }
+
+    /// The connection, segments and bytes of each unit that an interrupt of these packets gives.
+    fn units(most: u64, arrivals: &[Packet]) -> Vec<(u32, u32, u32)> {
+        let mut setup = Setup::new(star::Config::default().build().unwrap(), Vec::new());
+        setup.host_receive.gro = Some(Bytes(most));
+        setup.host_receive.interrupt_delay = Span::from_us(10);
+        let mut reception = Reception::new(&setup);
+        let mut packets = Slab::new();
+        let link = setup.network.links().iter();
+        let link = link.clone().position(|link| link.to.0 == 1).unwrap() as u32;
+        for packet in arrivals {
+            let id = packets.insert(*packet);
+            assert_eq!(reception.wait(id, link, Time::from_us(3)), None);
+        }
+        assert_eq!(reception.next_at(), Time::from_us(13));
+        assert_eq!(reception.next_interrupt(Time::from_us(13)), Some(1));
+        let mut units = Vec::new();
+        let mut merged = Vec::new();
+        reception.merge(1, &mut packets, |_, unit| merged.push(unit));
+        for unit in merged {
+            let len = packets.take(unit.packet).header.len;
+            units.push((unit.end.0, unit.segments, len));
+        }
+        assert_eq!(reception.next_at(), Time::MAX);
+        units
+    }
+
+    const KIB_64: u64 = 1 << 16;
+
+    #[test]
+    fn segments_in_a_row_are_one_unit_up_to_the_limit() {
+        let row: Vec<Packet> = (0..5).map(segment).collect();
+        assert_eq!(units(KIB_64, &row), [(1, 5, 5000)]);
+        assert_eq!(units(5000, &row), [(1, 5, 5000)]);
+        assert_eq!(units(4999, &row), [(1, 4, 4000), (1, 1, 1000)]);
+        assert_eq!(units(1, &row).len(), 5);
+    }
+
+    #[test]
+    fn a_change_of_the_codepoint_ends_a_unit() {
+        let ce = |packet: &mut Packet| packet.header.ecn = Ecn::Ce;
+        let row = [segment(0), segment(1), with(2, ce), with(3, ce), segment(4)];
+        assert_eq!(
+            units(KIB_64, &row),
+            [(1, 2, 2000), (1, 2, 2000), (1, 1, 1000)]
+        );
+    }
+
+    #[test]
+    fn a_gap_other_flags_another_ack_and_another_class_end_a_unit() {
+        let flags = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::ECE;
+        let ack = |packet: &mut Packet| packet.header.ack = Seq(8);
+        let class = |packet: &mut Packet| packet.class = 1;
+        for second in [segment(2), with(1, flags), with(1, ack), with(1, class)] {
+            let row = [segment(0), second];
+            assert_eq!(units(KIB_64, &row), [(1, 1, 1000), (1, 1, 1000)]);
+        }
+        // Equal ones of these go together.
+        assert_eq!(units(KIB_64, &[with(0, flags), with(1, flags)]).len(), 1);
+        // The same again is no next one.
+        assert_eq!(units(KIB_64, &[segment(0), segment(0)]).len(), 2);
+    }
+
+    #[test]
+    fn a_smaller_segment_is_the_last_of_a_unit_and_a_larger_one_begins_another() {
+        let row = [
+            segment(0),
+            with(1, |packet| packet.header.len = 999),
+            with(2, |packet| packet.header.seq = packet.header.seq - 1),
+        ];
+        assert_eq!(units(KIB_64, &row), [(1, 2, 1999), (1, 1, 1000)]);
+        let row = [segment(0), with(1, |packet| packet.header.len = 1001)];
+        assert_eq!(units(KIB_64, &row).len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_merged_ends_the_unit_before_it() {
+        let cwr = |packet: &mut Packet| packet.header.flags = Flags::ACK | Flags::CWR;
+        let bare = |packet: &mut Packet| packet.header.len = 0;
+        let spilled = |packet: &mut Packet| packet.spilled = 1;
+        for (alone, len) in [
+            (with(2, cwr), 1000),
+            (with(2, bare), 0),
+            (with(2, spilled), 1000),
+        ] {
+            let row = [segment(0), segment(1), alone, segment(3), segment(4)];
+            assert_eq!(
+                units(KIB_64, &row),
+                [(1, 2, 2000), (1, 1, len), (1, 2, 2000)]
+            );
+        }
+    }
+
+    #[test]
+    fn connections_are_merged_side_by_side_and_leave_by_their_first_packet() {
+        let other = |number| with(number, |packet| packet.pkt.flow = FlowId(3));
+        let row = [segment(0), other(0), segment(1), other(1), segment(2)];
+        assert_eq!(units(KIB_64, &row), [(1, 3, 3000), (3, 2, 2000)]);
+        // What is full leaves first.
+        assert_eq!(
+            units(2000, &row),
+            [(1, 2, 2000), (3, 2, 2000), (1, 1, 1000)]
+        );
+    }
+}
