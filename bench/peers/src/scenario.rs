@@ -4,7 +4,7 @@ use tidegate_dataplane::mark::{self, queue_red};
 use tidegate_dataplane::{NonEct, buffer, sched};
 use tidegate_sim::observe::Observe;
 use tidegate_sim::setup::{
-    Accounting, HostDelay, Opening, Ports, Setup, Stack, Stop, Tcp, Transport,
+    Accounting, HostDelay, HostReceive, Opening, Ports, Setup, Stack, Stop, Tcp, Transport,
 };
 use tidegate_sim::topology::{leaf_spine, star};
 use tidegate_sim::{Ecmp, Flow, Network};
@@ -46,6 +46,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         opening: Opening::Handshake,
         tagging: None,
         host_delay: HostDelay::default(),
+        host_receive: HostReceive::default(),
         ecmp: Ecmp::FlowOnly,
         observe: Observe::default(),
         stop,
