@@ -63,6 +63,16 @@ fn write(
     figures: &[Judged],
     facts: &[String],
 ) -> std::fmt::Result {
+    let quick = figures.iter().filter(|figure| figure.version == "quick");
+    let quick = quick.count();
+    if quick > 0 {
+        let all = figures.len();
+        writeln!(
+            out,
+            "**{quick} of the {all} figures are here in their quick version, with fewer flows, points and seeds than\n\
+             published: much of what is inconclusive below is so for want of runs.**\n"
+        )?;
+    }
     out.push_str("## Headlines\n");
     for paper in papers {
         write_headlines(out, paper, figures)?;
@@ -420,6 +430,7 @@ mod tests {
     fn the_page_has_headlines_first_and_then_every_figure_and_claim() {
         let page = markdown(&[paper()], &[figure()], &["fact".into()]);
         let parts = [
+            "**1 of the 1 figures are here in their quick version",
             "### TCN\n\nT (S).\n",
             "| A \\| b | [tcn-f1](#tcn-f1) | -38% | -38.0 % [-39.0 %, -37.0 %] | **reproduced** | \
              as -38.0 % shows |",
