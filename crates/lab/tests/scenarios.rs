@@ -23,7 +23,10 @@ fn files() -> Vec<PathBuf> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|end| end == "toml") {
+            } else if path.extension().is_some_and(|end| end == "toml")
+                // What a paper's figures have in common is no scenario.
+                && path.file_name().is_none_or(|name| name != "paper.toml")
+            {
                 found.push(path);
             }
         }

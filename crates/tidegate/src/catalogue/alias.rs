@@ -188,13 +188,7 @@ const ALIASES: &[Alias] = &[
          each direction.",
     ),
     alias(
-        &[
-            "gso",
-            "lso",
-            "segmentation-offload",
-            "bursts",
-            "tso-autosizing",
-        ],
+        &["gso", "lso", "segmentation-offload", "tso-autosizing"],
         "tso",
         "Hosts send bursts with `transport.tso`, such as \"64KiB\"; `transport.tso_sizing` says how large they \
          are meant to be. The page hosts.md has what Linux does.",

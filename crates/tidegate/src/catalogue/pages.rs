@@ -57,7 +57,7 @@ pub(super) fn profile(name: &str) -> &'static str {
         "ecn-sharp-sim" => "the hosts of ECN♯'s simulations: ns-3 without SACK",
         "ecn-sharp-testbed" => "the hosts of ECN♯'s testbed: Linux 4.9",
         "linux" => "a Linux host as it comes, for networks of your own",
-        "ns2-sack1" => "the hosts of TCN's fabric simulations with the loss repair of ns-2 itself",
+        "ns2-sack1" => "`tcn-sim` with the loss repair of ns-2 itself",
         "odctcp-dummynet" => "the hosts of the ODCTCP thesis behind dummynet",
         "odctcp-testbed" => "the hosts of the ODCTCP thesis's testbed: FreeBSD",
         "rfc" => "the standards' own values",
