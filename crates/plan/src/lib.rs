@@ -14,6 +14,7 @@
 //! ```
 
 pub mod answer;
+mod change;
 pub mod current;
 pub mod dialect;
 pub mod formula;

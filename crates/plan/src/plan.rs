@@ -1,10 +1,11 @@
 //! The answer for a network: what each queue should be marked at, by which formula, and what that means.
 
-use tidegate_units::{Bytes, Rate, Span};
+use tidegate_units::{Bytes, Rate, Ratio, Span};
 
+use crate::change::changes;
 use crate::formula::bcc::PoolThresholds;
 use crate::formula::ecn_sharp::Targets;
-use crate::formula::{bcc, dcqcn, ecn_sharp, headroom, limit, sojourn, standard};
+use crate::formula::{bcc, dcqcn, ecn_sharp, headroom, sojourn, standard};
 use crate::judge::{self, Judgement, judge};
 use crate::marking::{Marking, Ramp, bytes, time};
 use crate::network::{Network, Queue, Transport};
@@ -76,119 +77,27 @@ pub struct Headroom {
 impl<'a> Plan<'a> {
     /// Plans a network.
     pub fn new(network: &'a Network) -> Self {
-        let mut rows = Vec::new();
-        for queue in &network.queues {
-            for speed in network.speeds() {
-                rows.push(row(network, queue, speed));
-            }
-        }
-        let mut plan = Self {
+        let rows = rows(network);
+        Self {
             network,
-            rows,
             schemes: schemes(network),
             headroom: room(network),
-            changes: Vec::new(),
-        };
-        plan.changes = plan.changes();
-        plan
+            changes: changes(network, &rows),
+            rows,
+        }
     }
 
     /// Whether some threshold works for every queue.
     pub fn works(&self) -> bool {
-        self.changes.is_empty()
-    }
-
-    /// What would have to change for a threshold to work, each way alone.
-    fn changes(&self) -> Vec<String> {
-        let broken = self.rows.iter().filter(|row| !row.works());
-        let length = |row: &Row<'_>| match row.marking {
-            Marking::Length(ramp) => ramp.min,
-            _ => Bytes(0),
-        };
-        let Some(worst) = broken.max_by_key(|row| length(row)) else {
-            return Vec::new();
-        };
-        let network = self.network;
-        let shared = judge::shared_memory(network);
-        let room = judge::headroom_of_pool(network);
-        if shared.0 == 0 {
-            return vec![format!(
-                "headroom for PFC takes all of the buffer: {} for {} lossless classes",
-                bytes(room),
-                network.lossless().count()
-            )];
-        }
-        let needed = length(worst);
-        let mut changes = Vec::new();
-        if let Some(alpha) = least_alpha(network, worst.queue, shared, needed) {
-            changes.push(format!("α of at least {alpha}"));
-        }
-        let pool = least_buffer(network, worst.queue, shared, needed);
-        let whole = Bytes((pool.0 + room.0).saturating_mul(u64::from(network.switch.parts)));
-        changes.push(format!("a buffer of at least {}", bytes(whole)));
-        if let Some((lambda, _)) = worst.queue.lambda {
-            let most = limit::of_queue(shared, network.switch.alpha, 1);
-            let wait = judge::wait(worst.speed, most);
-            let rtt = Span::from_ps(lambda.divide_up(wait.as_ps()));
-            changes.push(format!("a round trip of at most {}", time(rtt)));
-            let kept = judge(
-                network,
-                worst.queue,
-                worst.speed,
-                &Marking::Length(Ramp::step(most)),
-            );
-            if let Some(kept) = kept.kept {
-                changes.push(format!(
-                    "or {} of the throughput, with a threshold of {}",
-                    judge::range(kept),
-                    bytes(most)
-                ));
-            }
-        }
-        changes
+        self.rows.iter().all(Row::works)
     }
 }
 
-/// The smallest power of two for `α` with which one congested port marks first.
-fn least_alpha(network: &Network, queue: &Queue, shared: Bytes, needed: Bytes) -> Option<String> {
-    let classes = u32::try_from(network.lossless().count()).ok()?;
-    let powers = (-8..=7).map(crate::dialect::alpha_of_exponent);
-    let mut enough = powers.filter(|&alpha| {
-        alpha > network.switch.alpha
-            && if queue.lossless {
-                limit::outputs_before_pauses(shared, alpha, classes, needed) > 0
-            } else {
-                limit::queues_before_drops(shared, alpha, needed) > 0
-            }
-    });
-    enough.next().map(|alpha| alpha.to_string())
-}
-
-/// The smallest memory with which one congested port marks first, to three digits above.
-fn least_buffer(network: &Network, queue: &Queue, shared: Bytes, needed: Bytes) -> Bytes {
-    let alpha = network.switch.alpha;
-    let classes = u32::try_from(network.lossless().count()).unwrap_or(1);
-    let works = |size: u64| {
-        if queue.lossless {
-            limit::outputs_before_pauses(Bytes(size), alpha, classes, needed) > 0
-        } else {
-            limit::queues_before_drops(Bytes(size), alpha, needed) > 0
-        }
-    };
-    let (mut low, mut high) = (shared.0, shared.0.saturating_mul(2).max(1));
-    while !works(high) && high < u64::MAX / 4 {
-        (low, high) = (high, high * 2);
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if works(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    let unit = 10_u64.pow(high.ilog10().saturating_sub(2));
-    Bytes(high.div_ceil(unit).saturating_mul(unit))
+/// One row for each queue and speed.
+pub(crate) fn rows(network: &Network) -> Vec<Row<'_>> {
+    let speeds = network.speeds();
+    let of_queue = |queue| speeds.iter().map(move |&speed| row(network, queue, speed));
+    network.queues.iter().flat_map(of_queue).collect()
 }
 
 fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
@@ -235,45 +144,53 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
     }
 }
 
-/// A ratio with two decimals.
-pub(crate) fn decimal(ratio: tidegate_units::Ratio) -> String {
+/// A ratio with two decimals, or a small one as it is.
+pub(crate) fn decimal(ratio: Ratio) -> String {
     let value = f64::from(ratio.numerator()) / f64::from(ratio.denominator());
+    if value < 0.1 {
+        return ratio.to_string();
+    }
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn schemes(network: &Network) -> Vec<Scheme> {
-    let marked = network.queues.iter().find_map(|queue| queue.lambda);
-    let Some((lambda, _)) = marked else {
+    let owners = owners(network);
+    let Some(greatest) = owners.iter().map(|&(lambda, _)| lambda).max() else {
         return Vec::new();
     };
     let rtt = network.rtt;
-    let Targets {
-        instantaneous,
-        persistent,
-        interval,
-    } = ecn_sharp::targets(lambda, rtt);
-    let mut schemes = vec![
-        Scheme {
-            name: "tcn",
-            setting: format!(
-                "T = λ·RTT = {} for all queues and speeds",
-                time(sojourn::threshold(lambda, rtt.p90))
-            ),
-            section: sojourn::SECTION,
-        },
-        Scheme {
-            name: "ecn-sharp",
-            setting: format!(
-                "ins_target {}, pst_target {} over {}",
-                time(instantaneous),
-                time(persistent),
-                time(interval)
-            ),
-            section: ecn_sharp::SECTION,
-        },
-    ];
-    let setting = match bcc::thresholds(network, lambda) {
+    let tcn = |lambda| time(sojourn::threshold(lambda, rtt.p90));
+    let ecn_sharp = |lambda| {
+        let Targets {
+            instantaneous,
+            persistent,
+            interval,
+        } = ecn_sharp::targets(lambda, rtt);
+        format!(
+            "ins_target {}, pst_target {} over {}",
+            time(instantaneous),
+            time(persistent),
+            time(interval)
+        )
+    };
+    let each = |setting: &dyn Fn(Ratio) -> String| match owners.as_slice() {
+        [(lambda, queues)] if queues.len() == network.queues.len() => setting(*lambda),
+        owners => {
+            let one = |(lambda, queues): &(Ratio, Vec<u8>)| {
+                format!("{} for {}", setting(*lambda), numbered(queues))
+            };
+            owners.iter().map(one).collect::<Vec<_>>().join("; ")
+        }
+    };
+    let of_all = each(&tcn);
+    let everywhere = if of_all.contains(" for ") {
+        "at all speeds"
+    } else {
+        "for all queues and speeds"
+    };
+    // What is enough for the transport that needs most is enough for the pool.
+    let bcc = match bcc::thresholds(network, greatest) {
         Ok(PoolThresholds {
             required, min, max, ..
         }) => format!(
@@ -284,12 +201,45 @@ fn schemes(network: &Network) -> Vec<Scheme> {
         ),
         Err(_) => "none: the pool is too small for B_R/α and C·N·h".to_owned(),
     };
-    schemes.push(Scheme {
-        name: "bcc",
-        setting,
-        section: bcc::SECTION,
-    });
-    schemes
+    vec![
+        Scheme {
+            name: "tcn",
+            setting: format!("T = λ·RTT = {of_all} {everywhere}"),
+            section: sojourn::SECTION,
+        },
+        Scheme {
+            name: "ecn-sharp",
+            setting: each(&ecn_sharp),
+            section: ecn_sharp::SECTION,
+        },
+        Scheme {
+            name: "bcc",
+            setting: bcc,
+            section: bcc::SECTION,
+        },
+    ]
+}
+
+/// Each `λ` with the numbers of the queues that have it.
+fn owners(network: &Network) -> Vec<(Ratio, Vec<u8>)> {
+    let mut owners: Vec<(Ratio, Vec<u8>)> = Vec::new();
+    for queue in &network.queues {
+        let Some((lambda, _)) = queue.lambda else {
+            continue;
+        };
+        match owners.iter_mut().find(|(of, _)| *of == lambda) {
+            Some((_, queues)) => queues.push(queue.id),
+            None => owners.push((lambda, vec![queue.id])),
+        }
+    }
+    owners
+}
+
+/// `queue 0`, or `queues 0, 2`.
+fn numbered(queues: &[u8]) -> String {
+    let numbers: Vec<String> = queues.iter().map(ToString::to_string).collect();
+    let noun = if queues.len() == 1 { "queue" } else { "queues" };
+    format!("{noun} {}", numbers.join(", "))
 }
 
 fn room(network: &Network) -> Option<Headroom> {
@@ -340,7 +290,7 @@ mod tests {
         let expected = [
             "α of at least 16",
             "a buffer of at least 1.62 MB",
-            "a round trip of at most 2.47 us",
+            "a round trip of at most 2.46 us",
         ];
         assert_eq!(plan.changes[..3], expected);
         for better in [
@@ -363,5 +313,20 @@ mod tests {
         let plan = Plan::new(&network);
         assert!(plan.rows.iter().all(|row| row.marking == Marking::Off));
         assert!(plan.works() && plan.schemes.is_empty());
+    }
+
+    #[test]
+    fn a_time_is_said_of_the_queues_that_it_is_for() {
+        let of = |queues: &str| {
+            let network = network("buffer = \"16MB\"", queues);
+            Plan::new(&network).schemes[0].setting.clone()
+        };
+        let same = "[[queue]]\n[[queue]]\n";
+        assert_eq!(of(same), "T = λ·RTT = 14.4 us for all queues and speeds");
+        let two = "[[queue]]\n[[queue]]\ntransport = \"ecn-star\"\n[[queue]]\n";
+        let expected = "T = λ·RTT = 14.4 us for queues 0, 2; 20 us for queue 1 at all speeds";
+        assert_eq!(of(two), expected);
+        let one = "[[queue]]\n[[queue]]\ntransport = \"dcqcn\"\n";
+        assert_eq!(of(one), "T = λ·RTT = 14.4 us for queue 0 at all speeds");
     }
 }
