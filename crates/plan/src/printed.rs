@@ -1,6 +1,6 @@
 //! Thresholds that vendors and publications print, to be judged on a network beside the formulas.
 
-use tidegate_units::{Bytes, Rate, Ratio};
+use tidegate_units::{Bytes, Rate, Ratio, Span};
 
 use crate::formula::{dcqcn, limit};
 use crate::judge;
@@ -32,10 +32,9 @@ pub fn settings(network: &Network, speed: Rate) -> Vec<Printed> {
         probability: dcqcn::PROBABILITY,
     };
     all.push(printed("HPCC for DCQCN", hpcc));
-    let of_ten = Bytes(speed.as_bps() / 10_000_000_000 * 30_000);
-    if of_ten.0 > 0 {
-        all.push(printed("HPCC for DCTCP", Ramp::step(of_ten)));
-    }
+    // 30 KB for each 10 Gb/s.
+    let of_speed = Bytes(speed.bytes_in(Span::from_us(24)));
+    all.push(printed("HPCC for DCTCP", Ramp::step(of_speed)));
     match speed.as_bps() / 1_000_000_000 {
         10 => all.push(printed(
             "DCTCP (2010), 65 packets",
@@ -67,5 +66,27 @@ fn ramp(min: u64, max: u64, percent: u32) -> Ramp {
         min: Bytes(min),
         max: Bytes(max),
         probability: Ratio::new(percent, 100).expect("100 is not zero"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hpcc_prints_for_dctcp_is_in_proportion_to_speed() {
+        let text = "fabric = { host_ports = \"8x25Gbps\" }\nswitch = { buffer = \"16MB\" }\n\
+                    rtt = { base = \"20us\" }\n";
+        let network = Network::parse("a.toml", text).unwrap();
+        let step = |gbps| {
+            let all = settings(&network, Rate::from_gbps(gbps));
+            let hpcc = all
+                .iter()
+                .find(|printed| printed.source == "HPCC for DCTCP");
+            hpcc.unwrap().ramp
+        };
+        assert_eq!(step(10), Ramp::step(Bytes(30_000)));
+        assert_eq!(step(25), Ramp::step(Bytes(75_000)));
+        assert_eq!(step(1), Ramp::step(Bytes(3_000)));
     }
 }
