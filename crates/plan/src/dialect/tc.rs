@@ -3,7 +3,7 @@
 //! TCN is CoDel with `ce_threshold`: packets that waited longer are marked, and CoDel's own law is set so
 //! far above that it acts on queues only that do not react. RED of Linux looks at an average of the length.
 
-use tidegate_units::{Rate, Span};
+use tidegate_units::{Bytes, Rate, Span};
 
 use super::{Draft, Refusal, Scheme, default_queue, exact, groups, of_row, rows};
 use crate::formula::limit;
@@ -112,7 +112,8 @@ fn leaf(
 ) -> Result<String, Refusal> {
     let network = plan.network;
     let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
-    let packets = (memory.0 / u64::from(network.mtu)).max(1);
+    let packets = memory.0 / u64::from(network.mtu);
+    let packets = packets.clamp(1, u64::from(u32::MAX));
     match (row.marking, scheme, row.sojourn) {
         (Marking::Length(_), Scheme::Tcn, Some(threshold)) => {
             let ticks = (threshold.as_ns() / TICK).max(1);
@@ -142,26 +143,76 @@ fn leaf(
             );
             Err(Refusal::new(what, "the nearest is --scheme queue-red"))
         }
-        (Marking::Length(ramp), _, _) => Ok(red(row, &ramp, memory.0, network.mtu, out)),
+        (Marking::Length(ramp), _, _) => red(row, &ramp, memory.0, network.mtu, out),
         _ => Ok(format!("pfifo limit {packets}")),
     }
 }
 
-fn red(row: &Row<'_>, ramp: &Ramp, memory: u64, mtu: u32, out: &mut Draft) -> String {
-    let mtu = u64::from(mtu);
-    let (min, max) = (ramp.min.0.max(1), ramp.max.0.max(1));
+/// The fastest rate that `tc` reads for `red`: 32 bits of bytes a second.
+const FASTEST: u64 = 34_359_000_000;
+
+/// The kernel keeps the average of `red` shifted by [`SHIFT`] bits in 32.
+const LONGEST: u64 = (1 << (31 - SHIFT)) - 1;
+
+/// The average of `red` follows a packet by 1/2 to this power, which `tc` derives from `burst`.
+const SHIFT: u32 = 2;
+
+/// The bytes of the shortest packet: a shorter threshold is the same as this one.
+const SHORTEST: u64 = 64;
+
+fn red(
+    row: &Row<'_>,
+    ramp: &Ramp,
+    memory: u64,
+    mtu: u32,
+    out: &mut Draft,
+) -> Result<String, Refusal> {
+    let min = ramp.min.0.max(SHORTEST);
+    let max = ramp.max.0.max(min);
+    if max > LONGEST {
+        let what = format!("red of Linux has no threshold of {max} B");
+        return Err(Refusal::new(what, format!("the nearest is {LONGEST} B")));
+    }
+    if min != ramp.min.0 {
+        let why = "the shortest packet";
+        out.change(
+            of_row(row, "minimum"),
+            exact(ramp.min),
+            exact(Bytes(min)),
+            why,
+        );
+    }
     // A limit at the threshold itself would drop what is to be marked.
-    let limit = memory.max(max.saturating_mul(2)).min(u64::from(u32::MAX));
-    let burst = ((2 * min + max) / (3 * mtu)).max(min.div_ceil(mtu)) + 1;
+    let limit = memory.max(max * 2).min(u64::from(u32::MAX));
+    // As near to the length itself as tc allows: `burst` packets of `avpkt` are just above the minimum.
+    let packet = u64::from(mtu).min(min / 4);
+    let burst = min.div_ceil(packet) + 1;
     let percent = out.percent(&of_row(row, "probability"), ramp.probability);
     out.note(format!(
-        "red looks at an average over {burst} packets, not at the length itself: marks come later than at {}",
-        exact(ramp.min)
+        "red looks at an average over about {} packets, not at the length itself",
+        1 << SHIFT
     ));
-    format!(
-        "red limit {limit} min {min} max {max} avpkt {mtu} burst {burst} bandwidth {}mbit \
+    Ok(format!(
+        "red limit {limit} min {min} max {max} avpkt {packet} burst {burst} bandwidth {} \
          probability {} ecn",
-        row.speed.as_bps() / 1_000_000,
+        bandwidth(row.speed, out),
         f64::from(percent) / 100.0
-    )
+    ))
+}
+
+/// By which the average falls while there is nothing to send.
+fn bandwidth(speed: Rate, out: &mut Draft) -> String {
+    let bps = speed.as_bps();
+    if bps > FASTEST {
+        out.change(
+            format!("bandwidth at {speed}"),
+            speed.to_string(),
+            "34.359Gbps".to_owned(),
+            "what tc can read; the average falls by it while there is nothing to send",
+        );
+    }
+    match bps.min(FASTEST) {
+        bps if bps % 1_000_000 == 0 => format!("{}mbit", bps / 1_000_000),
+        bps => format!("{bps}bit"),
+    }
 }

@@ -539,9 +539,37 @@ fn is_leaf(words: &[&str]) -> bool {
                 && min <= max
                 && max < limit
                 && u32::try_from(limit).is_ok()
-                && burst * packet >= min
-                && after(words, "bandwidth").is_some()
+                && red_shift(min, burst, packet).is_some_and(|shift| fits_kernel(max, shift))
+                && after(words, "bandwidth").is_some_and(is_rate)
         }
         _ => false,
     }
+}
+
+/// The weight of the average that `tc` derives from `burst`, as a power of 1/2; it warns of 10 and above.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "tc computes the same in doubles"
+)]
+fn red_shift(min: u64, burst: u64, packet: u64) -> Option<u32> {
+    let burst = burst as f64;
+    let needed = burst + 1.0 - min as f64 / packet as f64;
+    let weight = |shift: u32| 0.5_f64.powf(f64::from(shift));
+    let enough = |&shift: &u32| needed <= (1.0 - (1.0 - weight(shift)).powf(burst)) / weight(shift);
+    (1..10).find(enough).filter(|_| needed >= 1.0)
+}
+
+/// The kernel keeps the average shifted, in 32 bits.
+fn fits_kernel(length: u64, shift: u32) -> bool {
+    u64::BITS - length.leading_zeros() + shift < 32
+}
+
+/// A rate of which `tc` reads 32 bits of bytes a second.
+fn is_rate(text: &str) -> bool {
+    let (number, unit) = match text.strip_suffix("mbit") {
+        Some(number) => (number, 1_000_000),
+        None => (text.trim_end_matches("bit"), 1),
+    };
+    let bits = number.parse::<u64>().map(|number| number * unit);
+    bits.is_ok_and(|bits| (8..u64::from(u32::MAX) * 8).contains(&bits))
 }
