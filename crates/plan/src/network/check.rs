@@ -124,12 +124,13 @@ fn hosts(fabric: &keys::Fabric, ports: keys::Ports, at: &SettingsTable) -> Resul
     } else {
         "host_ports"
     };
-    Err(at
-        .problem(
-            key,
-            format!("the network has {hosts} hosts, which is out of range"),
-        )
-        .help(format!("allowed: 2 to {most} with these ports")))
+    let message = format!("the network has {hosts} hosts, which is out of range");
+    let help = if most < 2 {
+        "a network has two hosts at least: write more ports, or `uplinks` and `hosts`".to_owned()
+    } else {
+        format!("allowed: 2 to {most} with these ports")
+    };
+    Err(at.problem(key, message).help(help))
 }
 
 fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> {

@@ -208,7 +208,8 @@ impl Network {
     pub fn pool(&self) -> Pool {
         let divisor = self.switch.parts;
         let ports = self.port_count().div_ceil(divisor);
-        let reserved = self.switch.reserve.0 * u64::from(ports) * self.queues.len() as u64;
+        let queues = u64::from(ports) * self.queues.len() as u64;
+        let reserved = self.switch.reserve.0.saturating_mul(queues);
         let size = Bytes((self.switch.buffer.0 / u64::from(divisor)).saturating_sub(reserved));
         Pool { size, ports }
     }

@@ -277,3 +277,21 @@ fn the_guide_has_all_keys_and_chips() {
         );
     }
 }
+
+#[test]
+fn one_port_alone_is_no_network_and_the_help_names_no_empty_range() {
+    let text = NETWORK.replace(
+        "host_ports = \"48x25Gbps\", uplinks = \"8x100Gbps\"",
+        "host_ports = \"1x25Gbps\"",
+    );
+    let problem = read(&text).unwrap_err().to_string();
+    assert!(problem.contains("two hosts at least"), "{problem}");
+    assert!(!problem.contains("2 to 1"), "{problem}");
+}
+
+#[test]
+fn a_reserve_beyond_all_memory_leaves_none() {
+    let text = NETWORK.replace("alpha = \"1/8\"", "reserve = \"18000000000GB\"");
+    let problem = read(&text).unwrap_err().to_string();
+    assert!(problem.contains("smaller than one threshold"), "{problem}");
+}
