@@ -51,6 +51,9 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
             (block, queue) = (reader.open(line), None);
             continue;
         }
+        if matches!(block, Block::Other) {
+            continue;
+        }
         let words: Vec<&str> = line.split_whitespace().collect();
         if let ["tx-queue" | "uc-tx-queue", number] = words[..] {
             let number = number
@@ -87,9 +90,17 @@ impl Reader {
             self.profiles.entry(name.to_owned()).or_default();
             return Block::Profile(name.to_owned());
         }
-        match line.strip_prefix("interface Ethernet") {
-            Some(numbers) => {
-                let names: Vec<String> = interfaces(numbers);
+        let of_bundle = |line: &str| line.starts_with("interface Port-Channel");
+        let names = match line.strip_prefix("interface Ethernet") {
+            Some(numbers) => Some(interfaces(numbers)),
+            // Ports of a bundle are configured at the bundle.
+            None if of_bundle(line) => line
+                .strip_prefix("interface ")
+                .map(|name| vec![name.into()]),
+            None => None,
+        };
+        match names {
+            Some(names) => {
                 for name in &names {
                     self.interfaces.entry(name.clone()).or_default();
                 }
@@ -228,9 +239,10 @@ fn interfaces(text: &str) -> Vec<String> {
 fn link_speed(text: &str) -> Option<Rate> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let gigabits: u64 = text[..digits].parse().ok()?;
+    let bps = gigabits.checked_mul(1_000_000_000)?;
     text[digits..]
         .starts_with('g')
-        .then(|| Rate::from_bps(gigabits * 1_000_000_000))?
+        .then(|| Rate::from_bps(bps))?
 }
 
 /// What a line sets for its queue: `None` if it is no line of ECN, or only counts.
@@ -240,13 +252,7 @@ fn random_detect(words: &[&str]) -> Option<Result<Marking, String>> {
     };
     match rest {
         ["count", ..] => None,
-        ["delay", "threshold", value, unit] => {
-            let span = format!("{value}{}", short_time(unit)).parse::<Span>();
-            Some(
-                span.map(Marking::Sojourn)
-                    .map_err(|error| error.to_string()),
-            )
-        }
+        ["delay", "threshold", value, unit] => Some(delay(value, unit)),
         [
             "minimum-threshold",
             min,
@@ -260,6 +266,16 @@ fn random_detect(words: &[&str]) -> Option<Result<Marking, String>> {
     }
 }
 
+fn is_time(unit: &str) -> bool {
+    short_time(unit) != unit
+}
+
+fn delay(value: &str, unit: &str) -> Result<Marking, String> {
+    let span = format!("{value}{}", short_time(unit)).parse::<Span>();
+    span.map(Marking::Sojourn)
+        .map_err(|error| error.to_string())
+}
+
 fn short_time(unit: &str) -> &str {
     match unit {
         "milliseconds" => "ms",
@@ -270,11 +286,18 @@ fn short_time(unit: &str) -> &str {
 }
 
 fn thresholds(min: (&str, &str), max: (&str, &str), more: &[&str]) -> Result<Marking, String> {
+    // Some platforms count time: equal ends are a threshold of time.
+    if is_time(min.1) && min == max {
+        return delay(min.0, min.1);
+    }
     let length = |(value, unit): (&str, &str)| -> Result<Bytes, String> {
         let worth = match unit {
             "bytes" => 1,
             "kbytes" => 1000,
             "mbytes" => 1_000_000,
+            _ if is_time(unit) => {
+                return Err("a ramp in time: its bytes depend on the speed and share".to_owned());
+            }
             "segments" => {
                 return Err("segments have another size on every platform: give bytes".to_owned());
             }

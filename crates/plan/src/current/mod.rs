@@ -77,16 +77,41 @@ impl Current {
                 .map_err(|error| Problem::new(format!("`{given}` cannot be read: {error}")))?;
             return Self::parse(given, &text, network);
         }
-        values::read(given)
+        values::read(given).map(|current| current.with_strangers(network))
     }
 
     /// Reads the text of a file: JSON is SONiC's, anything else is EOS.
     pub fn parse(name: &str, text: &str, network: &Network) -> Result<Self, Problem> {
-        if text.trim_start().starts_with(['{', '[']) {
+        let text = text.trim_start_matches('\u{feff}');
+        let current = if text.trim_start().starts_with(['{', '[']) {
             sonic::read(name, text, network)
         } else {
             eos::read(name, text, network)
+        };
+        current.map(|current| current.with_strangers(network))
+    }
+
+    /// Notes what is set for queues and speeds that the network has not.
+    fn with_strangers(mut self, network: &Network) -> Self {
+        let speeds = network.speeds();
+        let marked = self.settings.iter();
+        for setting in marked.filter(|setting| setting.marking != Marking::Off) {
+            let queue = setting.queue;
+            let speed = setting.speed;
+            let note = match (queue, speed) {
+                (Some(id), _) if network.queues.iter().all(|queue| queue.id != id) => {
+                    format!("queue {id} is set, and the network has none of this number")
+                }
+                (_, Some(speed)) if !speeds.contains(&speed) => {
+                    format!("ports of {speed} are set, and the network has none")
+                }
+                _ => continue,
+            };
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
+        self
     }
 
     /// What is set for each queue and speed of a plan.
@@ -98,7 +123,12 @@ impl Current {
                     && setting.speed.is_none_or(|speed| speed == row.speed)
             };
             let before = rows.len();
-            let found = self.settings.iter().filter(fits);
+            let mut found: Vec<&Setting> = self.settings.iter().filter(fits).collect();
+            // What is said of this queue goes before what is said of all.
+            if found.iter().any(|setting| setting.queue.is_some()) {
+                found.retain(|setting| setting.queue.is_some());
+            }
+            let found = found.into_iter();
             rows.extend(found.map(|setting| current_row(plan.network, row, setting)));
             if rows.len() == before {
                 rows.push(current_row(plan.network, row, &unset()));

@@ -16,12 +16,13 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
             .help("a config_db.json, as `show runningconfiguration all` prints it")
     })?;
     let rows = |table: &str| tables[table].as_object();
-    let Some(queues) = rows("QUEUE") else {
+    // A switch that marks nothing has no profiles, and one that was never configured no queues.
+    let none = Map::new();
+    let is_switch = || rows("PORT").or(rows("DEVICE_METADATA")).is_some();
+    let Some(queues) = rows("QUEUE").or_else(|| is_switch().then_some(&none)) else {
         let message = "this is no config_db.json with queues";
         return Err(Problem::in_text(name, text, 0..1, message).help("it has a table QUEUE"));
     };
-    // A switch that marks nothing has no profiles.
-    let none = Map::new();
     let profiles = rows("WRED_PROFILE").unwrap_or(&none);
     let mut current = Current {
         source: name.to_owned(),
@@ -42,12 +43,16 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
                     .notes
                     .push(format!("the speed of `{port}` is not known"));
             }
-            for queue in range(numbers) {
+            for queue in sonic::numbers(numbers) {
                 let (marking, profile) = match profile {
                     None => (Marking::Off, "no wred_profile"),
                     Some(profile) => match profiles.get(profile) {
                         Some(fields) => (marking(name, text, profile, fields)?, profile),
-                        None => (Marking::Off, profile),
+                        None => {
+                            let note = format!("there is no WRED_PROFILE `{profile}`");
+                            current.notes.push(note);
+                            (Marking::Off, profile)
+                        }
                     },
                 };
                 add(
@@ -64,6 +69,15 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
             }
         }
     }
+    let used = |profile: &str| {
+        let mut references = queues
+            .values()
+            .filter_map(|row| row["wred_profile"].as_str());
+        references.any(|text| reference(text) == profile)
+    };
+    let unused = profiles.keys().filter(|profile| !used(profile));
+    let notes = unused.map(|profile| format!("no queue uses the WRED_PROFILE `{profile}`"));
+    current.notes.extend(notes);
     current.notes.sort();
     current.notes.dedup();
     current.tables = Some(tables);
@@ -86,15 +100,6 @@ fn reference(text: &str) -> &str {
     inner.rsplit('|').next().unwrap_or(inner)
 }
 
-/// `3`, or `3-4`.
-fn range(text: &str) -> std::ops::Range<u8> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    match (first.parse(), last.parse()) {
-        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
-        _ => 0..0,
-    }
-}
-
 /// The speed of a port in `PORT`; else by its name, as emitted here.
 fn speed(tables: &Value, network: &Network, port: &str) -> Option<Rate> {
     let megabits = tables["PORT"][port]["speed"]
@@ -111,7 +116,7 @@ fn alpha(tables: &Value, port: &str, queue: u8) -> Option<Ratio> {
     let rows = tables["BUFFER_QUEUE"].as_object()?;
     let is_of = |key: &str| {
         key.rsplit_once('|').is_some_and(|(ports, numbers)| {
-            ports.split(',').any(|of| of == port) && range(numbers).contains(&queue)
+            ports.split(',').any(|of| of == port) && sonic::numbers(numbers).contains(&queue)
         })
     };
     let row = rows.iter().find(|(key, _)| is_of(key))?.1;
@@ -133,19 +138,26 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
     if !marks_green.contains(&word("ecn")) || word("wred_green_enable") != "true" {
         return Ok(Marking::Off);
     }
+    let wrong = |message: String| {
+        // The row itself, below the table; not who refers to it.
+        let table = text.find("\"WRED_PROFILE\"").unwrap_or(0);
+        let row = text[table..].find(&format!("\"{profile}\""));
+        let span = row.map_or(0..1, |at| table + at..table + at + profile.len() + 2);
+        Problem::in_text(name, text, span, message)
+            .help("bytes, and percent from 0 to 100, as texts such as \"65000\"")
+    };
     let number = |key: &str, default: Option<u64>| {
-        let value = word(key)
-            .parse()
-            .ok()
-            .or(default.filter(|_| word(key).is_empty()));
+        let value = match fields.get(key) {
+            None => default,
+            Some(_) => word(key).parse().ok(),
+        };
         value.ok_or_else(|| {
-            let at = text.find(&format!("\"{profile}\"")).unwrap_or(0);
-            let message = format!(
-                "`{key}` of the WRED profile is `{}`, and no number",
-                word(key)
-            );
-            Problem::in_text(name, text, at..at + profile.len() + 2, message)
-                .help("bytes, and percent from 0 to 100, as texts such as \"65000\"")
+            let is = match fields.get(key) {
+                None => "missing".to_owned(),
+                Some(Value::String(text)) => format!("`{text}`, and no number"),
+                Some(other) => format!("`{other}`, and no text"),
+            };
+            wrong(format!("`{key}` of the WRED profile is {is}"))
         })
     };
     // Newer models have thresholds for marks apart from those for drops.
@@ -156,11 +168,19 @@ fn marking(name: &str, text: &str, profile: &str, fields: &Value) -> Result<Mark
     };
     let min = number(&format!("{prefix}_min_threshold"), None)?;
     let max = number(&format!("{prefix}_max_threshold"), None)?;
-    let percent = number(share, Some(100))?.min(100);
-    let probability = Ratio::new(u32::try_from(percent).unwrap_or(100), 100);
+    let percent = number(share, Some(100))?;
+    if max < min {
+        return Err(wrong("the maximum is below the minimum".to_owned()));
+    }
+    let percent = u32::try_from(percent)
+        .ok()
+        .filter(|&percent| percent <= 100);
+    let Some(percent) = percent else {
+        return Err(wrong(format!("`{share}` is above 100 percent")));
+    };
     Ok(Marking::Length(Ramp {
         min: Bytes(min),
-        max: Bytes(max.max(min)),
-        probability: probability.expect("100 is not zero"),
+        max: Bytes(max),
+        probability: Ratio::new(percent, 100).expect("100 is not zero"),
     }))
 }

@@ -189,3 +189,104 @@ fn what_is_no_configuration_is_shown_with_a_caret_and_what_is_accepted() {
     let problem = Current::read("80KB,9=1KB", &network).unwrap_err();
     assert_eq!(problem.position(), Some((1, 6)), "{problem}");
 }
+
+#[test]
+fn what_the_network_has_no_queue_or_speed_for_is_noted() {
+    let network = network();
+    let current = Current::parse("config_db.json", SONIC, &network).unwrap();
+    let note = "queue 4 is set, and the network has none of this number";
+    assert_eq!(current.notes, [note]);
+    let faster = SONIC.replace("\"100000\"", "\"50000\"");
+    let current = Current::parse("config_db.json", &faster, &network).unwrap();
+    let note = "ports of 50Gbps are set, and the network has none";
+    assert!(current.notes.iter().any(|found| found == note));
+    let current = Current::read("5=80KB", &network).unwrap();
+    assert_eq!(current.notes.len(), 1);
+}
+
+#[test]
+fn profiles_of_sonic_without_queues_and_queues_without_profiles_are_noted() {
+    let network = network();
+    let text = SONIC.replace("\"AZURE_LOSSLESS\":", "\"OTHER\":");
+    let current = Current::parse("config_db.json", &text, &network).unwrap();
+    let expected = [
+        "no queue uses the WRED_PROFILE `OTHER`",
+        "there is no WRED_PROFILE `AZURE_LOSSLESS`",
+    ];
+    assert_eq!(current.notes, expected);
+}
+
+#[test]
+fn a_switch_that_was_never_configured_has_queues_without_marks() {
+    let network = network();
+    let text = "\u{feff}{ \"PORT\": { \"Ethernet0\": { \"speed\": \"25000\" } } }";
+    let current = Current::parse("config_db.json", text, &network).unwrap();
+    let rows = current.rows(&Plan::new(&network));
+    assert!(rows.iter().all(|row| row.name == "not configured"));
+    assert!(current.tables.is_some(), "a patch can be made of it");
+    assert!(Current::parse("a.json", "{}", &network).is_err());
+}
+
+#[test]
+fn profiles_of_sonic_that_no_switch_takes_are_shown_at_their_row() {
+    let network = network();
+    for (good, bad, said) in [
+        ("\"2097152\"", "\"9\"", "the maximum is below the minimum"),
+        ("\"5\"", "\"101\"", "above 100 percent"),
+        ("\"1048576\"", "1048576", "is `1048576`, and no text"),
+        ("\"green_min_threshold\": \"1048576\",", "", "is missing"),
+    ] {
+        let text = SONIC.replace(good, bad);
+        let problem = Current::parse("config_db.json", &text, &network).unwrap_err();
+        let problem = problem.to_string();
+        assert!(problem.contains(said), "{problem}");
+        assert!(problem.contains("config_db.json:3:21"), "{problem}");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_queue_goes_before_what_is_said_of_all() {
+    let network = network();
+    let current = Current::read("70KB,3=80KB", &network).unwrap();
+    let rows = current.rows(&Plan::new(&network));
+    let found: Vec<_> = rows.iter().map(|row| (row.queue.id, row.marking)).collect();
+    let (all, third) = (ramp(70_000, 70_000, 100), ramp(80_000, 80_000, 100));
+    assert_eq!(found, [(0, all), (0, all), (3, third), (3, third)]);
+    let twice = Current::read("3=70KB,3=80KB", &network).unwrap_err();
+    assert!(twice.to_string().contains("given twice"), "{twice}");
+}
+
+#[test]
+fn eos_is_read_among_other_statements_bundles_and_times() {
+    let network = network();
+    let text = "\
+hostname leaf
+router bgp 65000
+   tx-queue is no queue here
+!
+qos profile WEB
+   description random-detect ecn
+   tx-queue 0
+      random-detect ecn minimum-threshold 2 milliseconds maximum-threshold 2 milliseconds max-mark-probability 100 weight 0
+   tx-queue 3
+      shape rate 10 percent
+      random-detect ecn minimum-threshold 80 kbytes maximum-threshold 80 kbytes
+!
+interface Ethernet1
+   channel-group 1 mode active
+   speed forced 99999999999gfull
+!
+interface Port-Channel1
+   service-profile WEB
+";
+    let current = Current::parse("eos.txt", text, &network).unwrap();
+    assert!(current.notes.is_empty(), "{:?}", current.notes);
+    let found: Vec<_> = current
+        .settings
+        .iter()
+        .map(|setting| (setting.queue, setting.marking))
+        .collect();
+    let time = Marking::Sojourn(Span::from_us(2000));
+    let expected = [(Some(0), time), (Some(3), ramp(80_000, 80_000, 100))];
+    assert_eq!(found, expected);
+}

@@ -11,7 +11,7 @@ const HELP: &str = "a file (SONiC's config_db.json or EOS's running-config), or 
                     with a queue 3=80KB, and several with commas";
 
 pub(super) fn read(text: &str) -> Result<Current, Problem> {
-    let mut settings = Vec::new();
+    let mut settings: Vec<Setting> = Vec::new();
     let mut begin = 0;
     for part in text.split(',') {
         let span = begin..begin + part.len();
@@ -29,6 +29,9 @@ pub(super) fn read(text: &str) -> Result<Current, Problem> {
         let value = value.trim();
         let marking = marking(value)
             .ok_or_else(|| wrong(format!("`{value}` is neither a file nor a threshold")))?;
+        if settings.iter().any(|setting| setting.queue == queue) {
+            return Err(wrong("this is given twice".to_owned()));
+        }
         settings.push(Setting {
             queue,
             speed: None,

@@ -238,6 +238,9 @@ pub(crate) fn alpha_of_exponent(exponent: i32) -> Ratio {
     ratio.expect("a power of two is not zero")
 }
 
+/// The cells that Trident 3 wants between the thresholds of a ramp.
+const TRIDENT3_CELLS: u64 = 500;
+
 /// A configuration in the making.
 struct Draft {
     text: String,
@@ -290,18 +293,38 @@ impl Draft {
         self.multiple(what, length, cell, why)
     }
 
+    /// Whole cells that are not less than a length.
+    fn cells_above(&mut self, what: &str, length: Bytes) -> Bytes {
+        let cell = self.cell;
+        let rounded = Bytes(length.0.div_ceil(cell) * cell);
+        if rounded != length {
+            let why = format!("the memory has cells of {cell} B");
+            self.change(what.to_owned(), exact(length), exact(rounded), why);
+        }
+        rounded
+    }
+
     /// A ramp in whole cells and whole percent: both thresholds in bytes, and the probability.
     fn ramp(&mut self, row: &Row<'_>, ramp: &Ramp) -> (u64, u64, u32) {
         let percent = self.percent(&of_row(row, "probability"), ramp.probability);
         if ramp.is_step() {
             if self.is_trident3 {
-                self.note("Trident 3 wants 500 cells between the thresholds of a ramp; here a step is meant");
+                self.note(format!(
+                    "Trident 3 wants {TRIDENT3_CELLS} cells between the thresholds of a ramp; here a step is meant"
+                ));
             }
             let threshold = self.cells(&of_row(row, "threshold"), ramp.min).0;
             return (threshold, threshold, percent);
         }
         let min = self.cells(&of_row(row, "minimum"), ramp.min);
         let max = self.cells(&of_row(row, "maximum"), ramp.max).max(min);
+        let between = (max.0 - min.0) / self.cell;
+        if self.is_trident3 && between < TRIDENT3_CELLS {
+            let what = of_row(row, "ramp");
+            self.note(format!(
+                "{what}: {between} cells between the thresholds, and Trident 3 wants {TRIDENT3_CELLS}"
+            ));
+        }
         (min.0, max.0, percent)
     }
 

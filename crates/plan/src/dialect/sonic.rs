@@ -3,6 +3,8 @@
 //! SONiC marks on the instantaneous length of a queue, so that equal thresholds with 100 % are the step
 //! that DCTCP wants.
 
+mod patch;
+
 use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate};
 
@@ -12,6 +14,8 @@ use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::network::{Network, Queue};
 use crate::plan::{Plan, Row};
+
+pub use patch::patch;
 
 /// What the agent on the switch can read of a threshold: it reads them as signed 32-bit numbers.
 const LONGEST: u64 = 2_147_483_647;
@@ -51,31 +55,6 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
     let text = serde_json::to_string_pretty(&Value::Object(tables));
     out.line(text.expect("texts and maps can always be written"));
     Ok(())
-}
-
-/// A fragment as a patch of a running configuration: what is missing there or differs, row by row. Without
-/// one, every row, for a switch that has each table.
-pub fn patch(fragment: &str, current: Option<&Value>) -> String {
-    let tables: Map<String, Value> =
-        serde_json::from_str(fragment).expect("the fragment was written here");
-    let mut operations = Vec::new();
-    for (table, rows) in &tables {
-        let there = current.map(|current| &current[table.as_str()]);
-        if there.is_some_and(|there| !there.is_object()) {
-            operations.push(json!({ "op": "add", "path": format!("/{table}"), "value": rows }));
-            continue;
-        }
-        for (row, value) in rows.as_object().into_iter().flatten() {
-            if there.is_some_and(|there| &there[row.as_str()] == value) {
-                continue;
-            }
-            let row = row.replace('~', "~0").replace('/', "~1");
-            let path = format!("/{table}/{row}");
-            operations.push(json!({ "op": "add", "path": path, "value": value }));
-        }
-    }
-    let text = serde_json::to_string_pretty(&operations);
-    text.expect("texts and maps can always be written") + "\n"
 }
 
 fn put(tables: &mut Map<String, Value>, table: &str, row: &str, value: Value) {
@@ -172,12 +151,7 @@ fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
     put(tables, "BUFFER_PROFILE", "egress_lossless_profile", profile);
     for &(speed, headroom) in &room.of_port {
         let name = format!("pg_lossless_{}_profile", short(speed));
-        let xoff = out.cells(&format!("headroom at {speed}"), headroom);
-        let xoff = if xoff < headroom {
-            Bytes(xoff.0 + out.cell)
-        } else {
-            xoff
-        };
+        let xoff = out.cells_above(&format!("headroom at {speed}"), headroom);
         let profile = json!({
             "pool": "ingress_lossless_pool",
             "size": reserve,
@@ -226,6 +200,15 @@ fn of_port(plan: &Plan<'_>, speed: Rate, port: &str, tables: &mut Map<String, Va
         map["pfc_enable"] = numbers.join(",").into();
     }
     put(tables, "PORT_QOS_MAP", port, map);
+}
+
+/// The queues of a key: `3`, or `3-4`.
+pub(crate) fn numbers(text: &str) -> std::ops::Range<u8> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
+        _ => 0..0,
+    }
 }
 
 /// How many lanes a port of this speed has, which its name is counted in.

@@ -185,3 +185,45 @@ fn the_validators_find_what_they_are_for() {
         assert!(!faults(dialect, &spoilt).is_empty(), "{dialect:?}: {new}");
     }
 }
+
+#[test]
+fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
+    for speed in ["10G", "25G", "100G"] {
+        let text = format!(
+            "fabric = {{ host_ports = \"4x{speed}\" }}\nswitch = {{ buffer = \"16MB\", cell = 256 }}\n\
+             rtt = {{ base = \"20us\" }}\n[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n"
+        );
+        let network = Network::parse("a.toml", &text).unwrap();
+        let plan = Plan::new(&network);
+        let emitted = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap();
+        let tables: serde_json::Value = serde_json::from_str(&emitted.text).unwrap();
+        let profile = &tables["BUFFER_PROFILE"][format!("pg_lossless_{speed}_profile")];
+        let xoff: u64 = profile["xoff"].as_str().unwrap().parse().unwrap();
+        assert!(xoff >= plan.headroom.as_ref().unwrap().of_port[0].1.0);
+        let is_headroom = |change: &&dialect::Change| change.what.starts_with("headroom");
+        for change in emitted.changes.iter().filter(is_headroom) {
+            assert_eq!(change.emitted, format!("{xoff} B"), "{speed}");
+        }
+    }
+}
+
+#[test]
+fn a_ramp_that_is_too_narrow_for_trident_3_is_noted() {
+    let notes = |speed: &str| {
+        let text = format!(
+            "fabric = {{ host_ports = \"4x{speed}\" }}\nswitch = {{ chip = \"trident3\" }}\n\
+             rtt = {{ base = \"20us\" }}\ntransport = \"dcqcn\"\n"
+        );
+        let network = Network::parse("a.toml", &text).unwrap();
+        let emitted = Dialect::Sonic.emit(&Plan::new(&network), Scheme::QueueRed);
+        emitted.unwrap().notes
+    };
+    let narrow =
+        "ramp of queue 0 at 10Gbps: 469 cells between the thresholds, and Trident 3 wants 500";
+    assert!(
+        notes("10G").iter().any(|note| note == narrow),
+        "{:?}",
+        notes("10G")
+    );
+    assert!(notes("25G").iter().all(|note| !note.starts_with("ramp")));
+}

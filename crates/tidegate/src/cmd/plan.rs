@@ -104,6 +104,10 @@ fn configuration(
     if arguments.patch {
         let tables = current.and_then(|current| current.tables.as_ref());
         configuration.text = sonic::patch(&configuration.text, tables);
+        if tables.is_none() {
+            let note = "the patch needs each of its tables on the switch; --current FILE adds those that it has not";
+            configuration.notes.push(note.to_owned());
+        }
     }
     Ok((dialect, configuration))
 }
