@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, QueueId, Size, Span};
+use tidegate_units::{Bytes, ConfigError, QueueId, Rate, Size, Span};
 
 use super::red::{self, Queue, Red, Thresholds, red_settings};
 use super::{Cx, Marker, PortInfo, Verdict};
@@ -22,6 +22,9 @@ red_settings! {
         /// Mark with a rising probability from this length on (`K_min`): one value for all queues,
         /// or one per queue; empty for a single step.
         pub min_threshold: Vec<Size> = Vec::new(),
+        /// The speed of the ports that the thresholds are for: at others they are longer or shorter
+        /// in proportion, as `K` = C × RTT × λ is. `none` for the same at all ports.
+        pub speed: Option<Rate> = None,
     }
 }
 
@@ -32,16 +35,37 @@ pub struct QueueRed(Red<Queue>);
 impl QueueRed {
     /// Per-queue RED with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
-        let highs = red::per_queue("threshold", &config.threshold, port.queues)?;
+        let of_port = |sizes: Vec<Size>| match config.speed {
+            Some(speed) => sizes
+                .into_iter()
+                .map(|size| in_proportion(size, port.rate, speed))
+                .collect(),
+            None => sizes,
+        };
+        let highs = of_port(red::per_queue("threshold", &config.threshold, port.queues)?);
         let lows: Vec<Option<Size>> = if config.min_threshold.is_empty() {
             alloc::vec![None; highs.len()]
         } else {
             let lows = red::per_queue("min_threshold", &config.min_threshold, port.queues)?;
-            lows.into_iter().map(Some).collect()
+            of_port(lows).into_iter().map(Some).collect()
         };
         let pairs = highs.into_iter().zip(lows);
         let thresholds: Vec<_> = pairs.map(|(high, low)| Thresholds { high, low }).collect();
         Red::new(&thresholds, &config.law(), port).map(Self)
+    }
+}
+
+/// A threshold for ports of one speed, at a port of another; rounded down.
+pub fn in_proportion(size: Size, rate: Rate, speed: Rate) -> Size {
+    let scaled = |length: u64| {
+        let product = u128::from(length) * u128::from(rate.as_bps());
+        u64::try_from(product / u128::from(speed.as_bps())).unwrap_or(u64::MAX)
+    };
+    match size {
+        Size::Bytes(Bytes(length)) => Size::Bytes(Bytes(scaled(length))),
+        Size::Packets(count) => {
+            Size::Packets(scaled(u64::from(count)).try_into().unwrap_or(u32::MAX))
+        }
     }
 }
 
@@ -64,8 +88,6 @@ impl Marker for QueueRed {
 #[cfg(test)]
 mod tests {
     use alloc::vec;
-
-    use tidegate_units::Bytes;
 
     use super::*;
     use crate::Rule;
@@ -113,6 +135,24 @@ mod tests {
         };
         assert_eq!([marked(0, 1_500), marked(0, 1_501)], [false, true]);
         assert_eq!([marked(1, 4_500), marked(1, 4_501)], [false, true]);
+    }
+
+    #[test]
+    fn thresholds_for_one_speed_are_in_proportion_at_others() {
+        let speed = port_info(2).rate;
+        let at = |numerator: u64, denominator: u64| {
+            let speed = Rate::from_bps(speed.as_bps() * denominator / numerator).unwrap();
+            let config = Config {
+                threshold: vec![Size::Bytes(Bytes(6_000)), Size::Packets(8)],
+                speed: Some(speed),
+                ..Config::default()
+            };
+            let red = made(&config);
+            [QueueId(0), QueueId(1)].map(|queue| red.threshold(queue))
+        };
+        assert_eq!(at(1, 1), [Some(6_000), Some(12_000)]);
+        assert_eq!(at(4, 1), [Some(24_000), Some(48_000)]);
+        assert_eq!(at(1, 4), [Some(1_500), Some(3_000)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tidegate_dataplane::mark::{self, bcc::Parameters};
+use tidegate_dataplane::mark::{self, bcc::Parameters, queue_red::in_proportion};
 use tidegate_sim::offered::Offered;
 use tidegate_sim::setup::{HostReceive, Setup, Transport};
 use tidegate_sim::workload::{LoadOn, Source, Traffic};
@@ -281,6 +281,12 @@ fn with_derived(marking: &mark::Config, rate: Rate) -> mark::Config {
         mark::Config::Tcn(tcn) => {
             let derived = tcn.lambda.of_span(tcn.rtt);
             tcn.threshold.get_or_insert(derived);
+        }
+        mark::Config::QueueRed(red) => {
+            if let Some(speed) = red.speed {
+                let sizes = red.threshold.iter_mut().chain(&mut red.min_threshold);
+                sizes.for_each(|size| *size = in_proportion(*size, rate, speed));
+            }
         }
         mark::Config::EcnSharp(sharp) => {
             let (high, low) = (sharp.rtt, sharp.mean_rtt);
