@@ -17,6 +17,7 @@ pub mod answer;
 mod change;
 pub mod current;
 pub mod dialect;
+pub mod evidence;
 pub mod formula;
 pub mod judge;
 pub mod marking;
@@ -24,6 +25,7 @@ pub mod network;
 pub mod plan;
 pub mod printed;
 pub mod screen;
+pub mod tune;
 
 pub use network::Network;
 pub use plan::Plan;

@@ -1,0 +1,151 @@
+//! What is measured of a run: one number each.
+
+use tidegate_report::record::Record;
+use tidegate_report::summary;
+use tidegate_units::{Bytes, choices};
+
+use crate::network::Network;
+
+choices! {
+    /// What is measured of a run.
+    pub enum Measure {
+        /// The 99th percentile of the completion times of flows up to 100 KB.
+        P99Small = "p99-small",
+        /// The mean throughput of large flows: those of ten bandwidth-delay products and more.
+        Throughput = "throughput",
+        /// The mean completion time of all flows.
+        Mean = "mean",
+        /// Packets dropped.
+        Drops = "drops",
+        /// The part of the time that links are paused by PFC.
+        Pauses = "pauses",
+        /// What the fullest queue of a switch does not exceed in 99 of 100 moments.
+        Queue = "queue",
+    }
+}
+
+/// Which values of a measure are good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Large ones.
+    Higher,
+    /// Small ones.
+    Lower,
+}
+
+impl Measure {
+    /// All of them, in the order of columns.
+    pub const ALL: [Self; 6] = [
+        Self::P99Small,
+        Self::Throughput,
+        Self::Mean,
+        Self::Drops,
+        Self::Pauses,
+        Self::Queue,
+    ];
+
+    /// The word for it.
+    pub fn name(self) -> String {
+        tidegate_units::Setting::write(&self)
+    }
+
+    /// What people read.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::P99Small => "small p99",
+            Self::Throughput => "large flows",
+            Self::Mean => "mean",
+            Self::Drops => "drops",
+            Self::Pauses => "paused",
+            Self::Queue => "queue p99",
+        }
+    }
+
+    /// The unit of its values: `s`, `bit/s`, `B`, `%` or empty for a count.
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::P99Small | Self::Mean => "s",
+            Self::Throughput => "bit/s",
+            Self::Drops => "",
+            Self::Pauses => "%",
+            Self::Queue => "B",
+        }
+    }
+
+    /// Which values are good.
+    pub const fn better(self) -> Better {
+        match self {
+            Self::Throughput => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+}
+
+/// From how many bytes on a flow is large, if nobody says so.
+const LARGE: Bytes = Bytes(1_000_000);
+
+/// From how many bytes on a flow of a network is large: one that throughput decides.
+pub fn large(network: &Network) -> Bytes {
+    let product = network.host_ports.speed.bytes_in(network.rtt.p90);
+    Bytes(product.saturating_mul(10))
+}
+
+/// What a run gives for each measure, in the order of [`Measure::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Values([Option<f64>; 6]);
+
+impl Values {
+    /// Measures a run; flows of `large` bytes are large ones.
+    pub fn of(record: &Record, large: Option<Bytes>) -> Self {
+        let large = large.unwrap_or(LARGE);
+        Self(Measure::ALL.map(|measure| match measure {
+            Measure::P99Small => by_name("fct_small_p99", record),
+            Measure::Throughput => throughput(record, large),
+            Measure::Mean => by_name("fct_mean", record),
+            Measure::Drops => by_name("drops", record),
+            Measure::Pauses => paused(record),
+            Measure::Queue => queue(record),
+        }))
+    }
+
+    /// The value of a measure; `None` if the run has none, such as of small flows without any.
+    pub fn get(&self, measure: Measure) -> Option<f64> {
+        let place = Measure::ALL.iter().position(|own| *own == measure)?;
+        self.0[place]
+    }
+}
+
+fn by_name(name: &str, record: &Record) -> Option<f64> {
+    let metric = summary::Metric::all().find(|metric| metric.name == name)?;
+    summary::value(metric, record)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn throughput(record: &Record, large: Bytes) -> Option<f64> {
+    let flows = record.flows.iter().filter(|flow| flow.counts);
+    let rates = flows.filter_map(|flow| {
+        let bytes = flow.bytes.filter(|&bytes| bytes >= large.0)?;
+        Some(bytes as f64 * 8e12 / flow.fct_ps.filter(|&time| time > 0)? as f64)
+    });
+    let rates: Vec<f64> = rates.collect();
+    tidegate_report::statistics::mean(&rates)
+}
+
+/// In percent, of all links together.
+fn paused(record: &Record) -> Option<f64> {
+    let paused: Vec<f64> = record
+        .links
+        .iter()
+        .map(|link| 100.0 * link.paused)
+        .collect();
+    tidegate_report::statistics::mean(&paused)
+}
+
+fn queue(record: &Record) -> Option<f64> {
+    let p99 = |queue: &tidegate_report::record::Queue| {
+        let mut quantiles = queue.bytes.quantiles.iter();
+        let reached = quantiles.find(|(probability, _)| *probability >= 0.99);
+        reached.map(|&(_, value)| value)
+    };
+    record.queues.iter().filter_map(p99).reduce(f64::max)
+}

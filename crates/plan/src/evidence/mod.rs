@@ -1,0 +1,431 @@
+//! Evidence for a plan: the formula's answer, today's setting and two neighbours on the simulated network,
+//! under the same seeds.
+//!
+//! Nothing is simulated here: [`Trial::scenario`] is a scenario, whoever has its records hands them to
+//! [`Evidence::new`].
+
+pub mod estimate;
+pub mod measure;
+pub mod model;
+mod page;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use tidegate_report::record::Record;
+use tidegate_scenario::Problem;
+use tidegate_units::{Bytes, Rate, Ratio, Setting, Span};
+
+pub use page::{chart, json, parts};
+
+use crate::current::Current;
+use crate::marking::{Marking, Ramp};
+use crate::network::{Network, Queue};
+use crate::plan::Plan;
+use crate::printed;
+use estimate::{Against, Estimate, Outcome};
+use measure::{Measure, Values};
+use model::{Model, quoted};
+
+/// Packets that a run sends over links, about: some seconds of one core.
+pub const PACKET_HOPS: f64 = 3e7;
+/// Under how many seeds each setting is run.
+pub const SEEDS: u32 = 5;
+
+/// What switches are set to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marks {
+    /// What each queue of the network is marked at, at ports to hosts, in their order.
+    pub queues: Vec<Marking>,
+    /// Whether lengths are in proportion at ports of other speeds.
+    pub in_proportion: bool,
+    /// The factor of the dynamic threshold, if it is another than the network's.
+    pub alpha: Option<Ratio>,
+}
+
+impl Marks {
+    /// What the formulas say.
+    pub fn formula(plan: &Plan<'_>) -> Self {
+        let speed = plan.network.host_ports.speed;
+        let of = |queue: &Queue| {
+            let mut rows = plan.rows.iter();
+            let row = rows.find(|row| row.queue.id == queue.id && row.speed == speed);
+            row.map_or(Marking::Off, |row| row.marking)
+        };
+        Self {
+            queues: plan.network.queues.iter().map(of).collect(),
+            in_proportion: true,
+            alpha: None,
+        }
+    }
+
+    /// The same with all lengths and times so many times as long.
+    #[must_use]
+    pub fn scaled(&self, factor: f64) -> Self {
+        let bytes = |bytes: Bytes| Bytes(times(bytes.0, factor).max(1));
+        let queues = self.queues.iter().map(|marking| match *marking {
+            Marking::Length(ramp) => Marking::Length(Ramp {
+                min: bytes(ramp.min),
+                max: bytes(ramp.max),
+                probability: ramp.probability,
+            }),
+            Marking::Sojourn(span) => Marking::Sojourn(Span::from_ps(times(span.as_ps(), factor))),
+            Marking::Off => Marking::Off,
+        });
+        Self {
+            queues: queues.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// What is set today, as far as one setting for all ports can say it.
+    fn today(plan: &Plan<'_>, current: &Current, notes: &mut Vec<String>) -> Self {
+        let rows = current.rows(plan);
+        let host = plan.network.host_ports.speed;
+        let at = |queue: &Queue, speed: Rate| {
+            let own = rows
+                .iter()
+                .filter(|row| row.queue.id == queue.id && row.speed == speed);
+            own.max_by_key(|row| row.ports).map(|row| row.marking)
+        };
+        let of = |queue: &Queue| at(queue, host).unwrap_or(Marking::Off);
+        let queues: Vec<Marking> = plan.network.queues.iter().map(of).collect();
+        let mut in_proportion = false;
+        if let Some(uplinks) = plan.network.uplinks.filter(|ports| ports.speed != host) {
+            let differs = |queue: &&Queue| at(queue, uplinks.speed) != at(queue, host);
+            in_proportion = plan.network.queues.iter().any(|queue| differs(&queue));
+        }
+        if in_proportion {
+            notes.push(
+                "today's thresholds of uplinks are simulated in proportion to those of host ports"
+                    .to_owned(),
+            );
+        }
+        let alpha = current.settings.iter().find_map(|setting| setting.alpha);
+        Self {
+            queues,
+            in_proportion,
+            alpha: alpha.filter(|alpha| *alpha != plan.network.switch.alpha),
+        }
+    }
+
+    /// Whether nothing is marked.
+    pub fn is_off(&self) -> bool {
+        self.queues.iter().all(|marking| *marking == Marking::Off)
+    }
+
+    /// In a few words: what the marked queues are marked at.
+    pub fn shown(&self) -> String {
+        let mut shown: Vec<String> = Vec::new();
+        for marking in self
+            .queues
+            .iter()
+            .filter(|marking| **marking != Marking::Off)
+        {
+            let text = marking.to_string();
+            if !shown.contains(&text) {
+                shown.push(text);
+            }
+        }
+        if shown.is_empty() {
+            return "off".to_owned();
+        }
+        shown.join(", ")
+    }
+
+    /// The marking of the simulated switches, as a table.
+    pub fn table(&self, model: &Model<'_>) -> String {
+        let network = model.network;
+        let of = |queue: &Queue| {
+            let place = network.queues.iter().position(|own| own.id == queue.id);
+            place.map_or(Marking::Off, |place| self.queues[place])
+        };
+        let markings = model.by_queue(of, || Marking::Off);
+        let speed = network.host_ports.speed;
+        let mut sojourns = markings.iter().filter_map(|marking| match marking {
+            Marking::Sojourn(span) => Some(*span),
+            _ => None,
+        });
+        if self.is_off() {
+            return "{ kind = \"none\" }".to_owned();
+        }
+        let has_lengths = markings
+            .iter()
+            .any(|marking| matches!(marking, Marking::Length(_)));
+        if let Some(span) = sojourns.next().filter(|_| !has_lengths) {
+            return format!("{{ kind = \"tcn\", threshold = \"{}ps\" }}", span.as_ps());
+        }
+        let ramp = |marking: &Marking| match *marking {
+            Marking::Length(ramp) => ramp,
+            Marking::Sojourn(span) => Ramp::step(Bytes(speed.bytes_in(span))),
+            Marking::Off => Ramp::step(NEVER),
+        };
+        let ramps: Vec<Ramp> = markings.iter().map(ramp).collect();
+        let list = |pick: fn(&Ramp) -> Bytes| {
+            let each = ramps
+                .iter()
+                .map(|ramp| format!("\"{}B\"", pick(ramp).0.min(NEVER.0)));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let slope = ramps.iter().find(|ramp| !ramp.is_step());
+        let mut table = format!(
+            "{{ kind = \"queue-red\", threshold = [{}]",
+            list(|ramp| ramp.max)
+        );
+        if let Some(slope) = slope {
+            _ = write!(
+                table,
+                ", min_threshold = [{}], max_probability = {}",
+                list(|ramp| ramp.min),
+                quoted(&slope.probability.write())
+            );
+        }
+        if self.in_proportion {
+            _ = write!(table, ", speed = \"{speed}\"");
+        }
+        table + " }"
+    }
+}
+
+/// No queue is as long.
+const NEVER: Bytes = Bytes(4_000_000_000);
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a threshold has ten digits, and its factor is not negative"
+)]
+fn times(value: u64, factor: f64) -> u64 {
+    (value as f64 * factor).round() as u64
+}
+
+/// A setting that is tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// `formula`, `today`, `half`, `double`, or whose setting it is.
+    pub label: String,
+    /// What is set.
+    pub marks: Marks,
+}
+
+/// What is to be run for evidence.
+#[derive(Clone, Debug)]
+pub struct Trial<'a> {
+    /// The simulated network.
+    pub model: Model<'a>,
+    /// What is tried, the formula first.
+    pub variants: Vec<Variant>,
+    /// The first seed.
+    pub seed: u64,
+    /// Under how many seeds each is run.
+    pub seeds: u32,
+}
+
+impl<'a> Trial<'a> {
+    /// The formula's answer, today's setting if it is known, half and double. `packet_hops` are those of
+    /// a run, about.
+    pub fn new(
+        plan: &Plan<'a>,
+        current: Option<&Current>,
+        (seed, seeds): (u64, u32),
+        packet_hops: f64,
+    ) -> Result<Self, Problem> {
+        let mut model = Model::new(plan.network, packet_hops)?;
+        let formula = Marks::formula(plan);
+        if formula.is_off() {
+            return Err(Problem::new("no queue is marked: there is no threshold to verify")
+                .help("give one queue at least a transport that answers marks, such as dctcp or dcqcn"));
+        }
+        let variant = |label: &str, marks| Variant {
+            label: label.to_owned(),
+            marks,
+        };
+        let (half, double) = (formula.scaled(0.5), formula.scaled(2.0));
+        let mut variants = vec![variant("formula", formula)];
+        if let Some(current) = current {
+            let today = Marks::today(plan, current, &mut model.notes);
+            variants.push(variant("today", today));
+        }
+        variants.extend([variant("half", half), variant("double", double)]);
+        Ok(Self {
+            model,
+            variants,
+            seed,
+            seeds,
+        })
+    }
+
+    /// Adds what others print for the speed of host ports, for all queues that the formula marks. At uplinks
+    /// it is in proportion if they print it by speed.
+    pub fn add_printed(&mut self) {
+        let network = self.model.network;
+        let host = network.host_ports.speed;
+        let uplink = network.uplinks.map_or(host, |ports| ports.speed);
+        let of_uplink = printed::settings(network, uplink);
+        for own in printed::settings(network, host) {
+            let of = |formula: &Marking| match formula {
+                Marking::Off => Marking::Off,
+                _ => Marking::Length(own.ramp),
+            };
+            let is_same =
+                |other: &printed::Printed| other.source == own.source && other.ramp == own.ramp;
+            let marks = Marks {
+                queues: self.variants[0].marks.queues.iter().map(of).collect(),
+                in_proportion: !of_uplink.iter().any(is_same),
+                alpha: None,
+            };
+            // A label has no commas: they part the values of a point.
+            let label = own.source.replace(',', "");
+            self.variants.push(Variant { label, marks });
+        }
+    }
+
+    /// The scenario: every variant under every seed, the same seeds for all.
+    pub fn scenario(&self) -> String {
+        let model = &self.model;
+        let mut text = model.scenario("verify", self.seed, self.seeds);
+        text += "\n[sweep]\nsetting = [\n";
+        for variant in &self.variants {
+            let marks = &variant.marks;
+            _ = write!(
+                text,
+                "  {{ label = {}, \"switch.marking\" = {}",
+                quoted(&variant.label),
+                marks.table(model)
+            );
+            if let Some(alpha) = marks.alpha {
+                _ = write!(
+                    text,
+                    ", \"{}\" = {}",
+                    model.alpha_key(),
+                    model.alphas(alpha)
+                );
+            }
+            text += " },\n";
+        }
+        text + "]\n"
+    }
+}
+
+/// What runs showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// Each variant with its numbers, the formula first.
+    pub rows: Vec<Row>,
+    /// How many hosts were simulated.
+    pub hosts: u32,
+    /// The load of their links.
+    pub load: f64,
+    /// Under how many seeds each variant was run.
+    pub seeds: u32,
+    /// From how many bytes on flows count as large.
+    pub large: Bytes,
+    /// In what the simulation differs from the network.
+    pub notes: Vec<String>,
+}
+
+/// A variant and what its runs showed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// `formula`, `today`, `half`, `double`, or whose setting it is.
+    pub label: String,
+    /// What was set, in a few words.
+    pub set: String,
+    /// A number for each of [`Measure::ALL`]; `None` where there is no value.
+    pub estimates: Vec<Option<Estimate>>,
+    /// The same against the formula, seed by seed; empty for the formula itself.
+    pub against: Vec<Against>,
+}
+
+/// How the formula's answer compares with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The other is better in something, and worse in nothing.
+    Loses,
+    /// No difference is shown.
+    Same,
+    /// Each is better in something.
+    Trades,
+    /// The other is worse in something, and better in nothing.
+    Wins,
+}
+
+impl Row {
+    /// The measures that decide, compared with the formula.
+    pub fn comparison(&self) -> Comparison {
+        let decides = |against: &&Against| {
+            matches!(
+                against.measure,
+                Measure::P99Small | Measure::Throughput | Measure::Drops | Measure::Pauses
+            )
+        };
+        let has = |outcome| {
+            let mut deciding = self.against.iter().filter(decides);
+            deciding.any(|against| against.outcome == outcome)
+        };
+        match (has(Outcome::Better), has(Outcome::Worse)) {
+            (true, false) => Comparison::Loses,
+            (false, false) => Comparison::Same,
+            (true, true) => Comparison::Trades,
+            (false, true) => Comparison::Wins,
+        }
+    }
+}
+
+impl Evidence {
+    /// What the records of a trial show: those of the labels of its variants.
+    pub fn new(trial: &Trial<'_>, records: &[Record]) -> Self {
+        let large = measure::large(trial.model.network);
+        let values = |label: &str| -> Vec<(&str, Values)> {
+            let own = records.iter().filter(|record| record.run.label == label);
+            let measured =
+                own.map(|record| (record.run.seed.as_str(), Values::of(record, Some(large))));
+            measured.collect()
+        };
+        let formula = values("formula");
+        let row = |variant: &Variant| {
+            let own = values(&variant.label);
+            let of = |measure: Measure| {
+                let values = own.iter().filter_map(|(_, values)| values.get(measure));
+                Estimate::of(&values.collect::<Vec<f64>>())
+            };
+            let against = |measure: Measure| {
+                let pairs = own.iter().filter_map(|(seed, values)| {
+                    let (_, base) = formula.iter().find(|(base, _)| base == seed)?;
+                    Some((values.get(measure)?, base.get(measure)?))
+                });
+                Against::of(measure, &pairs.collect::<Vec<_>>())
+            };
+            Row {
+                label: variant.label.clone(),
+                set: variant.marks.shown(),
+                estimates: Measure::ALL.map(of).to_vec(),
+                against: match variant.label.as_str() {
+                    "formula" => Vec::new(),
+                    _ => Measure::ALL.into_iter().filter_map(against).collect(),
+                },
+            }
+        };
+        Self {
+            rows: trial.variants.iter().map(row).collect(),
+            hosts: trial.model.hosts(),
+            load: trial.model.load,
+            seeds: trial.seeds,
+            large,
+            notes: trial.model.notes.clone(),
+        }
+    }
+
+    /// The variants that the formula's answer loses against.
+    pub fn losses(&self) -> impl Iterator<Item = &Row> {
+        let others = self.rows.iter().skip(1);
+        others.filter(|row| row.comparison() == Comparison::Loses)
+    }
+}
+
+/// A network that is simulated with so many packets over links in a run.
+pub fn model(network: &Network, packet_hops: f64) -> Result<Model<'_>, Problem> {
+    Model::new(network, packet_hops)
+}

@@ -1,0 +1,545 @@
+//! A network as a scenario of the simulator: leaves, buffers, queues, hosts and traffic.
+//!
+//! Leaves are whole, with all their ports and buffer; of a large network some are left out. A network of
+//! three layers is simulated with two, over the same round trip. Flows arrive at random between all
+//! hosts, each queue with its share of the load; over them, hosts answer one at the same moment.
+
+use std::fmt::Write;
+
+use tidegate_scenario::{Problem, Scenario};
+use tidegate_units::{Bytes, Ratio, Setting, Span};
+
+use super::Marks;
+use crate::formula::headroom;
+use crate::network::{Network, Queue, Transport};
+use crate::plan::Plan;
+
+/// At most so many hosts are simulated, unless a trace names more.
+const MOST_HOSTS: u32 = 256;
+/// Above this load of its busiest links, a fabric is in no steady state.
+const MOST_LOAD: f64 = 0.88;
+/// How often hosts answer one at the same moment in a run, at most.
+const BURSTS: u64 = 20;
+/// What each of them answers with, as in ECN♯ §5, and its mean in bytes.
+const ANSWER: &str = "3KB..60KB";
+const ANSWER_MEAN: u64 = 31_500;
+/// At most one byte in so many is of an answer.
+const ANSWER_PART: u64 = 20;
+/// The longest buffer that the simulator has.
+const MOST_BYTES: u64 = 4_000_000_000;
+
+/// A network as it is simulated.
+#[derive(Clone, Debug)]
+pub struct Model<'a> {
+    /// The network.
+    pub network: &'a Network,
+    /// The load of the hosts' links.
+    pub load: f64,
+    /// In what it differs from the network, each in a line.
+    pub notes: Vec<String>,
+    /// The queues of a simulated port, by number: those of the network by their place; `None` for one
+    /// that has only DCQCN's feedback.
+    places: Vec<Option<usize>>,
+    /// How many of them are served strictly first.
+    strict: usize,
+    leaves: u32,
+    hosts_per_leaf: u32,
+    /// The scenario without what is varied.
+    text: String,
+    /// How many sources of random flows there are.
+    sources: usize,
+}
+
+impl<'a> Model<'a> {
+    /// The network with so many packets sent over links in a run, about.
+    pub fn new(network: &'a Network, packet_hops: f64) -> Result<Self, Problem> {
+        let mut model = Self::bare(network);
+        let fixed = model.fixed();
+        if network.traffic.trace.is_some() {
+            model.text = fixed + &model.trace()?;
+            return Ok(model);
+        }
+        // How far a thousand flows reach is what the scenario's outline says.
+        let thousand = format!("{fixed}{}", model.flows(1_000));
+        let plan = Scenario::parse("evidence", &thousand, &[])?.plan()?;
+        let offered = &plan[0].outline.offered;
+        let part = (packet_hops / offered.packet_hops.max(1.0)).clamp(0.02, 50.0);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "20 to 50 000 flows"
+        )]
+        let flows = (part * 1e3) as u64;
+        // So many that answers are a small part of all bytes.
+        let answer = u64::from(network.traffic.incast) * ANSWER_MEAN;
+        let bursts = offered.payload / 1_000 * flows / ANSWER_PART / answer.max(1);
+        let bursts = bursts.clamp(1, BURSTS);
+        let every = Span::from_ps(offered.span.as_ps() / 1_000 * flows / (bursts + 1));
+        model.text = fixed + &model.flows(flows) + &model.bursts(bursts, every);
+        Ok(model)
+    }
+
+    fn bare(network: &'a Network) -> Self {
+        let mut notes = Vec::new();
+        let (leaves, hosts_per_leaf) = size(network, &mut notes);
+        let is_strict = |place: &usize| network.queues[*place].weight.is_none();
+        let (strict, weighted): (Vec<usize>, Vec<usize>) =
+            (0..network.queues.len()).partition(is_strict);
+        let mut places: Vec<Option<usize>> = strict.into_iter().map(Some).collect();
+        // Feedback of DCQCN is in the first queue.
+        let has_feedback = network
+            .queues
+            .iter()
+            .any(|queue| queue.transport == Transport::Dcqcn);
+        if has_feedback && places.is_empty() {
+            places.push(None);
+        }
+        let strict = places.len();
+        places.extend(weighted.into_iter().map(Some));
+        let mut model = Self {
+            network,
+            load: 0.0,
+            notes,
+            places,
+            strict,
+            leaves,
+            hosts_per_leaf,
+            text: String::new(),
+            sources: 0,
+        };
+        let wanted = real(network.traffic.load);
+        model.load = model.steady_load(wanted);
+        if model.load < wanted {
+            model.notes.push(format!(
+                "a load of {:.0} % overloads the fabric: {:.0} % are simulated",
+                wanted * 100.0,
+                model.load * 100.0
+            ));
+        }
+        model.sources = model.carriers().count();
+        if network.layers > 2 {
+            let note = "three layers are simulated as two, over the same round trip";
+            model.notes.push(note.to_owned());
+        }
+        if network.lossless().next().is_some() {
+            let note = "a pause stops a whole port in the simulator, whatever its class";
+            model.notes.push(note.to_owned());
+        }
+        model
+    }
+
+    /// The scenario without a sweep, for `purpose`. It is run under so many seeds, from `seed` on.
+    pub fn scenario(&self, purpose: &str, seed: u64, runs: u32) -> String {
+        let name = format!("{}-{purpose}", self.network.name);
+        format!(
+            "name = {}\ntitle = {}\nseed = {seed}\nruns = {runs}\n{}",
+            quoted(&name),
+            quoted(&self.network.title),
+            self.text
+        )
+    }
+
+    /// Keys of the scenario and values that give it this load of the hosts' links, in the form of a table.
+    pub fn with_load(&self, load: f64) -> String {
+        let load = self.steady_load(load);
+        let set = |(number, (_, share)): (usize, (usize, f64))| {
+            format!("\"traffic.{number}.load\" = {:.4}", load * share)
+        };
+        let sets: Vec<String> = self.carriers().enumerate().map(set).collect();
+        sets.join(", ")
+    }
+
+    /// The same for the sizes of flows.
+    pub fn with_sizes(&self, sizes: &str) -> String {
+        let set = |number| format!("\"traffic.{number}.sizes\" = {}", quoted(sizes));
+        let sets: Vec<String> = (0..self.sources).map(set).collect();
+        sets.join(", ")
+    }
+
+    /// How many hosts are simulated.
+    pub fn hosts(&self) -> u32 {
+        self.leaves * self.hosts_per_leaf
+    }
+
+    /// The key of the dynamic threshold's factor.
+    pub fn alpha_key(&self) -> &'static str {
+        if self.network.lossless().next().is_some() {
+            "switch.buffer.egress.alpha"
+        } else {
+            "switch.buffer.alpha"
+        }
+    }
+
+    /// The factor for each simulated queue as a list: queues that PFC protects are not dropped for it.
+    pub fn alphas(&self, alpha: Ratio) -> String {
+        let of = |place: &Option<usize>| match place {
+            Some(place) if self.network.queues[*place].lossless => "1000".to_owned(),
+            Some(_) => quoted(&alpha.write()),
+            None => "1000".to_owned(),
+        };
+        let alphas: Vec<String> = self.places.iter().map(of).collect();
+        format!("[{}]", alphas.join(", "))
+    }
+
+    /// The scheduler, with these shares of the network's queues; `None` with one queue.
+    pub fn scheduler(&self, weight: impl Fn(&Queue) -> Option<u32>) -> Option<String> {
+        let queues = self.places.iter().skip(self.strict).flatten();
+        let weights: Vec<u32> = queues
+            .map(|&place| weight(&self.network.queues[place]).unwrap_or(1).max(1))
+            .collect();
+        let least = weights.iter().min().copied().unwrap_or(1);
+        let quantum = |weight: &u32| {
+            let bytes = u64::from(*weight) * u64::from(self.network.mtu) / u64::from(least);
+            bytes.to_string()
+        };
+        let quanta: Vec<String> = weights.iter().map(quantum).collect();
+        let quanta = quanta.join(", ");
+        match (self.strict, weights.len()) {
+            (0, 1) | (1, 0) => None,
+            (0, _) => Some(format!("{{ kind = \"dwrr\", quanta = [{quanta}] }}")),
+            (strict, 0) => Some(format!("{{ kind = \"sp\", queues = {strict} }}")),
+            (strict, _) => Some(format!(
+                "{{ kind = \"sp-dwrr\", strict = {strict}, quanta = [{quanta}] }}"
+            )),
+        }
+    }
+
+    /// For each simulated queue, what is given for the network's queue; `other` for one with feedback only.
+    pub fn by_queue<T>(&self, of: impl Fn(&Queue) -> T, other: impl Fn() -> T) -> Vec<T> {
+        let one = |place: &Option<usize>| match place {
+            Some(place) => of(&self.network.queues[*place]),
+            None => other(),
+        };
+        self.places.iter().map(one).collect()
+    }
+
+    /// The queues that carry random flows, by their number, with their share of the load.
+    fn carriers(&self) -> impl Iterator<Item = (usize, f64)> {
+        let only_strict = self.strict == self.places.len();
+        let weight = move |queue: &Queue| match queue.weight {
+            Some(weight) => f64::from(weight),
+            None if only_strict => 1.0,
+            None => 0.0,
+        };
+        let weights = self.by_queue(weight, || 0.0);
+        let all: f64 = weights.iter().sum();
+        let shares = weights.into_iter().map(move |weight| weight / all);
+        shares.enumerate().filter(|&(_, share)| share > 0.0)
+    }
+
+    /// The part of `load` with which the uplinks are in a steady state.
+    fn steady_load(&self, load: f64) -> f64 {
+        let (hosts, own) = (f64::from(self.hosts()), f64::from(self.hosts_per_leaf));
+        let (Some(ratio), true) = (self.network.oversubscription(), self.leaves > 1) else {
+            return load.min(MOST_LOAD);
+        };
+        let leaves_rack = (hosts - own) / (hosts - 1.0);
+        load.min(MOST_LOAD)
+            .min(MOST_LOAD / (ratio * leaves_rack).max(1e-9))
+    }
+
+    /// Topology, switch and hosts.
+    fn fixed(&mut self) -> String {
+        let mut text = String::new();
+        let delays = self.delays();
+        let network = self.network;
+        let Delays {
+            host,
+            fabric,
+            stack,
+        } = delays;
+        let rate = network.host_ports.speed;
+        _ = match network.uplinks.filter(|_| self.leaves > 1) {
+            Some(uplinks) => writeln!(
+                text,
+                "\n[topology]\nkind = \"leaf-spine\"\nleaves = {}\nspines = {}\nhosts_per_leaf = {}\n\
+                 host_rate = \"{rate}\"\nfabric_rate = \"{}\"\nhost_delay = \"{}ps\"\n\
+                 fabric_delay = \"{}ps\"",
+                self.leaves,
+                uplinks.count,
+                self.hosts_per_leaf,
+                uplinks.speed,
+                host.as_ps(),
+                fabric.as_ps()
+            ),
+            None => writeln!(
+                text,
+                "\n[topology]\nkind = \"star\"\nhosts = {}\nhost_rate = \"{rate}\"\n\
+                 host_delay = \"{}ps\"",
+                self.hosts(),
+                host.as_ps()
+            ),
+        };
+        text += "\n[switch]\n";
+        let scheduler = self.scheduler(|queue| queue.weight);
+        if let Some(scheduler) = &scheduler {
+            _ = writeln!(text, "scheduler = {scheduler}");
+        }
+        _ = writeln!(text, "buffer = {}", self.buffer());
+        // A host's stack holds senders back that share its link; here marks do, whatever switches are set
+        // to. Without them, flows would wait in hosts and not in switches.
+        let marks = Marks::formula(&Plan::new(network));
+        _ = writeln!(
+            text,
+            "\n[nic]\nmarking = {}\nbuffer = {{ kind = \"unlimited\" }}",
+            marks.table(self)
+        );
+        if let Some(scheduler) = &scheduler {
+            _ = writeln!(text, "scheduler = {scheduler}");
+        }
+        text += &self.transports(&stack);
+        text += "\n[observe]\nports = \"switches\"\n";
+        if network.lossless().next().is_some() {
+            text += "links = \"all\"\n";
+        }
+        text
+    }
+
+    fn buffer(&self) -> String {
+        let network = self.network;
+        let pool = network.pool();
+        let size = pool.size.0.min(MOST_BYTES);
+        let alphas = self.alphas(network.switch.alpha);
+        let reserve = network.switch.reserve.0;
+        let dynamic = format!(
+            "kind = \"dynamic-threshold\", pool_size = \"{size}B\", ports_per_pool = {}, alpha = {alphas}, \
+             reserve = \"per-queue\", reserve_size = \"{reserve}B\"",
+            pool.ports
+        );
+        if network.lossless().next().is_none() {
+            return format!("{{ {dynamic} }}");
+        }
+        // Every account pauses at α times what is free; what arrives until then is in the headroom.
+        let fastest = network.speeds().last().copied();
+        let room = fastest.map_or(Bytes(0), |speed| {
+            headroom::of_port(speed, network.link_delay, network.mtu)
+        });
+        let is_lossy = self.by_queue(|queue| !queue.lossless, || true);
+        let bypass = is_lossy
+            .iter()
+            .enumerate()
+            .filter(|(_, is_lossy)| **is_lossy);
+        let bypass: Vec<String> = bypass.map(|(number, _)| number.to_string()).collect();
+        format!(
+            "{{ kind = \"pfc\", buffer = \"{size}B\", classes = {}, bypass = [{}], reserve = \"0B\", \
+             headroom = \"{}B\", {}, egress = {{ {dynamic} }} }}",
+            is_lossy.len(),
+            bypass.join(", "),
+            room.0,
+            pause_rule(network.switch.alpha),
+        )
+    }
+
+    fn transports(&self, stack: &[Span]) -> String {
+        let mut text = String::new();
+        for (number, transport) in self.groups().into_iter().enumerate() {
+            if number == 0 {
+                text += "\n[transport]\n";
+            } else {
+                text += "\n[[transport.group]]\n";
+            }
+            text += &self.transport(transport);
+            if number == 0 && stack.iter().any(|delay| delay.as_ps() > 0) {
+                let each = stack.iter().map(|delay| format!("\"{}ps\"", delay.as_ps()));
+                let each: Vec<String> = each.collect();
+                _ = writeln!(text, "host_delay = {{ values = [{}] }}", each.join(", "));
+            }
+        }
+        text
+    }
+
+    /// The transports of the queues, each once.
+    fn groups(&self) -> Vec<Transport> {
+        let mut groups = Vec::new();
+        for (place, _) in self.carriers() {
+            let transport = self.transport_of(place);
+            if !groups.contains(&transport) {
+                groups.push(transport);
+            }
+        }
+        groups
+    }
+
+    fn transport_of(&self, place: usize) -> Transport {
+        let own = self.places[place].map(|place| self.network.queues[place].transport);
+        own.unwrap_or(Transport::Dcqcn)
+    }
+
+    fn transport(&self, transport: Transport) -> String {
+        let mtu = self.network.mtu;
+        if transport == Transport::Dcqcn {
+            // What RoCE has, with its headers.
+            let sizes = [4096_u32, 2048, 1024, 512, 256];
+            let fits = sizes.into_iter().find(|size| size + 62 <= mtu);
+            let payload = fits.unwrap_or(mtu.saturating_sub(62).max(1));
+            return format!("kind = \"dcqcn\"\nprofile = \"hpcc3\"\npayload = {payload}\n");
+        }
+        let echo = match transport {
+            Transport::Dctcp | Transport::Odctcp => "dctcp",
+            _ => "rfc3168",
+        };
+        format!(
+            "profile = \"tcn-testbed\"\nmss = {}\nmax_window = \"none\"\n\
+             delayed_ack = 1\nack_delay = \"1ms\"\necho = \"{echo}\"\nrule = {{ kind = {} }}\n",
+            mtu.saturating_sub(40).max(1),
+            quoted(&transport.name())
+        )
+    }
+
+    /// Random flows, so many of them.
+    fn flows(&self, flows: u64) -> String {
+        let network = self.network;
+        let sizes = network.traffic.workload.as_ref();
+        let sizes = sizes.map_or_else(|| "web-search".to_owned(), Setting::write);
+        let groups = self.groups();
+        let mut text = String::new();
+        for (place, share) in self.carriers() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_precision_loss,
+                clippy::cast_sign_loss,
+                reason = "a part of some thousand flows"
+            )]
+            let flows = ((flows as f64 * share).round() as u64).max(1);
+            _ = writeln!(
+                text,
+                "\n[[traffic]]\nkind = \"poisson\"\nload = {:.4}\nload_on = \"senders\"\nsizes = {}\n\
+                 flows = {flows}\nmss = {}\nfirst_service = {place}\ngroup = {}",
+                self.load * share,
+                quoted(&sizes),
+                network.mtu.saturating_sub(40).max(1),
+                group(&groups, self.transport_of(place)),
+            );
+        }
+        text
+    }
+
+    /// Hosts that answer one at the same moment, in the queue with the largest share.
+    fn bursts(&self, bursts: u64, every: Span) -> String {
+        let largest = self
+            .carriers()
+            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        let place = largest.map_or(0, |(place, _)| place);
+        let group = group(&self.groups(), self.transport_of(place));
+        format!(
+            "\n[[traffic]]\nkind = \"burst\"\nstart = \"{}ps\"\nevery = \"{}ps\"\nbursts = {bursts}\n\
+             to = \"all\"\nfan_in = {}\nsenders = \"random\"\nreceiver = \"random\"\nsizes = \"{ANSWER}\"\n\
+             service = {place}\ngroup = {group}\n",
+            every.as_ps(),
+            every.as_ps().max(1),
+            self.network.traffic.incast,
+        )
+    }
+
+    fn trace(&self) -> Result<String, Problem> {
+        let Some(trace) = &self.network.traffic.trace else {
+            return Ok(String::new());
+        };
+        let text = std::fs::read_to_string(&trace.file).map_err(|error| {
+            Problem::new(format!(
+                "`{}` cannot be read: {error}",
+                trace.file.display()
+            ))
+        })?;
+        Ok(format!(
+            "\n[[traffic]]\nkind = \"list\"\nflows = '''\n{}\n'''\n",
+            text.trim()
+        ))
+    }
+
+    /// The delays that give the network's round trips.
+    fn delays(&mut self) -> Delays {
+        let network = self.network;
+        // Uniform round trips with this mean and 90th percentile.
+        let width = (network.rtt.p90.as_ps() - network.rtt.mean.as_ps()) * 5 / 2;
+        let shortest = network.rtt.mean.as_ps().saturating_sub(width / 2);
+        let links = network.uplinks.filter(|_| self.leaves > 1);
+        let mut rates = vec![network.host_ports.speed; 2];
+        if let Some(uplinks) = links {
+            rates.extend([uplinks.speed; 2]);
+        }
+        let sending = rates
+            .iter()
+            .map(|rate| rate.time_for(network.mtu).as_ps() + rate.time_for(40).as_ps());
+        let sending: u64 = sending.sum();
+        let hops = rates.len() as u64 * 2;
+        let least = LEAST_DELAY.as_ps() * hops;
+        if shortest < sending + least {
+            self.notes.push(format!(
+                "the shortest round trip is {}, which sending a packet takes",
+                crate::marking::time(Span::from_ps(sending + least))
+            ));
+        }
+        let travel = shortest.saturating_sub(sending).max(least);
+        let cable = network.link_delay.as_ps().min(travel / hops);
+        let fabric = if links.is_some() { cable } else { 0 };
+        let of_fabric = if links.is_some() { 4 * fabric } else { 0 };
+        // Without pauses it is the same where the time passes, and long cables are simulated faster.
+        let (host, rest) = if network.lossless().next().is_some() {
+            (cable, travel - cable * 4 - of_fabric)
+        } else {
+            ((travel - of_fabric) / 4, 0)
+        };
+        let quantile = |part: u64| Span::from_ps(rest + width * (2 * part + 1) / 20);
+        Delays {
+            host: Span::from_ps(host),
+            fabric: Span::from_ps(fabric),
+            stack: (0..10).map(quantile).collect(),
+        }
+    }
+}
+
+/// No simulated cable is shorter.
+const LEAST_DELAY: Span = Span::from_ns(50);
+
+struct Delays {
+    host: Span,
+    fabric: Span,
+    /// What hosts add, each value for a tenth of the flows.
+    stack: Vec<Span>,
+}
+
+/// How many leaves are simulated, and how many hosts at each.
+fn size(network: &Network, notes: &mut Vec<String>) -> (u32, u32) {
+    if network.uplinks.is_none() {
+        return (1, network.hosts);
+    }
+    let leaves = network.hosts.div_ceil(network.host_ports.count).max(2);
+    let per_leaf = network.hosts.div_ceil(leaves);
+    let most = (MOST_HOSTS / per_leaf).max(2);
+    let simulated = match network.traffic.trace {
+        Some(_) => leaves,
+        None => leaves.min(most),
+    };
+    if simulated < leaves {
+        notes.push(format!(
+            "{simulated} of {leaves} leaves are simulated, {} hosts",
+            simulated * per_leaf
+        ));
+    }
+    (simulated, per_leaf)
+}
+
+/// When an account is paused. Above a factor of one the pool is full first.
+fn pause_rule(alpha: Ratio) -> String {
+    let (over, under) = (alpha.numerator(), alpha.denominator());
+    if over == 1 && under.is_power_of_two() {
+        format!("rule = \"shift\", shift = [{}]", under.trailing_zeros())
+    } else {
+        format!("rule = \"factor\", factor = {}", quoted(&alpha.write()))
+    }
+}
+
+fn group(groups: &[Transport], transport: Transport) -> usize {
+    let place = groups.iter().position(|group| *group == transport);
+    place.unwrap_or(0)
+}
+
+/// A text in TOML.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+pub(crate) fn real(ratio: Ratio) -> f64 {
+    f64::from(ratio.numerator()) / f64::from(ratio.denominator())
+}
