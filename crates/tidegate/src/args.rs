@@ -3,6 +3,7 @@
 pub(crate) mod live;
 pub(crate) mod plan;
 pub(crate) mod testbed;
+pub(crate) mod tune;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Answers which thresholds a network needs, and prints its switch configuration
     Plan(plan::Plan),
+    /// Searches settings that are better than the formula's, and says if there are any
+    Tune(tune::Tune),
     /// A switch on real interfaces: runs it, shows what it does, measures it
     Live(live::Live),
     /// Hosts and a switch on this machine, with real packets

@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             with(report.common, |output| cmd::report::report(report, output))
         }
         Some(Command::Plan(plan)) => with(plan.common, |output| cmd::plan::plan(plan, output)),
+        Some(Command::Tune(tune)) => with(tune.common, |output| cmd::tune::tune(tune, output)),
         Some(Command::Live(live)) => match &live.command {
             LiveCommand::Run(run) => with(run.common, |output| cmd::live::run(run, output)),
             LiveCommand::Top(top) => with(top.common, |output| cmd::live::top(top, output)),

@@ -1,12 +1,13 @@
 //! What can be said to `tidegate plan`.
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use tidegate_plan::dialect::{Dialect, Scheme};
 
-use super::Common;
+use super::{Common, Target};
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
@@ -33,6 +34,51 @@ pub(crate) struct Plan {
     /// Write the answer as a page, with what others print beside it
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Simulate the answer, today's setting, and half and double the thresholds (with --others, what is
+    /// printed too), and say what is better
+    #[arg(long, conflicts_with = "emit")]
+    pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) evidence: Verify,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// How a plan is verified.
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// The first seed of --verify; repetitions use the ones after it
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "verify")]
+    pub(crate) seed: u64,
+    /// Under how many seeds --verify runs each setting
+    #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify")]
+    pub(crate) runs: NonZeroU32,
+    /// How much --verify simulates in a run: 1 for about 30 million packets over links
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        default_value_t = 1.0,
+        requires = "verify"
+    )]
+    pub(crate) size: f64,
+    /// Runs of --verify at a time [default: one for each core]
+    #[arg(long, short, value_name = "COUNT", requires = "verify")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// The results folder of --verify [default: a new one in tidegate-results]
+    #[arg(long, value_name = "FOLDER", requires = "verify")]
+    pub(crate) results: Option<PathBuf>,
+    /// Go on in a results folder that is not complete
+    #[arg(long, requires = "verify")]
+    pub(crate) resume: bool,
+}
+
+const SEEDS: NonZeroU32 = NonZeroU32::new(tidegate_plan::evidence::SEEDS).expect("some seeds");
+
+impl Verify {
+    pub(crate) fn target(&self) -> Target {
+        Target {
+            out: self.results.clone(),
+            resume: self.resume,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod generate;
+mod laboratory;
 pub(crate) mod list;
 pub(crate) mod live;
 mod outline;
@@ -12,3 +13,5 @@ pub(crate) mod reproduce;
 pub(crate) mod run;
 mod source;
 pub(crate) mod testbed;
+pub(crate) mod tune;
+mod verify;

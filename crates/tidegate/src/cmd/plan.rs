@@ -6,10 +6,12 @@ use serde_json::json;
 use tidegate_plan::answer;
 use tidegate_plan::current::Current;
 use tidegate_plan::dialect::{Configuration, Dialect, Scheme, sonic};
+use tidegate_plan::evidence;
 use tidegate_plan::screen::screen;
 use tidegate_plan::{Network, Plan};
 use tidegate_units::Setting;
 
+use super::verify;
 use crate::args::plan::Plan as Arguments;
 use crate::output::{Error, Output, Verdict};
 
@@ -34,8 +36,34 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         Some(name) => Some(configuration(arguments, name, &plan, current.as_ref())?),
         None => None,
     };
-    if let Some(path) = &arguments.out {
+    let verified = if arguments.verify {
+        let Some(verified) = verify::verify(arguments, &plan, current.as_ref(), output)? else {
+            return Ok(Verdict::Bad);
+        };
+        Some(verified)
+    } else {
+        None
+    };
+    let evidence = verified.as_ref().map(|(evidence, _)| evidence);
+    let sheet = || {
         let mut sheet = answer::sheet(&plan, current.as_ref());
+        let parts = evidence.map_or_else(Vec::new, evidence::parts);
+        // Before what others print, which is long.
+        let mut ids = sheet.parts.iter().map(|part| part.id.as_str());
+        let place = ids.position(|id| id.starts_with(answer::OTHERS));
+        let place = place.unwrap_or(sheet.parts.len());
+        sheet.parts.splice(place..place, parts);
+        sheet
+    };
+    if let Some((_, laboratory)) = &verified {
+        laboratory.write_page(verify::PAGE, &sheet().render())?;
+        output.say(&format!(
+            "page: {}",
+            laboratory.path().join(verify::PAGE).display()
+        ));
+    }
+    if let Some(path) = &arguments.out {
+        let mut sheet = sheet();
         if let Some((dialect, configuration)) = &configuration {
             sheet
                 .parts
@@ -47,11 +75,18 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     }
     match &configuration {
         Some((dialect, configuration)) => print(*dialect, configuration, output)?,
-        None if output.json => output.print_json(&answer::json(&plan, current.as_ref()))?,
+        None if output.json => {
+            let mut value = answer::json(&plan, current.as_ref());
+            if let Some(evidence) = evidence {
+                value["evidence"] = evidence::json(evidence);
+            }
+            output.print_json(&value)?;
+        }
         None => {
-            let sheet = answer::sheet(&plan, current.as_ref());
             let bold = |text: &str| output.paint.bold(text);
             let mut parts = answer::ON_SCREEN.to_vec();
+            parts.push("evidence");
+            let sheet = sheet();
             if arguments.others {
                 let ids = sheet.parts.iter().map(|part| part.id.as_str());
                 parts.extend(ids.filter(|id| id.starts_with(answer::OTHERS)));
@@ -59,15 +94,21 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
             output.print(&screen(&sheet, &parts, output.width, bold))?;
         }
     }
-    Ok(if plan.works() {
+    let loses = evidence.is_some_and(|evidence| evidence.losses().next().is_some());
+    Ok(if plan.works() && !loses {
         Verdict::Good
     } else {
         Verdict::Bad
     })
 }
 
+/// Whether a built-in network is called so.
+pub(super) fn is_builtin(name: &str) -> bool {
+    BUILTIN.iter().any(|(builtin, _)| *builtin == name)
+}
+
 /// Reads a network. A file goes before a built-in network of the same name.
-fn read(name: &str) -> Result<Network, Error> {
+pub(super) fn read(name: &str) -> Result<Network, Error> {
     let path = Path::new(name);
     let builtin = BUILTIN.iter().find(|(builtin, _)| *builtin == name);
     match builtin {

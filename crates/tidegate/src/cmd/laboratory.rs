@@ -1,0 +1,153 @@
+//! Runs that a command needs for its answer: a scenario in a results folder, of which some runs or all
+//! are asked for.
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use tidegate_lab::sweep::{Failure, Sweep};
+use tidegate_report::{Folder, Record};
+use tidegate_scenario::{Experiment, Scenario};
+
+use super::run::{self, INTERRUPT, Job, place};
+use crate::args::Target;
+use crate::args::testbed::On;
+use crate::output::{Error, Output};
+use crate::progress::{Bars, Board};
+
+/// What the scenario of the runs is called in their folder.
+const SCENARIO: &str = "scenario.toml";
+
+/// A results folder with the runs of a scenario.
+pub(crate) struct Laboratory {
+    job: Job,
+    folder: Folder,
+    jobs: NonZeroUsize,
+    output: Output,
+}
+
+impl Laboratory {
+    /// Opens the folder of a scenario. `command` is what makes all of it.
+    pub(crate) fn open(
+        text: &str,
+        command: &str,
+        target: &Target,
+        jobs: Option<NonZeroUsize>,
+        output: Output,
+    ) -> Result<Self, Error> {
+        let scenario = Scenario::parse(SCENARIO, text, &[]).map_err(Error::new)?;
+        let plan = scenario.plan().map_err(Error::new)?;
+        let path = place::choose(&scenario.name, 1, target, &[])?;
+        let job = Job {
+            file: SCENARIO.to_owned(),
+            scenario,
+            plan,
+            path,
+            command: command.to_owned(),
+            on: On::default(),
+        };
+        let manifest = run::manifest(&job);
+        let folder = if target.resume {
+            Folder::resume(&job.path, &manifest)
+        } else {
+            Folder::create(&job.path, &manifest)
+        };
+        let folder = folder.map_err(Error::new)?;
+        let written = folder.write_file(SCENARIO, text.as_bytes());
+        written.map_err(Error::new)?;
+        let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
+        Ok(Self {
+            job,
+            folder,
+            jobs: jobs.unwrap_or(NonZeroUsize::MIN),
+            output,
+        })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.job.path
+    }
+
+    /// All runs of the scenario.
+    pub(crate) fn plan(&self) -> &[Experiment] {
+        &self.job.plan
+    }
+
+    /// Bars for so many runs, of which some may be done.
+    pub(crate) fn board(&self, runs: usize) -> Board {
+        let open = runs.saturating_sub(self.folder.finished().len());
+        self.output.say(&format!(
+            "{}: {}, results in {}",
+            self.job.scenario.title,
+            run::count(open, "run"),
+            self.path().display()
+        ));
+        Board::new(open, self.output)
+    }
+
+    /// The records of the runs with these numbers, in their order; those that the folder lacks are run.
+    /// `None` if that was stopped.
+    pub(crate) fn records(
+        &self,
+        numbers: &[usize],
+        board: &Board,
+    ) -> Result<Option<Vec<Record>>, Error> {
+        let wanted: BTreeSet<usize> = numbers.iter().copied().collect();
+        let experiments: Vec<Experiment> = wanted
+            .iter()
+            .map(|&number| self.plan()[number].clone())
+            .collect();
+        let bars = Bars::new(&self.folder, board);
+        let sweep = Sweep {
+            experiments: &experiments,
+            folder: &self.folder,
+            jobs: self.jobs,
+            command: &|experiment| run::command(SCENARIO, &self.job.on, &experiment.overrides()),
+            interrupt: &INTERRUPT,
+            progress: &bars,
+        };
+        let done = sweep.run();
+        if let Some((id, failure)) = done.failures.first() {
+            let text = match failure {
+                Failure::Unwritten(error) => error.to_string(),
+                failure => format!("run {id} left nothing: {failure}"),
+            };
+            return Err(Error::new(text));
+        }
+        if done.is_interrupted {
+            return Ok(None);
+        }
+        let read = |&number: &usize| {
+            self.folder
+                .read(&self.plan()[number].id)
+                .map_err(Error::new)
+        };
+        let records: Vec<Record> = numbers.iter().map(read).collect::<Result<_, _>>()?;
+        let stalled = run::stalled(&records);
+        if let Some(first) = stalled.first() {
+            self.output.warn(&format!(
+                "{} of {} runs: {}",
+                stalled.len(),
+                records.len(),
+                first.why
+            ));
+        }
+        Ok(Some(records))
+    }
+
+    /// Says what is kept of runs that were stopped.
+    pub(crate) fn interrupted(&self, command: &str) {
+        self.output.warn(&format!(
+            "interrupted: {} are finished and kept in {}\nhint: go on with `{command} --resume`",
+            run::count(self.folder.finished().len(), "run"),
+            self.path().display()
+        ));
+    }
+
+    /// Writes a page into the folder.
+    pub(crate) fn write_page(&self, name: &str, page: &str) -> Result<(), Error> {
+        let written = self.folder.write_file(name, page.as_bytes());
+        written.map_err(Error::new)
+    }
+}

@@ -1,0 +1,219 @@
+//! `plan --verify` and `tune`: what they run, what they keep, and what they refuse.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::program::{Room, Said, TINY};
+
+/// Four hosts at one switch.
+const STAR: &str = r#"name = "star"
+title = "Four hosts"
+fabric = { host_ports = "4x10Gbps" }
+switch = { buffer = "4MB" }
+rtt = { base = "40us" }
+traffic = { workload = "web-search", load = 0.5, incast = 3 }
+"#;
+
+fn room(name: &str) -> Room {
+    let room = Room::new(name);
+    room.write("star.toml", STAR);
+    room
+}
+
+fn json(said: &Said) -> serde_json::Value {
+    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}\n{}", said.stderr))
+}
+
+#[test]
+fn a_plan_is_verified_and_the_same_page_comes_out_again() {
+    let room = room("verify");
+    let line =
+        "plan star.toml --verify --current 1MB --runs 3 --size 0.02 --quiet --json --results";
+    let said = room.run(&format!("{line} a"));
+    let evidence = &json(&said)["evidence"];
+    let settings = evidence["settings"].as_array().unwrap();
+    let labels: Vec<_> = settings
+        .iter()
+        .map(|row| row["setting"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["formula", "today", "half", "double"]);
+    for row in settings {
+        let small = &row["measures"]["p99-small"];
+        assert!(
+            small["value"].as_f64().unwrap() > 40e-6 && small["unit"] == "s",
+            "{row}"
+        );
+        assert!(small["low"].as_f64() < small["high"].as_f64());
+    }
+    // Queues are as long as they may be: 1 MB is 28 times the formula's 36 KB.
+    let queue = |row: usize| {
+        settings[row]["measures"]["queue"]["value"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        queue(1) > 3.0 * queue(0),
+        "today {} formula {}",
+        queue(1),
+        queue(0)
+    );
+    assert!(
+        queue(2) < queue(0) && queue(0) < queue(3),
+        "half, formula, double"
+    );
+    // A formula that loses is a check that failed.
+    let loses = !evidence["formula_loses_against"]
+        .as_array()
+        .unwrap()
+        .is_empty();
+    assert_eq!(said.code, Some(i32::from(loses)), "{}", said.stderr);
+    assert_eq!(room.run(&format!("{line} b --jobs 1")).stdout, said.stdout);
+    let page = |folder: &str| fs::read(room.path().join(folder).join("plan.html")).unwrap();
+    assert!(page("a") == page("b"), "the pages differ");
+    assert!(
+        String::from_utf8(page("a"))
+            .unwrap()
+            .contains("99th percentile of small flows")
+    );
+}
+
+#[test]
+fn evidence_fits_the_screen_and_has_units() {
+    let room = room("verify-screen");
+    let said = room.run("plan star.toml --verify --runs 2 --size 0.01 --quiet");
+    assert!(said.stdout.contains("Simulated"), "{}", said.stdout);
+    for line in said.stdout.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    assert!(
+        said.stdout.contains(" us") && said.stdout.contains("Gbps"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        room.path()
+            .join("tidegate-results/star-verify/plan.html")
+            .is_file()
+    );
+}
+
+#[test]
+fn what_was_run_for_evidence_is_not_run_again() {
+    let room = room("verify-resume");
+    let line = "plan star.toml --verify --runs 2 --size 0.01 --json --results out";
+    let whole = room.run(line);
+    whole.tells("6 runs, results in out");
+    fs::remove_dir_all(room.path().join("out/runs/half-s1")).unwrap();
+    let again = room.run(&format!("{line} --resume"));
+    again.tells("1 run, results in out");
+    assert_eq!(again.stdout, whole.stdout);
+    room.run("plan star.toml --verify --runs 3 --size 0.01 --results out --resume")
+        .ended(2);
+    room.run("plan star.toml --runs 3").ended(2);
+}
+
+#[test]
+fn a_search_is_the_same_for_the_same_seed_and_goes_on_where_it_stopped() {
+    let room = room("tune");
+    let line = "tune star.toml --vary scale=0.5,2,8 --budget 30 --size 0.02 --json --out";
+    let said = room.run(&format!("{line} a"));
+    said.ended(0);
+    let found = json(&said);
+    assert_eq!(found["goal"], "p99-small");
+    assert_eq!(found["tried"].as_array().unwrap().len(), 4);
+    // Eight times the threshold is no way to a short tail.
+    assert_ne!(found["best"]["settings"]["scale"], "8");
+    let page = |folder: &str| fs::read(room.path().join(folder).join("tune.html")).unwrap();
+    let again = room.run(&format!("{line} b --jobs 1"));
+    assert_eq!(again.stdout, said.stdout);
+    assert!(page("a") == page("b"), "the pages differ");
+    // A run is lost: it alone is run again.
+    fs::remove_dir_all(room.path().join("a/runs/scale-8-s1")).unwrap();
+    let resumed = room.run(&format!("{line} a --resume"));
+    resumed.tells("1 run, results in a");
+    assert_eq!(resumed.stdout, said.stdout);
+}
+
+#[test]
+fn a_search_that_is_stopped_keeps_what_is_finished() {
+    let room = room("tune-ctrl-c");
+    let words = "tune star.toml --vary scale=0.5,2 --budget 30 --size 0.1 --jobs 1 --out out";
+    let child = room
+        .command(&words.split(' ').collect::<Vec<_>>())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !room.path().join("out/runs/formula-s1").exists() {
+        #[expect(clippy::disallowed_methods, reason = "waits for another program")]
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let kill = Command::new("sh")
+        .args(["-c", &format!("kill -INT {}", child.id())])
+        .status();
+    assert!(kill.unwrap().success());
+    let said = Said::new("tune", &child.wait_with_output().unwrap());
+    said.ended(1);
+    said.tells("finished and kept in out");
+    said.tells("--budget 30 --seed 1 --size 0.1 --out out --resume`");
+}
+
+#[test]
+fn a_scenario_is_tuned_too() {
+    let room = Room::new("tune-scenario");
+    let plain = TINY.split("[sweep]").next().unwrap();
+    room.write(
+        "tiny.toml",
+        &format!("{plain}\n[switch.marking]\nkind = \"tcn\"\nthreshold = \"400us\"\n"),
+    );
+    let line =
+        "tune tiny.toml --for mean --vary switch.marking.threshold=10us..1ms:3 --budget 30 --json";
+    let found = json(&room.run(line));
+    assert_eq!(found["formula"]["label"], "as it is");
+    assert_eq!(found["tried"].as_array().unwrap().len(), 4);
+    room.write("swept.toml", TINY);
+    let said = room.run("tune swept.toml --vary switch.marking.threshold=10us,20us");
+    said.ended(2);
+    said.tells("has a sweep of its own");
+    let said = room.run("tune tiny.toml --vary switch.marking.depth=1,2");
+    said.ended(2);
+    said.tells("the scenario has no such key");
+    room.run("tune tiny.toml").tells("a scenario needs --vary");
+}
+
+#[test]
+fn what_cannot_be_searched_is_named_with_what_can() {
+    let room = room("tune-bad");
+    for (options, why, hint) in [
+        ("--within p99<1us", "no such metric", "metrics: p99-small"),
+        ("--within drops", "no `<` or `>`", "METRIC<LIMIT"),
+        ("--vary scale", "there is no `=`", "KEY=a..b"),
+        ("--vary depth=1,2", "no such key", "keys are scale"),
+        (
+            "--vary scale=1,2 --vary scale=3",
+            "given twice",
+            "all its values",
+        ),
+        ("--vary scale=1", "what the formula says", "more values"),
+        ("--budget 0", "is no budget", "runs such as 200"),
+        ("--budget soon", "is no budget", "10min"),
+        (
+            "--budget 5",
+            "5 runs is too few for 8 candidates",
+            "--budget 15",
+        ),
+        ("--load 2", "`2` is no load", "0.3,0.5,0.8"),
+        ("--size 0", "--size 0", "above 0"),
+        ("--for speed", "p99-small", "no-drops"),
+    ] {
+        let said = room.run(&format!("tune star.toml {options}"));
+        said.ended(2);
+        said.tells(why);
+        said.tells(hint);
+    }
+    assert!(
+        !room.path().join("tidegate-results").exists(),
+        "nothing has run"
+    );
+}
