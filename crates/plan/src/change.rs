@@ -26,12 +26,13 @@ pub(crate) fn changes(network: &Network, planned: &[Row<'_>]) -> Vec<String> {
     }
     let shared = judge::shared_memory(network);
     if let Some(buffer) = least_buffer(network) {
-        let mut change = format!("a buffer of at least {}", bytes(buffer));
-        if shared.0 == 0 {
-            let room = judge::headroom_of_pool(network);
-            change += &format!(", as headroom for PFC takes {}", bytes(room));
-        }
-        changes.push(change);
+        let least = bytes(buffer);
+        changes.push(if shared.0 == 0 {
+            let room = bytes(judge::headroom_of_pool(network));
+            format!("a buffer of at least {least}, as headroom for PFC takes {room}")
+        } else {
+            format!("a buffer of at least {least}")
+        });
     }
     if let Some(rtt) = longest_rtt(network) {
         changes.push(format!("a round trip of at most {}", time(rtt)));

@@ -49,8 +49,8 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
                     Some(profile) => match profiles.get(profile) {
                         Some(fields) => (marking(name, text, profile, fields)?, profile),
                         None => {
-                            let note = format!("there is no WRED_PROFILE `{profile}`");
-                            current.notes.push(note);
+                            let absent = format!("there is no WRED_PROFILE `{profile}`");
+                            current.notes.push(absent);
                             (Marking::Off, profile)
                         }
                     },

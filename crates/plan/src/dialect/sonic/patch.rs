@@ -105,8 +105,8 @@ mod tests {
     use super::*;
 
     /// The configuration after a patch (RFC 6902: `add` and `remove`, in order; a parent must exist).
-    fn applied(mut tables: Value, patch: &str) -> Value {
-        let operations: Vec<Value> = serde_json::from_str(patch).unwrap();
+    fn applied(mut tables: Value, text: &str) -> Value {
+        let operations: Vec<Value> = serde_json::from_str(text).unwrap();
         for operation in operations {
             let path = operation["path"].as_str().unwrap();
             let (parent, name) = path.rsplit_once('/').unwrap();
