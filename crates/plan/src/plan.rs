@@ -174,20 +174,22 @@ fn schemes(network: &Network) -> Vec<Scheme> {
             time(interval)
         )
     };
-    let each = |setting: &dyn Fn(Ratio) -> String| match owners.as_slice() {
-        [(lambda, queues)] if queues.len() == network.queues.len() => setting(*lambda),
-        owners => {
-            let one = |(lambda, queues): &(Ratio, Vec<u8>)| {
-                format!("{} for {}", setting(*lambda), numbered(queues))
-            };
-            owners.iter().map(one).collect::<Vec<_>>().join("; ")
-        }
+    let each = |setting: &dyn Fn(Ratio) -> String| {
+        let one = |(lambda, queues): &(Ratio, Vec<u8>)| {
+            format!("{} for {}", setting(*lambda), numbered(queues))
+        };
+        owners.iter().map(one).collect::<Vec<_>>().join("; ")
     };
-    let of_all = each(&tcn);
-    let everywhere = if of_all.contains(" for ") {
-        "at all speeds"
-    } else {
-        "for all queues and speeds"
+    let (tcn, ecn_sharp) = match owners.as_slice() {
+        [(lambda, queues)] if queues.len() == network.queues.len() => {
+            let tcn = tcn(*lambda);
+            (
+                format!("{tcn} for all queues and speeds"),
+                ecn_sharp(*lambda),
+            )
+        }
+        [(lambda, _)] => (format!("{} at all speeds", each(&tcn)), ecn_sharp(*lambda)),
+        _ => (format!("{} at all speeds", each(&tcn)), each(&ecn_sharp)),
     };
     // What is enough for the transport that needs most is enough for the pool.
     let bcc = match bcc::thresholds(network, greatest) {
@@ -204,12 +206,12 @@ fn schemes(network: &Network) -> Vec<Scheme> {
     vec![
         Scheme {
             name: "tcn",
-            setting: format!("T = λ·RTT = {of_all} {everywhere}"),
+            setting: format!("T = λ·RTT = {tcn}"),
             section: sojourn::SECTION,
         },
         Scheme {
             name: "ecn-sharp",
-            setting: each(&ecn_sharp),
+            setting: ecn_sharp,
             section: ecn_sharp::SECTION,
         },
         Scheme {

@@ -13,7 +13,8 @@ pub fn screen(
     width: usize,
     bold: impl Fn(&str) -> String,
 ) -> String {
-    let mut out = bold(&sheet.title) + "\n";
+    let mut out = String::new();
+    title(&mut out, &sheet.title, width, &bold);
     for fact in &sheet.facts {
         wrapped(&mut out, "  ", "    ", fact, width);
     }
@@ -22,11 +23,19 @@ pub fn screen(
             continue;
         }
         out.push('\n');
-        out += &bold(&part.title);
-        out.push('\n');
+        title(&mut out, &part.title, width, &bold);
         write_part(&mut out, part, width);
     }
     out
+}
+
+fn title(out: &mut String, text: &str, width: usize, bold: impl Fn(&str) -> String) {
+    let mut lines = String::new();
+    wrapped(&mut lines, "", "", text, width);
+    for line in lines.lines() {
+        out.push_str(&bold(line));
+        out.push('\n');
+    }
 }
 
 fn write_part(out: &mut String, part: &Part, width: usize) {
@@ -54,8 +63,9 @@ fn table(out: &mut String, part: &Part, width: usize) {
         rows.chain([part.head[column].width()]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(of_column).collect();
-    let all: usize = widths.iter().map(|width| width + GAP).sum();
-    if all > width + GAP {
+    // Each column has its gap before it.
+    let all: usize = widths.iter().map(|width| GAP + width).sum();
+    if all > width {
         return cards(out, part, width);
     }
     line(out, &part.head, &widths);
@@ -71,8 +81,7 @@ fn table(out: &mut String, part: &Part, width: usize) {
 fn line(out: &mut String, texts: &[String], widths: &[usize]) {
     let mut text = String::new();
     for (cell, width) in texts.iter().zip(widths) {
-        let gap = if text.is_empty() { 2 } else { GAP };
-        text += &" ".repeat(gap);
+        text += &" ".repeat(GAP);
         text += cell;
         text += &" ".repeat(width.saturating_sub(cell.width()));
     }
@@ -138,7 +147,7 @@ mod tests {
         };
         let part = Part {
             id: "p".into(),
-            title: "Part".into(),
+            title: "Part of a sheet with a rather long title".into(),
             intro: "An introduction with some words in it".into(),
             head: vec!["one".into(), "two".into()],
             rows: vec![row],
@@ -149,7 +158,8 @@ mod tests {
             facts: vec!["some facts".into()],
             parts: vec![part],
         };
-        for width in [30, 60, 80] {
+        // The table has 49 columns.
+        for width in [30, 47, 48, 49, 60, 80] {
             let text = screen(&sheet, &["p"], width, str::to_owned);
             assert!(
                 text.lines().all(|line| line.width() <= width),
