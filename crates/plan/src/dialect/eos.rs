@@ -1,6 +1,6 @@
 //! Arista EOS: profiles of queues, and the interfaces that use them.
 
-use super::{Draft, Refusal, Scheme, default_queue, groups, of_row, rows, short};
+use super::{Draft, Refusal, Scheme, default_queue, groups, of_row, points, rows, short};
 use crate::marking::{Marking, Ramp, time};
 use crate::network::Role;
 use crate::plan::{Plan, Row};
@@ -17,8 +17,11 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
             ));
         }
     }
-    for point in default_points(plan) {
-        out.line(format!("qos map dscp {point} to traffic-class {default}"));
+    // In lines that are not too long.
+    for points in points(plan, default_queue(plan)).chunks(16) {
+        let points: Vec<String> = points.iter().map(ToString::to_string).collect();
+        let points = points.join(" ");
+        out.line(format!("qos map dscp {points} to traffic-class {default}"));
     }
     for queue in &plan.network.queues {
         out.line(format!(
@@ -64,24 +67,6 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
 
 fn name(speed: tidegate_units::Rate) -> String {
     format!("TIDEGATE-{}", short(speed))
-}
-
-/// The code points of the default queue, in lines that are not too long.
-fn default_points(plan: &Plan<'_>) -> Vec<String> {
-    let claimed = |point: &u8| {
-        let default = default_queue(plan).id;
-        let mut others = plan
-            .network
-            .queues
-            .iter()
-            .filter(|queue| queue.id != default);
-        others.any(|queue| queue.dscp.contains(point))
-    };
-    let free: Vec<String> = (0..64_u8)
-        .filter(|point| !claimed(point))
-        .map(|p| p.to_string())
-        .collect();
-    free.chunks(16).map(|chunk| chunk.join(" ")).collect()
 }
 
 fn queue(row: &Row<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {

@@ -2,7 +2,7 @@
 
 use tidegate_units::Bytes;
 
-use super::{Draft, Refusal, Scheme, default_queue, exact, groups, of_row, rows, short};
+use super::{Draft, Refusal, Scheme, exact, groups, of_row, points, rows, short};
 use crate::formula::limit;
 use crate::judge;
 use crate::marking::{Marking, Ramp, time};
@@ -83,19 +83,8 @@ fn class(queue: &Queue) -> String {
 }
 
 fn classifier(plan: &Plan<'_>, out: &mut Draft) {
-    let default = default_queue(plan);
     for queue in &plan.network.queues {
-        let mut points = queue.dscp.clone();
-        if queue.id == default.id {
-            let claimed = |point: &u8| {
-                plan.network
-                    .queues
-                    .iter()
-                    .any(|queue| queue.dscp.contains(point))
-            };
-            points.extend((0..64).filter(|point| !claimed(point)));
-            points.sort_unstable();
-        }
+        let points = points(plan, queue);
         if points.is_empty() {
             continue;
         }

@@ -11,6 +11,7 @@ pub mod sonic;
 mod tc;
 
 use std::fmt::{self, Display, Formatter};
+use std::ops::RangeInclusive;
 
 use tidegate_units::{Bytes, Rate, Ratio, Setting, choices};
 
@@ -152,6 +153,41 @@ impl Dialect {
         }
     }
 
+    /// The exponents of two that `α` can be set to, where it is set at all.
+    const fn exponents(self) -> Option<RangeInclusive<i32>> {
+        match self {
+            Self::Sonic => Some(sonic::EXPONENTS),
+            Self::Nvue => Some(nvue::EXPONENTS),
+            Self::Eos | Self::Junos | Self::Nxos | Self::Tc => None,
+        }
+    }
+
+    /// That thresholds work with `α` as it can be set.
+    fn check_alpha(self, plan: &Plan<'_>) -> Result<(), Refusal> {
+        let Some(exponents) = self.exponents() else {
+            return Ok(());
+        };
+        let alpha = plan.network.switch.alpha;
+        let mut changed = plan.network.clone();
+        changed.switch.alpha = alpha_of_exponent(exponent_below(alpha, exponents.clone()));
+        if Plan::new(&changed).works() {
+            return Ok(());
+        }
+        let what = format!(
+            "α of {alpha} can be set to {} only, and then no threshold works",
+            changed.switch.alpha
+        );
+        let mut greater = exponents.map(alpha_of_exponent).filter(|&of| of > alpha);
+        let nearest = match greater.next() {
+            Some(nearest) => format!("the nearest is alpha = \"{nearest}\""),
+            None => format!(
+                "what would have to change: {}",
+                Plan::new(&changed).changes.join("; ")
+            ),
+        };
+        Err(Refusal::new(what, nearest))
+    }
+
     /// The configuration of a plan.
     pub fn emit(self, plan: &Plan<'_>, scheme: Scheme) -> Result<Configuration, Refusal> {
         if !plan.works() {
@@ -164,6 +200,7 @@ impl Dialect {
             let what = format!("{} has no {}", self.title(), scheme.name());
             return Err(Refusal::new(what, format!("the nearest is {nearest}")));
         }
+        self.check_alpha(plan)?;
         let mut out = Draft::new(plan);
         match self {
             Self::Sonic => sonic::emit(plan, &mut out)?,
@@ -236,6 +273,13 @@ pub(crate) fn alpha_of_exponent(exponent: i32) -> Ratio {
         Ratio::new(power, 1)
     };
     ratio.expect("a power of two is not zero")
+}
+
+/// The greatest of these exponents of two that is not above `alpha`, or the least of them.
+fn exponent_below(alpha: Ratio, exponents: RangeInclusive<i32>) -> i32 {
+    let least = *exponents.start();
+    let fits = |&exponent: &i32| alpha_of_exponent(exponent) <= alpha;
+    exponents.rev().find(fits).unwrap_or(least)
 }
 
 /// The cells that Trident 3 wants between the thresholds of a ramp.
@@ -356,13 +400,13 @@ impl Draft {
         u32::try_from(percent).unwrap_or(100)
     }
 
-    /// The exponent of the greatest power of two that is not above `alpha`, from −8 to 7.
-    fn exponent(&mut self, alpha: Ratio) -> i32 {
-        let fits = |&exponent: &i32| alpha_of_exponent(exponent) <= alpha;
-        let exponent = (-8..=7).rev().find(fits).unwrap_or(-8);
+    /// The exponent of the greatest power of two of these that is not above `alpha`.
+    fn exponent(&mut self, alpha: Ratio, exponents: RangeInclusive<i32>) -> i32 {
+        let ends = (exponents.start(), exponents.end());
+        let why = format!("powers of two from 2^{} to 2^{}", ends.0, ends.1);
+        let exponent = exponent_below(alpha, exponents);
         let emitted = alpha_of_exponent(exponent);
         if emitted != alpha {
-            let why = "powers of two from 2^-8 to 2^7";
             self.change("α".to_owned(), alpha.to_string(), emitted.to_string(), why);
         }
         exponent
@@ -415,6 +459,15 @@ fn groups(plan: &Plan<'_>) -> Vec<(Role, Ports, u32)> {
 /// The rows of one speed.
 fn rows<'p>(plan: &'p Plan<'_>, speed: Rate) -> impl Iterator<Item = &'p Row<'p>> {
     plan.rows.iter().filter(move |row| row.speed == speed)
+}
+
+/// The code points of a queue; those that no queue claims are of the default one.
+fn points(plan: &Plan<'_>, queue: &Queue) -> Vec<u8> {
+    let is_default = queue.id == default_queue(plan).id;
+    let queues = &plan.network.queues;
+    let claimed = |point: u8| queues.iter().any(|queue| queue.dscp.contains(&point));
+    let is_of = |point: &u8| queue.dscp.contains(point) || (is_default && !claimed(*point));
+    (0..64).filter(is_of).collect()
 }
 
 /// The queue of packets whose code point no queue claims: that of 0, or the first that is neither strict

@@ -1,12 +1,17 @@
 //! NVIDIA Cumulus Linux: `nv set` lines.
 
+use std::ops::RangeInclusive;
+
 use tidegate_units::Bytes;
 
-use super::{Draft, Scheme, alpha_of_exponent, default_queue, groups, of_row, rows, short};
+use super::{Draft, Scheme, default_queue, groups, of_row, points, rows, short};
 use crate::formula::limit;
 use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::plan::{Plan, Row};
+
+/// The exponents of two that `α` can be set to.
+pub(super) const EXPONENTS: RangeInclusive<i32> = -7..=6;
 
 pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
     mapping(plan, out);
@@ -88,8 +93,8 @@ fn mapping(plan: &Plan<'_>, out: &mut Draft) {
         ),
     );
     for queue in &plan.network.queues {
-        let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
-        if !points.is_empty() {
+        for points in points(plan, queue).chunks(16) {
+            let points: Vec<String> = points.iter().map(ToString::to_string).collect();
             set(
                 out,
                 &format!(
@@ -111,14 +116,7 @@ fn mapping(plan: &Plan<'_>, out: &mut Draft) {
 
 /// Spectrum has powers of two from 1/128 to 64.
 fn alpha(plan: &Plan<'_>, out: &mut Draft) {
-    let asked = plan.network.switch.alpha;
-    let fits = |&exponent: &i32| alpha_of_exponent(exponent) <= asked;
-    let exponent = (-7..=6).rev().find(fits).unwrap_or(-7);
-    let emitted = alpha_of_exponent(exponent);
-    if emitted != asked {
-        let why = "powers of two from 1/128 to 64";
-        out.change("α".to_owned(), asked.to_string(), emitted.to_string(), why);
-    }
+    let exponent = out.exponent(plan.network.switch.alpha, EXPONENTS);
     let name = match exponent {
         0.. => format!("alpha_{}", 1_u32 << exponent),
         _ => format!("alpha_1_{}", 1_u32 << -exponent),

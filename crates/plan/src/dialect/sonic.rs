@@ -5,6 +5,8 @@
 
 mod patch;
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate};
 
@@ -19,6 +21,9 @@ pub use patch::patch;
 
 /// What the agent on the switch can read of a threshold: it reads them as signed 32-bit numbers.
 const LONGEST: u64 = 2_147_483_647;
+
+/// The exponents of two that `α` can be set to.
+pub(super) const EXPONENTS: RangeInclusive<i32> = -8..=7;
 
 /// The name of maps and prefixes.
 const NAME: &str = "TIDEGATE";
@@ -123,7 +128,7 @@ fn maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
 
 fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
     let network = plan.network;
-    let exponent = out.exponent(network.switch.alpha).to_string();
+    let exponent = out.exponent(network.switch.alpha, EXPONENTS).to_string();
     let shared = Bytes(judge::shared_memory(network).0 * u64::from(network.switch.parts));
     let reserve = network.switch.reserve.0.max(LEAST_RESERVE).to_string();
     let has_lossy = network.queues.iter().any(|queue| !queue.lossless);

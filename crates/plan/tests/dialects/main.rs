@@ -227,3 +227,50 @@ fn a_ramp_that_is_too_narrow_for_trident_3_is_noted() {
     );
     assert!(notes("25G").iter().all(|note| !note.starts_with("ramp")));
 }
+
+#[test]
+fn an_alpha_that_can_only_be_set_too_small_is_refused_with_the_next() {
+    // K is 67.5 KB: a queue alone may hold 74.9 KB at α = 3, and 66.7 KB at 2.
+    let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"100KB\", alpha = 3 }\n\
+                rtt = { base = \"30us\" }\n";
+    let network = Network::parse("a.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    assert!(plan.works());
+    for dialect in [Dialect::Sonic, Dialect::Nvue] {
+        let refusal = dialect.emit(&plan, Scheme::QueueRed).unwrap_err();
+        assert!(refusal.what.starts_with("α of 3 can be set to 2 only"));
+        assert_eq!(refusal.nearest, "the nearest is alpha = \"4\"");
+    }
+    assert!(Dialect::Eos.emit(&plan, Scheme::QueueRed).is_ok());
+}
+
+#[test]
+fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
+    let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\n\
+                rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
+    let network = Network::parse("a.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap().text;
+    let mut mapped = std::collections::BTreeMap::new();
+    for line in emitted.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let [
+            "nv",
+            "set",
+            "qos",
+            "mapping",
+            _,
+            "dscp",
+            points,
+            "switch-priority",
+            queue,
+        ] = words[..]
+        {
+            let points = points.split(',').map(|point| point.parse::<u8>().unwrap());
+            mapped.extend(points.map(|point| (point, queue)));
+        }
+    }
+    assert_eq!(mapped.len(), 64);
+    let second: Vec<_> = mapped.iter().filter(|&(_, queue)| *queue == "1").collect();
+    assert_eq!(second, [(&10, &"1"), (&12, &"1")]);
+}
