@@ -108,8 +108,8 @@ mod tests {
     fn applied(mut tables: Value, text: &str) -> Value {
         let operations: Vec<Value> = serde_json::from_str(text).unwrap();
         for operation in operations {
-            let path = operation["path"].as_str().unwrap();
-            let (parent, name) = path.rsplit_once('/').unwrap();
+            let pointer = operation["path"].as_str().unwrap();
+            let (parent, name) = pointer.rsplit_once('/').unwrap();
             let name = name.replace("~1", "/").replace("~0", "~");
             let parent = tables.pointer_mut(parent).expect("the parent exists");
             let parent = parent.as_object_mut().unwrap();
