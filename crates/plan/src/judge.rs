@@ -73,7 +73,9 @@ pub fn headroom_of_pool(network: &Network) -> Bytes {
         let one = headroom::of_port(ports.speed, network.link_delay, network.mtu);
         one.0.saturating_mul(u64::from(ports.count))
     });
-    let all = of_ports.sum::<u64>().saturating_mul(classes);
+    let all = of_ports
+        .fold(0, u64::saturating_add)
+        .saturating_mul(classes);
     Bytes(all.div_ceil(u64::from(network.switch.parts)))
 }
 

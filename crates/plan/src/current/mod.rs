@@ -185,7 +185,7 @@ fn compare(marking: &Marking, formula: &Marking) -> String {
     let (Marking::Length(set), Marking::Length(formula)) = (marking, formula) else {
         return "nothing to correct".to_owned();
     };
-    let middle = |ramp: &Ramp| (ramp.min.0 + ramp.max.0) as f64;
+    let middle = |ramp: &Ramp| ramp.min.0 as f64 + ramp.max.0 as f64;
     let ratio = middle(set) / middle(formula).max(1.0);
     if (0.9..=1.1).contains(&ratio) {
         "as the formula says".to_owned()

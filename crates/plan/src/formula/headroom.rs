@@ -33,7 +33,7 @@ pub fn of_port(speed: Rate, link_delay: Span, mtu: u32) -> Bytes {
     let gbps = speed.as_bps().div_ceil(1_000_000_000);
     let known = QUANTA.iter().find(|&&(of, _)| of >= gbps);
     let quanta = known.unwrap_or(&QUANTA[QUANTA.len() - 1]).1;
-    Bytes(on_cables + packets + quanta * 64)
+    Bytes(on_cables.saturating_add(packets + quanta * 64))
 }
 
 #[cfg(test)]

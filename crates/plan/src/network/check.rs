@@ -34,6 +34,15 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
             .problem("host_ports", "the network has no `host_ports`")
             .help(help));
     };
+    if fabric.link_delay > LONGEST_CABLE {
+        let message = format!(
+            "a cable of {} is longer than {LONGEST_CABLE}",
+            fabric.link_delay
+        );
+        return Err(at_fabric
+            .problem("link_delay", message)
+            .help("the time that a bit takes one way: 5 ns for a metre, such as 200ns"));
+    }
     let layers = layers(&fabric, &at_fabric)?;
     let hosts = hosts(&fabric, host_ports, &at_fabric)?;
     let (switch, at_switch) = below::<keys::Switch>(file, "switch")?;
@@ -167,6 +176,9 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         os: switch.os,
     })
 }
+
+/// A cable of 2000 km is no datacenter's.
+const LONGEST_CABLE: Span = Span::from_ms(10);
 
 /// Round-trip times of ten seconds are no datacenter's, and nothing overflows below.
 const LONGEST_RTT: Span = Span::from_secs(10);

@@ -295,3 +295,23 @@ fn a_reserve_beyond_all_memory_leaves_none() {
     let problem = read(&text).unwrap_err().to_string();
     assert!(problem.contains("smaller than one threshold"), "{problem}");
 }
+
+#[test]
+fn a_cable_around_the_world_is_none_of_a_datacenter() {
+    let text = NETWORK.replace("8x100Gbps\"", "8x100Gbps\", link_delay = \"18446744s\"");
+    let problem = read(&text).unwrap_err().to_string();
+    assert!(problem.contains("is longer than 10ms"), "{problem}");
+}
+
+#[test]
+fn the_fastest_ports_that_can_be_written_overflow_nothing() {
+    let text = NETWORK
+        .replace(
+            "8x100Gbps\"",
+            "4096x18446744073709551615bps\", link_delay = \"10ms\"",
+        )
+        .replace("chip = \"trident3\"", "buffer = \"18446744073709551615B\"")
+        + "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
+    let network = read(&text).unwrap();
+    assert!(!crate::Plan::new(&network).works());
+}
