@@ -15,10 +15,10 @@ use tidegate_lab::reproduce::library;
 use tidegate_plan::dialect::Dialect;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
-use tidegate_sim::workload::{Published, Source, Table, probe};
+use tidegate_sim::workload::{Published, Source, Table, poisson, probe};
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{pias, window};
-use tidegate_units::{Catalogue, Choice, Field, Form, Named, Parameters, Setting};
+use tidegate_transport::{Profile, pias, window};
+use tidegate_units::{About, Catalogue, Choice, Field, Form, Named, Parameters, Setting};
 
 use crate::builtin;
 
@@ -126,13 +126,14 @@ pub(crate) fn all() -> Vec<Entry> {
     entries.extend(listed::<window::Config>(Kind::Transport));
     entries.push(alone::<dcqcn::Config>(Kind::Transport));
     entries.push(alone::<pias::Config>(Kind::Transport));
-    for &name in tidegate_transport::Config::PROFILES {
+    for choice in choices(Profile::FORM) {
+        let name = choice.name;
         let config = tidegate_transport::Config::profile(name).expect("the name is from the list");
         let about = "A published TCP stack: `[transport]` with `profile`. The window's rule is \
                      chosen apart from it, with `rule`.";
-        let line = pages::profile(name);
-        let page = format!("# {name}\n\n{}.\n\n{about}\n", pages::capital(line));
-        entries.push(entry(Kind::Profile, name, line, page, parameters(&config)));
+        let page = format!("# {name}\n\n{}\n\n{about}\n", tidy(choice.doc));
+        let line = pages::first_sentence(choice.doc);
+        entries.push(entry(Kind::Profile, name, &line, page, parameters(&config)));
     }
     for choice in choices(Convention::FORM) {
         let line = pages::first_sentence(choice.doc);
@@ -148,17 +149,9 @@ pub(crate) fn all() -> Vec<Entry> {
     }
     for (dialect, choice) in Dialect::ALL.iter().zip(choices(Dialect::FORM)) {
         let line = pages::first_sentence(choice.doc);
-        let mut entry = entry(
-            Kind::Dialect,
-            choice.name,
-            &line,
-            dialect.page(),
-            Vec::new(),
-        );
-        entry.example = format!(
-            "switch = {{ buffer = \"32MB\", os = \"{}\" }}\n",
-            choice.name
-        );
+        let name = choice.name;
+        let mut entry = entry(Kind::Dialect, name, &line, dialect.page(), Vec::new());
+        entry.example = format!("switch = {{ buffer = \"32MB\", os = \"{name}\" }}\n");
         entries.push(entry);
     }
     for choice in choices(Table::FORM) {
@@ -200,28 +193,35 @@ fn entry(
         name,
         line: line.to_owned(),
         page,
-        example: example::example(kind, name, &parameters),
+        example: example::named(kind, name),
         parameters,
+    }
+}
+
+fn part(kind: Kind, about: &About, parameters: Vec<Parameter>) -> Entry {
+    let example = example::part(kind, about, &parameters);
+    let page = pages::page(about);
+    Entry {
+        example,
+        ..entry(kind, about.name, about.summary, page, parameters)
     }
 }
 
 /// All parts of a catalogue.
 fn listed<C: Catalogue>(kind: Kind) -> impl Iterator<Item = Entry> {
-    C::entries().into_iter().map(move |part| {
-        let defaults = C::named(part.about.name);
+    C::entries().into_iter().map(move |listed| {
+        let defaults = C::named(listed.about.name);
         let parameters = defaults.as_ref().map(|part| parameters(part));
-        let page = pages::page(&part.about);
-        let (name, line) = (part.about.name, part.about.summary);
-        entry(kind, name, line, page, parameters.unwrap_or_default())
+        part(kind, &listed.about, parameters.unwrap_or_default())
     })
 }
 
-/// A part that is in no catalogue.
+/// A part that is in no catalogue: what a scenario needs is all that it has of it.
 fn alone<N: Named>(kind: Kind) -> Entry {
-    let about = N::ABOUT;
-    let page = pages::page(&about);
-    let parameters = parameters(&N::default());
-    entry(kind, about.name, about.summary, page, parameters)
+    Entry {
+        example: N::ABOUT.needs.to_owned(),
+        ..part(kind, &N::ABOUT, parameters(&N::default()))
+    }
 }
 
 /// A published set of parameters of Poisson traffic.
@@ -230,8 +230,15 @@ fn published(name: &'static str) -> Entry {
     let load = pages::cell("workloads.md", name, 1);
     let line = format!("published poisson, load of {load}");
     let headings = ["What a load means", "Sizes"];
-    let page = pages::described(name, &line, "workloads.md", &headings);
-    entry(Kind::Traffic, name, &line, page, parameters(&config))
+    let about = About {
+        name,
+        ..poisson::Config::ABOUT
+    };
+    Entry {
+        page: pages::described(name, &line, "workloads.md", &headings),
+        line,
+        ..part(Kind::Traffic, &about, parameters(&config))
+    }
 }
 
 fn parameters(part: &dyn Parameters) -> Vec<Parameter> {
@@ -395,7 +402,11 @@ mod tests {
             let planned =
                 Scenario::parse(entry.name, &text, &[]).and_then(|scenario| scenario.plan());
             if let Err(problem) = planned {
-                panic!("{} {}:\n{text}\n{problem}", entry.kind.name(), entry.name);
+                let (kind, name) = (entry.kind.name(), entry.name);
+                panic!(
+                    "{kind} {name}:\n{text}\n{problem}\n\
+                     help: give what a scenario needs beside it as the fourth text of `named`"
+                );
             }
         }
     }

@@ -277,138 +277,6 @@ settings! {
 const MAX_RECEIVE_WINDOW: u64 = 1 << 30;
 
 impl Config {
-    /// The names of the published stacks.
-    pub const PROFILES: &'static [&'static str] = &[
-        "bcc-sim",
-        "ecn-sharp-sim",
-        "ecn-sharp-testbed",
-        "linux",
-        "ns2-sack1",
-        "odctcp-dummynet",
-        "odctcp-testbed",
-        "rfc",
-        "tcn-micro",
-        "tcn-sim",
-        "tcn-testbed",
-    ];
-
-    /// The settings of a published stack; `rfc` is the default. The window rule is not part of it.
-    ///
-    /// `linux` is a present kernel as it comes, for networks of one's own. The testbeds are Linux
-    /// too: 3.18 in `tcn-testbed`, 4.9 in `ecn-sharp-testbed`. Of the latter's timeouts ECN♯ says
-    /// only that one adds more than 1 ms to a flow: its `rto_min` here is an assumption, the 10 ms of
-    /// the TCN testbed. Both testbeds delay every ACK by the plain rule, up to 40 ms: a sender whose
-    /// last segment waits alone then runs into its own timeout of 10 ms.
-    ///
-    /// `ns2-sack1` is `tcn-sim` with the repair of ns-2 itself, which sends nothing on the first
-    /// duplicates; the other profiles of ns-2 repair by RFC 6675.
-    pub fn profile(name: &str) -> Option<Self> {
-        Some(match name {
-            "bcc-sim" => Self {
-                mss: 8960,
-                initial_window: Size::Packets(20),
-                max_window: Some(Size::Packets(125)),
-                ack_delay: Span::from_us(6),
-                ect_ack: Ect::Always,
-                ..Self::ns2(Span::from_ms(5))
-            },
-            "ecn-sharp-sim" => Self {
-                mss: 1400,
-                receive_window: Bytes(160_000_000),
-                rto_min: Span::from_ms(5),
-                rto_initial: Span::from_ms(5),
-                clock_granularity: Span::from_us(100),
-                syn_loss: SynLoss::Ignored,
-                delayed_ack: 1,
-                sack: false,
-                abc: None,
-                growth: Growth::Always,
-                idle_restart: IdleRestart::Off,
-                echo: Echo::DctcpCwrClears,
-                ect_ack: Ect::Never,
-                ect_probe: Ect::Never,
-                ect_retransmission: Ect::Never,
-                ..Self::default()
-            },
-            "ecn-sharp-testbed" => Self {
-                ecn_fallback: EcnFallback::AfterSynLoss,
-                ..Self::linux_testbed()
-            },
-            "linux" => Self {
-                rto_min: Span::from_ms(200),
-                rto_max: Span::from_secs(120),
-                acks: AckPolicy::Linux,
-                dsack: true,
-                ecn_fallback: EcnFallback::AfterSynLoss,
-                echo: Echo::DctcpTwoAcks,
-                ect_syn: Ect::ByRule,
-                ..Self::linux_testbed()
-            },
-            "ns2-sack1" => Self {
-                repair: Repair::Ns2,
-                limited_transmit: false,
-                ..Self::ns2(Span::from_ms(5))
-            },
-            "odctcp-testbed" | "odctcp-dummynet" => Self {
-                mss: 1448,
-                // Without ten segments to begin with, the thesis restarts from four (section
-                // 4.2.3), which RFC 5681 makes the initial window.
-                initial_window: Size::Packets(if name == "odctcp-testbed" { 10 } else { 4 }),
-                rto_min: Span::from_ms(230),
-                clock_granularity: Span::from_ms(1),
-                ack_delay: Span::from_ms(100),
-                abc: Some(2),
-                slow_start: SlowStart::UpTo,
-                echo: Echo::Odctcp,
-                ..Self::default()
-            },
-            "rfc" => Self::default(),
-            "tcn-micro" => Self {
-                idle_restart: IdleRestart::Off,
-                initial_window: Size::Packets(10),
-                // These scripts leave ns-2's default.
-                rto_initial: Span::from_secs(3),
-                ..Self::ns2(Span::from_ms(10))
-            },
-            "tcn-sim" => Self::ns2(Span::from_ms(5)),
-            "tcn-testbed" => Self::linux_testbed(),
-            _ => return None,
-        })
-    }
-
-    /// The Linux 3.18 of the TCN testbed, with its `rto_min`.
-    fn linux_testbed() -> Self {
-        Self {
-            mss: 1448,
-            rto_min: Span::from_ms(10),
-            syn_loss: SynLoss::Ignored,
-            prr: true,
-            // Linux counts acknowledged segments without a limit; no ACK covers this many.
-            abc: Some(u8::MAX),
-            idle_restart: IdleRestart::Decay,
-            echo: Echo::DctcpPaper,
-            ..Self::default()
-        }
-    }
-
-    /// The ns-2 stack of the TCN simulations.
-    fn ns2(rto: Span) -> Self {
-        Self {
-            initial_window: Size::Packets(16),
-            max_window: Some(Size::Packets(1256)),
-            rto_initial: rto,
-            rto_min: rto,
-            rto_max: Span::from_secs(64),
-            syn_loss: SynLoss::Ignored,
-            delayed_ack: 1,
-            abc: None,
-            growth: Growth::Always,
-            idle_restart: IdleRestart::Ns2,
-            echo: Echo::DctcpPaper,
-            ..Self::default()
-        }
-    }
-
     /// The congestion window before the first ACK, in bytes.
     pub fn initial_window_bytes(&self) -> u32 {
         bytes(self.initial_window, self.mss)
@@ -496,7 +364,7 @@ mod tests {
 
     #[test]
     fn every_profile_can_be_used() {
-        for name in Config::PROFILES {
+        for name in crate::Profile::NAMES {
             let config = Config::profile(name).unwrap();
             assert_eq!(config.check(), Ok(()), "{name}");
         }

@@ -38,6 +38,7 @@ pub mod config;
 pub mod endpoint;
 mod lazy_deque;
 pub mod pias;
+mod profile;
 mod prr;
 mod quick;
 pub mod rate;
@@ -54,6 +55,7 @@ pub mod window;
 
 pub use config::Config;
 pub use endpoint::{Endpoint, MessagePosition, State};
+pub use profile::Profile;
 pub use segment::{Flags, Header, SackBlocks, Segment};
 pub use seq::{Range, Seq};
 pub use stats::Stats;

@@ -59,7 +59,9 @@ choices! {
 
 settings! {
     /// Parameters of the tagging. The defaults are those of the TCN simulations.
-    #[named("pias", "tags the first bytes of a message with a higher class", "transports/pias.md")]
+    #[named("pias", "tags the first bytes of a message with a higher class", "transports/pias.md",
+        "[transport]\ntagging = { rule = \"offset\", thresholds = [\"100KB\"] }\n\n\
+         [switch]\nscheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500] }\n")]
     pub struct Config {
         /// What decides the class of a packet.
         pub rule: Rule = Rule::Offset,

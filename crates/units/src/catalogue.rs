@@ -21,6 +21,8 @@ pub struct About {
     pub page: &'static str,
     /// The parts that it is made of, as files name them.
     pub pieces: &'static [Piece],
+    /// The lines that a scenario has below its own, if it cannot be alone; examples show them.
+    pub needs: &'static str,
 }
 
 /// A part of a part.
@@ -30,8 +32,8 @@ pub struct Piece {
     pub key: &'static str,
     /// What it is for.
     pub doc: &'static str,
-    /// Whether it can be left out.
-    pub is_optional: bool,
+    /// What examples put there, or `None` if it can be left out.
+    pub example: Option<&'static str>,
 }
 
 impl About {
@@ -42,6 +44,7 @@ impl About {
             summary,
             page,
             pieces: &[],
+            needs: "",
         }
     }
 
@@ -49,6 +52,12 @@ impl About {
     #[must_use]
     pub const fn made_of(self, pieces: &'static [Piece]) -> Self {
         Self { pieces, ..self }
+    }
+
+    /// The same, with what a scenario has below it.
+    #[must_use]
+    pub const fn needs(self, needs: &'static str) -> Self {
+        Self { needs, ..self }
     }
 }
 
@@ -309,7 +318,7 @@ mod tests {
         const ABOUT: About = About::new("guard", "guards", "acts.md#guard").made_of(&[Piece {
             key: "below",
             doc: "What is guarded.",
-            is_optional: true,
+            example: None,
         }]);
     }
 

@@ -69,6 +69,29 @@ pub struct Field {
     pub doc: &'static str,
     /// What its text looks like.
     pub form: Form,
+    /// Whether it is a length or a time that says when a scheme marks.
+    pub is_threshold: bool,
+}
+
+impl Field {
+    /// A field that is no threshold.
+    pub const fn new(name: &'static str, doc: &'static str, form: Form) -> Self {
+        Self {
+            name,
+            doc,
+            form,
+            is_threshold: false,
+        }
+    }
+
+    /// The same as a threshold: `#[is(threshold)]` in [`settings!`](crate::settings!).
+    #[must_use]
+    pub const fn threshold(self) -> Self {
+        Self {
+            is_threshold: true,
+            ..self
+        }
+    }
 }
 
 /// A struct of named settings with defaults.
@@ -256,7 +279,8 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 /// Declares a settings struct: documented fields, each with its default. Those of a part also have what
-/// is said [about](crate::About) it: name, summary and page.
+/// is said [about](crate::About) it: name, summary, page, and what it needs in a scenario if it cannot
+/// be alone. `#[is(threshold)]` is for fields that say when a scheme marks.
 ///
 /// ```
 /// use tidegate_units::{Named, Settings, Span, settings};
@@ -266,6 +290,7 @@ impl<T: Setting> Setting for Option<T> {
 ///     #[named("tcn", "marks packets that waited longer than a threshold", "schemes/tcn.md")]
 ///     pub struct Config {
 ///         /// Mark strictly above this sojourn time.
+///         #[is(threshold)]
 ///         pub threshold: Span = Span::from_us(78),
 ///     }
 /// }
@@ -274,15 +299,20 @@ impl<T: Setting> Setting for Option<T> {
 /// config.set("threshold", "100.8us").unwrap();
 /// assert_eq!(config.threshold, Span::from_ns(100_800));
 /// assert_eq!(Config::FIELDS[0].name, "threshold");
+/// assert!(Config::FIELDS[0].is_threshold);
 /// assert_eq!(Config::ABOUT.name, "tcn");
 /// ```
 #[macro_export]
 macro_rules! settings {
     (
         $(#[doc = $struct_doc:literal])*
-        $(#[named($part:literal, $summary:literal, $page:literal)])?
+        $(#[named($part:literal, $summary:literal, $page:literal $(, $needs:literal)?)])?
         pub struct $name:ident {
-            $($(#[doc = $doc:literal])* pub $field:ident: $kind:ty = $default:expr,)*
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[is($role:ident)])?
+                pub $field:ident: $kind:ty = $default:expr,
+            )*
         }
     ) => {
         $(#[doc = $struct_doc])*
@@ -298,16 +328,16 @@ macro_rules! settings {
         }
 
         $(impl $crate::Named for $name {
-            const ABOUT: $crate::About = $crate::About::new($part, $summary, $page);
+            const ABOUT: $crate::About = $crate::About::new($part, $summary, $page)$(.needs($needs))?;
         })?
 
         impl $crate::Settings for $name {
             const FIELDS: &'static [$crate::Field] = &[
-                $($crate::Field {
-                    name: stringify!($field),
-                    doc: concat!($($doc),*),
-                    form: <$kind as $crate::Setting>::FORM,
-                },)*
+                $($crate::Field::new(
+                    stringify!($field),
+                    concat!($($doc),*),
+                    <$kind as $crate::Setting>::FORM,
+                )$(.$role())?,)*
             ];
 
             fn set(&mut self, field: &str, text: &str) -> Result<(), $crate::ConfigError> {

@@ -106,7 +106,7 @@ settings! {
 const EGRESS: Piece = Piece {
     key: "egress",
     doc: "A buffer behind the ingress accounting, which may drop; `none` for no limit.",
-    is_optional: true,
+    example: None,
 };
 
 impl Named for Config {
@@ -115,7 +115,8 @@ impl Named for Config {
         "stores a packet if its ingress account has room, with pauses",
         "buffers.md#pfc",
     )
-    .made_of(&[EGRESS]);
+    .made_of(&[EGRESS])
+    .needs("\n[nic]\nbuffer = { kind = \"unlimited\" }\n");
 }
 
 impl Config {

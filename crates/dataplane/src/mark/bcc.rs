@@ -27,16 +27,20 @@ use super::{Cx, Marker, PortInfo, Verdict};
 settings! {
     /// Parameters of BCC: the three thresholds, or what they are derived from. `C` is the speed of
     /// the port.
-    #[named("bcc", "marks when the port is long or the shared pool runs full", "schemes/bcc.md")]
+    #[named("bcc", "marks when the port is long or the shared pool runs full", "schemes/bcc.md",
+        "buffer = { kind = \"dynamic-threshold\" }\n")]
     pub struct Config {
         /// Mark above this length of the port (`K`), or `none` for C × RTT × λ. Section 5: 720 KB
         /// at 100 Gb/s.
+        #[is(threshold)]
         pub port_threshold: Option<Size> = None,
         /// Mark at this use of the pool (`K_max`), or `none` for B − B_R / α (section 4.3), with
         /// B_R = C × RTT × (1 + λ) − S_min.
+        #[is(threshold)]
         pub pool_threshold: Option<Size> = None,
         /// Mark with a rising probability above this use of the pool (`K_min`), or `none` for
         /// `K_max` − C × N × h (equation 3).
+        #[is(threshold)]
         pub pool_min_threshold: Option<Size> = None,
         /// The probability that the rise reaches at `K_max` (`P_max`). Section 4.3: 10 %.
         pub max_probability: Ratio = TENTH,

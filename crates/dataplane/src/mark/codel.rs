@@ -41,6 +41,7 @@ settings! {
     pub struct Config {
         /// Packets that waited less than this are below the target. The default is that of TCN's
         /// testbed, 50 units of 1.024 µs (TCN, section 6.1). Rounded down to such units.
+        #[is(threshold)]
         pub target: Span = Span::from_ns(51_200),
         /// How long all packets must stay at or above the target before the first mark. The default
         /// is that of TCN's testbed, 1000 units (TCN, section 6.1). Rounded down to such units.

@@ -33,6 +33,7 @@ settings! {
         pub lambda: Ratio = Ratio::ONE,
         /// The thresholds themselves (`K_i`), instead of the three fields above: one value for all
         /// queues, or one per queue. The testbed of TCN's figure 5b has 8 KB for two queues.
+        #[is(threshold)]
         pub thresholds: Vec<Size> = Vec::new(),
         /// Bytes in a packet, for thresholds given in packets.
         pub packet_size: u32 = 1500,

@@ -280,6 +280,19 @@ schemes! {
     Tcn(tcn),
 }
 
+impl Config {
+    /// Entries of the tables that the scheme has at a port of so many queues, where it models those of a
+    /// switch's hardware.
+    pub fn table_entries(&self, queues: u8) -> u64 {
+        match self {
+            Self::Or(pair) => pair.0.table_entries(queues) + pair.1.table_entries(queues),
+            Self::DiffEcn(config) => config.table_entries(queues),
+            Self::PerFlowTcn(config) => config.table_entries(queues),
+            _ => 0,
+        }
+    }
+}
+
 impl Marker for AnyMarker {
     #[inline]
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {

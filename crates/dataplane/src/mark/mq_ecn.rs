@@ -96,14 +96,17 @@ choices! {
 settings! {
     /// Parameters of MQ-ECN.
     #[named("mq-ecn", "marks by queue length, for the rate that rounds give a queue",
-        "schemes/mq-ecn.md")]
+        "schemes/mq-ecn.md",
+        "scheduler = { kind = \"dwrr\", quanta = [1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
         /// The threshold of a queue that has the link to itself (`K`): C × RTT × λ. Packets have
         /// 1500 bytes. The default is that of the authors' simulations at 10 Gb/s with DCTCP.
+        #[is(threshold)]
         pub threshold: Size = Size::Packets(65),
         /// The thresholds of queues that are served without rounds: one value for all of them, or
         /// one per queue of the port, of which those of queues with rounds are not used (TCN's
         /// simulator); empty for `threshold`.
+        #[is(threshold)]
         pub strict_threshold: Vec<Size> = Vec::new(),
         /// The weight of the old round time in the average (`β`; TCN, section 6).
         pub old_weight: Ratio = THREE_QUARTERS,

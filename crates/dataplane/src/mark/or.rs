@@ -19,12 +19,12 @@ pub(super) const ABOUT: About = About::new(
     Piece {
         key: "first",
         doc: "The scheme whose rule is counted when both mark.",
-        is_optional: false,
+        example: Some("port-red"),
     },
     Piece {
         key: "second",
         doc: "The other scheme.",
-        is_optional: false,
+        example: Some("tcn"),
     },
 ]);
 

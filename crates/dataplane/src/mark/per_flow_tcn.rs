@@ -18,11 +18,13 @@ use crate::{Pkt, Rule};
 
 settings! {
     /// Parameters of per-flow TCN.
-    #[named("per-flow-tcn", "TCN with a queue for each flow", "schemes/per-flow-tcn.md")]
+    #[named("per-flow-tcn", "TCN with a queue for each flow", "schemes/per-flow-tcn.md",
+        "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
         /// The setup of DiffECN that everything at `none` below is taken from.
         pub profile: Profile = Profile::Simulation,
         /// Mark strictly above this sojourn time; `none` derives it as λ × RTT.
+        #[is(threshold)]
         pub threshold: Option<Span> = None,
         /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (DiffECN, section
         /// II-B). `none` gives the threshold of TCN in the profile: 11/120, for 11us, in the
@@ -63,6 +65,15 @@ impl Config {
         self.threshold.unwrap_or(derived)
     }
 
+    /// See [`super::Config::table_entries`].
+    pub(super) fn table_entries(&self, queues: u8) -> u64 {
+        self.tables().map_entries(self.map_entries, queues)
+    }
+
+    fn tables(&self) -> Tables {
+        self.tables.unwrap_or(self.profile.tables())
+    }
+
     fn rtt(&self) -> Span {
         self.rtt.unwrap_or(self.profile.rtt())
     }
@@ -78,10 +89,9 @@ pub struct PerFlowTcn {
 impl PerFlowTcn {
     /// Per-flow TCN with these parameters.
     pub fn new(config: &Config, port: &PortInfo) -> Result<Self, ConfigError> {
-        let profile = config.profile;
         let map = QueueMap::new(
             &Options {
-                tables: config.tables.unwrap_or(profile.tables()),
+                tables: config.tables(),
                 priority_queue: config.priority_queue,
                 pass_limit: config.pass_limit,
                 pass_count: config.pass_count,

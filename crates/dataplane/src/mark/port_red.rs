@@ -16,8 +16,10 @@ red_settings! {
     {
         /// Mark above this length of all queues together (`K`, or `K_max`). The default is that of
         /// TCN's simulations with DCTCP (section 6.2).
+        #[is(threshold)]
         pub threshold: Size = Size::Packets(65),
         /// Mark with a rising probability from this length on (`K_min`), or `none` for a single step.
+        #[is(threshold)]
         pub min_threshold: Option<Size> = None,
     }
 }

@@ -18,9 +18,11 @@ red_settings! {
     {
         /// Mark above this length of the queue (`K`, or `K_max`): one value for all queues, or one
         /// per queue. The default is that of TCN's simulations with DCTCP (section 6.2).
+        #[is(threshold)]
         pub threshold: Vec<Size> = alloc::vec![Size::Packets(65)],
         /// Mark with a rising probability from this length on (`K_min`): one value for all queues,
         /// or one per queue; empty for a single step.
+        #[is(threshold)]
         pub min_threshold: Vec<Size> = Vec::new(),
         /// The speed of the ports that the thresholds are for: at others they are longer or shorter
         /// in proportion, as `K` = C × RTT × λ is. `none` for the same at all ports.

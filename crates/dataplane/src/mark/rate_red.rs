@@ -28,6 +28,7 @@ settings! {
     pub struct Config {
         /// The threshold of a queue that has the link to itself (`K_port`): C × RTT × λ. TCN,
         /// section 3.3: 125 KB.
+        #[is(threshold)]
         pub port_threshold: Size = Size::Bytes(Bytes(125_000)),
         /// A cycle starts at this queue length and ends after as many bytes (`dq_thresh`). TCN,
         /// section 3.3: 10 KB as PIE recommends; 40 KB is the other value tried.

@@ -37,6 +37,7 @@ settings! {
         /// Mark strictly above this sojourn time (`T` or `T_max`), or `none` for RTT × λ (section
         /// 4.1). The default is that of the simulations, 65 packets of 1500 bytes at 10 Gb/s
         /// (section 6.2).
+        #[is(threshold)]
         pub threshold: Option<Span> = Some(Span::from_us(78)),
         /// The base round-trip time of a derived threshold (`RTT`). The default is that of the
         /// simulations (section 6.2).
@@ -46,6 +47,7 @@ settings! {
         pub lambda: Ratio = Ratio::ONE,
         /// Mark with a rising probability from this sojourn time on (`T_min`, section 4.3), or
         /// `none` for a single step.
+        #[is(threshold)]
         pub min_threshold: Option<Span> = None,
         /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a step.
         pub max_probability: Ratio = Ratio::ONE,

@@ -50,12 +50,7 @@ impl<C: Settings> Config<C> {
     const COUNT: usize = Levels::FIELDS.len() + C::FIELDS.len();
     /// All fields, and then empty places: the length of an array cannot depend on `C`.
     const PADDED: [Field; 16] = {
-        let empty = Field {
-            name: "",
-            doc: "",
-            form: Form::Bool,
-        };
-        let mut all = [empty; 16];
+        let mut all = [Field::new("", "", Form::Bool); 16];
         let mut i = 0;
         while i < Self::COUNT {
             all[i] = match i.checked_sub(Levels::FIELDS.len()) {

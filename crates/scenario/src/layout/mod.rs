@@ -181,7 +181,7 @@ impl Section {
         };
         let pieces = self.about(kind).map_or(&[][..], |about| about.pieces);
         let key = |piece: &Piece| {
-            if piece.is_optional {
+            if piece.example.is_none() {
                 optional_table(piece.key, piece.doc, section)
             } else {
                 table(piece.key, piece.doc, section)
@@ -232,7 +232,7 @@ impl Section {
         match (self, kind) {
             (Self::Group | Self::Transport, "dcqcn") => Some(dcqcn::Profile::NAMES),
             (Self::Group | Self::Receiver | Self::Transport, _) => {
-                Some(tidegate_transport::Config::PROFILES)
+                Some(tidegate_transport::Profile::NAMES)
             }
             (Self::Rule, "dctcp") => Some(window::dctcp::Config::PROFILES),
             (Self::Tagging, _) => Some(pias::Profile::NAMES),

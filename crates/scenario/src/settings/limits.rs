@@ -1,8 +1,8 @@
 //! What a scenario may ask for at most, checked before anything is made.
 
 use tidegate_dataplane::mark;
-use tidegate_sim::topology::{self, Extent};
-use tidegate_sim::workload::{Hosts, Source};
+use tidegate_sim::topology;
+use tidegate_sim::workload::{Extent, Source};
 
 use super::reader::Located;
 use crate::text::problem::Problem;
@@ -57,7 +57,7 @@ impl Limits {
         &self,
         topology: &Located<topology::Config>,
     ) -> Result<(), Problem> {
-        let Extent {
+        let topology::Extent {
             hosts,
             fabric_cables,
             field,
@@ -82,21 +82,7 @@ impl Limits {
         queues: u8,
         ports: u64,
     ) -> Result<(), Problem> {
-        let number = |field: &str| -> u64 {
-            let text = marking.item.value(field);
-            text.and_then(|text| text.parse().ok()).unwrap_or(0)
-        };
-        let is = |field: &str, text: &str| marking.item.value(field).as_deref() == Some(text);
-        let by_profile = is("tables", "none") && is("profile", "testbed");
-        if !by_profile && !is("tables", "hardware") {
-            return Ok(());
-        }
-        let map = number("map_entries").saturating_mul(queues.into());
-        // The sizes of tables are powers of two.
-        let each = map.checked_next_power_of_two().unwrap_or(u64::MAX);
-        let entries = each
-            .saturating_add(number("count_registers"))
-            .saturating_mul(ports);
+        let entries = marking.item.table_entries(queues).saturating_mul(ports);
         if entries <= self.entries {
             return Ok(());
         }
@@ -116,38 +102,13 @@ impl Limits {
         source: &mut Located<Source>,
         hosts: u32,
     ) -> Result<(), Problem> {
-        let all = u64::from(hosts);
-        // Ranges may overlap: a set has no more hosts than the network.
-        let count = |hosts: &Hosts| match hosts {
-            Hosts::All => all,
-            Hosts::Ranges(ranges) => {
-                let lengths = ranges
-                    .iter()
-                    .map(|&(first, last)| u64::from(last - first) + 1);
-                lengths.sum::<u64>().min(all)
+        let Extent { flows, field } = source.item.extent(hosts);
+        match flows {
+            Some(flows) if flows > self.flows => {
+                return Err(self.too_many_flows(flows).at(source.locs.of(field)));
             }
-        };
-        let (flows, field) = match &mut source.item {
-            Source::Burst(config) => {
-                let each = config.fan_in.map_or_else(|| count(&config.from), u64::from);
-                (each.saturating_mul(config.bursts.into()), "bursts")
-            }
-            Source::List(list) => (list.entries.len() as u64, "file"),
-            Source::LongLived(config) => (
-                count(&config.from).saturating_mul(config.flows.into()),
-                "flows",
-            ),
-            Source::Poisson(config) => match config.flows {
-                Some(flows) => (flows, "flows"),
-                None if config.until.is_some() => {
-                    config.flows = Some(self.flows + 1);
-                    (0, "until")
-                }
-                None => (0, "flows"),
-            },
-        };
-        if flows > self.flows {
-            return Err(self.too_many_flows(flows).at(source.locs.of(field)));
+            Some(_) => {}
+            None => source.item.end_after(self.flows + 1),
         }
         Ok(())
     }

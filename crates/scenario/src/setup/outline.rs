@@ -239,7 +239,6 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
         both.extend(thresholds(&pair.1, rates, packet));
         return both;
     }
-    let says_when = |name: &str| name.contains("threshold") || name.contains("target");
     let settled: Vec<(Rate, mark::Config)> = rates
         .iter()
         .map(|&rate| (rate, with_derived(marking, rate)))
@@ -269,7 +268,7 @@ fn thresholds(marking: &mark::Config, rates: &BTreeSet<Rate>, packet: u32) -> Ve
         })
     };
     let fields = marking.fields().iter();
-    let fields = fields.filter(|field| says_when(field.name));
+    let fields = fields.filter(|field| field.is_threshold);
     fields.filter_map(threshold).collect()
 }
 
@@ -388,6 +387,8 @@ mod tests {
                 "pst_target 85us = 106KB | 425KB"
             ]
         );
+        // Its `measure_threshold` says when it measures.
+        assert_eq!(of("rate-red"), ["port_threshold 125KB = 100us | 25us"]);
         assert!(of("none").is_empty());
         assert_eq!(
             of("diff-ecn"),

@@ -4,7 +4,7 @@ use tidegate_units::{Bytes, ConfigError, Rng, Setting, Span, Time, choices, sett
 
 use super::draw::below;
 use super::size::{Rounding, Sizes};
-use super::{Env, Hosts, MAX_FLOWS};
+use super::{Env, Extent, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 use crate::network::HostId;
 
@@ -22,7 +22,7 @@ choices! {
 settings! {
     /// Parameters of bursts.
     #[named("burst", "incast: fan_in flows to one receiver, once or every so often",
-        "workloads.md#Sizes")]
+        "workloads.md#Sizes", "start = \"1ms\"\nfan_in = 8\n")]
     pub struct Config {
         /// When the first burst starts.
         pub start: Span = Span::ZERO,
@@ -58,6 +58,15 @@ settings! {
 }
 
 impl Config {
+    /// How many flows there would be in a network of `hosts`.
+    pub(super) fn extent(&self, hosts: u32) -> Extent {
+        let senders = self.fan_in.unwrap_or_else(|| self.from.most(hosts));
+        Extent {
+            flows: Some(u64::from(senders) * u64::from(self.bursts)),
+            field: "bursts",
+        }
+    }
+
     /// The flows, burst by burst.
     pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
         let from = self.from.resolve("from", env.hosts)?;

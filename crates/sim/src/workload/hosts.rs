@@ -23,6 +23,19 @@ impl Hosts {
         Self::Ranges(vec![(host, host)])
     }
 
+    /// At most how many these are in a network of `hosts`. Ranges may overlap, or end beyond it.
+    pub(super) fn most(&self, hosts: u32) -> u32 {
+        match self {
+            Self::All => hosts,
+            Self::Ranges(ranges) => {
+                let lengths = ranges
+                    .iter()
+                    .map(|&(first, last)| u64::from(last - first) + 1);
+                lengths.sum::<u64>().min(hosts.into()) as u32
+            }
+        }
+    }
+
     /// The hosts in a network of `hosts`, in order and each once. An error names `field`.
     pub(super) fn resolve(
         &self,

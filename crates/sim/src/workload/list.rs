@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use tidegate_units::{About, Time};
 
+use super::Extent;
 use super::text::{Fault, LineError, lines, scaled, whole};
 use crate::flow::Flow;
 use crate::network::HostId;
 
 /// What is said of it.
 pub(super) const ABOUT: About =
-    About::new("list", "exactly what a CSV file says", "workloads.md#Lists");
+    About::new("list", "exactly what a CSV file says", "workloads.md#Lists")
+        .needs("file = \"flows.csv\"\n");
 
 /// A list of flows in the order of its file, in which results are to be written too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,6 +188,13 @@ impl List {
     }
 
     /// The flows in the order of the file.
+    pub(super) fn extent(&self) -> Extent {
+        Extent {
+            flows: Some(self.entries.len() as u64),
+            field: "file",
+        }
+    }
+
     pub(super) fn flows(&self) -> Vec<Flow> {
         self.entries.iter().map(|entry| entry.flow).collect()
     }

@@ -2,13 +2,14 @@
 
 use tidegate_units::{Bytes, ConfigError, Rate, Setting, Span, Time, settings};
 
-use super::{Env, Hosts, MAX_FLOWS};
+use super::{Env, Extent, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 
 settings! {
     /// Parameters of named flows: from each sender to the receiver.
     #[named("long-lived", "named flows: endless, of some bytes, or at a rate",
-        "workloads.md#Sizes")]
+        "workloads.md#Sizes",
+        "from = \"0\"\nto = \"1\"\n\n[measure]\nend = \"10ms\"\n")]
     pub struct Config {
         /// The hosts that send.
         pub from: Hosts = Hosts::one(0),
@@ -34,6 +35,14 @@ settings! {
 }
 
 impl Config {
+    /// How many flows there would be in a network of `hosts`.
+    pub(super) fn extent(&self, hosts: u32) -> Extent {
+        Extent {
+            flows: Some(u64::from(self.from.most(hosts)) * u64::from(self.flows)),
+            field: "flows",
+        }
+    }
+
     /// The flows, sender by sender.
     pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
         let from = self.from.resolve("from", env.hosts)?;

@@ -73,7 +73,17 @@ pub(crate) struct Env<'a> {
     stream: u64,
 }
 
-/// Makes the enum of all sources from one list. [`Published::NAMES`] are further names, of sets of
+/// How many flows a source would make: what can be refused before it makes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The number of flows; `None` if time ends them.
+    pub flows: Option<u64>,
+    /// The setting that it grows with.
+    pub field: &'static str,
+}
+
+/// Makes the enum of all sources from one list. A source's module holds its `Config` with the methods
+/// `flows` and `extent`. [`Published::NAMES`] are further names, of sets of
 /// parameters of `poisson`.
 macro_rules! sources {
     ($($variant:ident($module:ident),)*) => {
@@ -99,6 +109,14 @@ macro_rules! sources {
                     $(Self::$variant(config) => config.flows(env).map_err(Cause::Setting)?,)*
                 })
             }
+
+            /// How many flows it would make in a network of `hosts`.
+            pub fn extent(&self, hosts: u32) -> Extent {
+                match self {
+                    Self::List(list) => list.extent(),
+                    $(Self::$variant(config) => config.extent(hosts),)*
+                }
+            }
         }
     };
 }
@@ -110,6 +128,15 @@ sources! {
 }
 
 impl Source {
+    /// Makes flows that time ends end after so many, too.
+    pub fn end_after(&mut self, flows: u64) {
+        if let Self::Poisson(config) = self
+            && config.until.is_some()
+        {
+            config.flows = config.flows.or(Some(flows));
+        }
+    }
+
     /// How the bytes of a source whose pairs are drawn are spread over hosts and switches, in
     /// expectation; `None` for one whose pairs are given.
     pub(crate) fn shares(&self, hosts: u32, rack: &dyn Fn(HostId) -> u32) -> Option<Shares> {

@@ -12,13 +12,14 @@ use super::load::{Counts, Demand, LoadOn, MeanSize, Period};
 use super::pattern::{Pairs, Pattern};
 use super::service::{Assignment, Services};
 use super::size::{Mean, Rounding, Sampler, Sizes, Table};
-use super::{Env, Hosts, MAX_FLOWS};
+use super::{Env, Extent, Hosts, MAX_FLOWS};
 use crate::flow::Flow;
 use crate::network::HostId;
 
 settings! {
     /// Parameters of Poisson arrivals.
-    #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes")]
+    #[named("poisson", "background traffic at a load", "workloads.md#What a load means#Sizes",
+        "load = 0.6\nflows = 1000\n")]
     pub struct Config {
         /// The load, above 0: a part of the speed of `link`, 0.6 for 60 %. Above 1 it needs an end, as
         /// all arrivals do.
@@ -100,6 +101,14 @@ struct Class {
 }
 
 impl Config {
+    /// How many flows there would be in a network of `hosts`.
+    pub(super) fn extent(&self, _: u32) -> Extent {
+        Extent {
+            flows: self.flows,
+            field: "flows",
+        }
+    }
+
     /// The flows, in order of start.
     pub(super) fn flows(&self, env: &Env) -> Result<Vec<Flow>, ConfigError> {
         self.check_end()?;

@@ -32,7 +32,8 @@ impl Probe {
 settings! {
     /// Parameters of probes: from each sender to the receiver.
     #[named("probe", "pings beside the flows, whose round trips are written down",
-        "workloads.md#Probes")]
+        "workloads.md#Probes",
+        "[[probe]]\nfrom = \"0\"\nto = \"1\"\nevery = \"100us\"\n")]
     pub struct Config {
         /// The hosts that ask.
         pub from: Hosts = Hosts::one(0),

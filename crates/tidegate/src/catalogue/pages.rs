@@ -50,24 +50,6 @@ pub(super) fn below(path: &str, heading: &str) -> String {
     rest[..end].trim().to_owned()
 }
 
-/// What a profile of the hosts is, in one line.
-pub(super) fn profile(name: &str) -> &'static str {
-    match name {
-        "bcc-sim" => "the hosts of BCC's simulations: ns-2, jumbo frames",
-        "ecn-sharp-sim" => "the hosts of ECN♯'s simulations: ns-3 without SACK",
-        "ecn-sharp-testbed" => "the hosts of ECN♯'s testbed: Linux 4.9",
-        "linux" => "a Linux host as it comes, for networks of your own",
-        "ns2-sack1" => "`tcn-sim` with the loss repair of ns-2 itself",
-        "odctcp-dummynet" => "the hosts of the ODCTCP thesis behind dummynet",
-        "odctcp-testbed" => "the hosts of the ODCTCP thesis's testbed: FreeBSD",
-        "rfc" => "the standards' own values",
-        "tcn-micro" => "the hosts of TCN's small simulations: ns-2, RTO 10 ms",
-        "tcn-sim" => "the hosts of TCN's fabric simulations: ns-2, RTO 5 ms",
-        "tcn-testbed" => "the hosts of TCN's testbed: Linux 3.18",
-        _ => "",
-    }
-}
-
 /// A text up to its first full stop.
 pub(super) fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -77,7 +59,7 @@ pub(super) fn first_sentence(text: &str) -> String {
     text[..end.unwrap_or(text.len())].to_owned()
 }
 
-pub(super) fn capital(text: &str) -> String {
+fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| {
         format!("{}{}", first.to_uppercase(), chars.as_str())

@@ -2,7 +2,7 @@
 
 use tidegate_transport::config::Echo;
 use tidegate_transport::window::{self, dctcp};
-use tidegate_transport::{Config, Endpoint};
+use tidegate_transport::{Config, Endpoint, Profile};
 use tidegate_units::{Setting, Settings};
 
 use crate::script::{Case, Side, Start};
@@ -22,7 +22,7 @@ pub(crate) fn subjects(side: Side) -> Vec<String> {
                 .collect()
         }
         Side::Receiver => Echo::NAMES.iter().map(|name| (*name).to_owned()).collect(),
-        Side::Stack => Config::PROFILES
+        Side::Stack => Profile::NAMES
             .iter()
             .map(|name| (*name).to_owned())
             .collect(),

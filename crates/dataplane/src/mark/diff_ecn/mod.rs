@@ -47,12 +47,14 @@ use crate::{Pkt, Rule};
 settings! {
     /// Parameters of DiffECN.
     #[named("diff-ecn", "marks flows that hold more than their share of the port",
-        "schemes/diff-ecn.md")]
+        "schemes/diff-ecn.md",
+        "scheduler = { kind = \"sp-dwrr\", strict = 1, quanta = [1500, 1500, 1500, 1500, 1500, 1500, 1500] }\n")]
     pub struct Config {
         /// The published setup that everything at `none` below is taken from.
         pub profile: Profile = Profile::Simulation,
         /// The threshold for one active flow (`K`): mark strictly above this length. `none` derives
         /// it as λ × RTT × link speed (equation 1).
+        #[is(threshold)]
         pub threshold: Option<Size> = None,
         /// The factor of a derived threshold (`λ`): 0.17 for DCTCP in theory (section II-B). `none`
         /// gives the printed threshold of the profile at its speed and round-trip time: 13/120 in
@@ -199,6 +201,15 @@ impl Config {
     /// The time that a derived threshold is of the port's speed (`λ × RTT`).
     pub fn derived_time(&self) -> Span {
         self.lambda().of_span(self.rtt())
+    }
+
+    /// See [`super::Config::table_entries`].
+    pub(super) fn table_entries(&self, queues: u8) -> u64 {
+        let registers = match self.tables() {
+            Tables::Exact => 0,
+            Tables::Hardware => self.count_registers,
+        };
+        self.tables().map_entries(self.map_entries, queues) + u64::from(registers)
     }
 
     fn rtt(&self) -> Span {

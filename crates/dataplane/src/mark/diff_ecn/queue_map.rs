@@ -62,6 +62,16 @@ choices! {
     }
 }
 
+impl Tables {
+    /// Entries of the hardware's flow map with `each` for each queue, a power of two in all.
+    pub(in crate::mark) fn map_entries(self, each: u32, queues: u8) -> u64 {
+        match self {
+            Self::Exact => 0,
+            Self::Hardware => (u64::from(each) * u64::from(queues)).next_power_of_two(),
+        }
+    }
+}
+
 /// What a queue map is made of: the settings that `DiffEcn` and `PerFlowTcn` have in common.
 #[derive(Clone, Debug)]
 pub(in crate::mark) struct Options {

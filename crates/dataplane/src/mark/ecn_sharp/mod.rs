@@ -64,10 +64,12 @@ settings! {
     pub struct Config {
         /// Mark every packet strictly above this (`ins_target`), or `none` for λ × `rtt` (section
         /// 3.4). The default is that of the testbed (section 5.2).
+        #[is(threshold)]
         pub ins_target: Option<Span> = Some(Span::from_us(200)),
         /// A packet strictly below this ends a persistent queue (`pst_target`), or `none` for λ ×
         /// `mean_rtt`, the least that is advised (section 3.4). The default is that of the testbed
         /// (section 5.2).
+        #[is(threshold)]
         pub pst_target: Option<Span> = Some(Span::from_us(85)),
         /// How long a queue must persist before it is marked, and the distance of the first two
         /// marks (`pst_interval`), or `none` for `rtt` (section 3.4). The default is that of the
@@ -84,6 +86,7 @@ settings! {
         pub lambda: Ratio = Ratio::ONE,
         /// Mark with a rising probability from here to `ins_target` (section 3.5, for DCQCN), or
         /// `none` for a single step.
+        #[is(threshold)]
         pub ins_min_target: Option<Span> = None,
         /// The probability that the rise reaches at `ins_target` (section 3.5: 1). Not used by a
         /// step.

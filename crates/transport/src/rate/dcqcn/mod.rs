@@ -100,7 +100,8 @@ choices! {
 
 settings! {
     /// Parameters of DCQCN. The defaults are those of the paper.
-    #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md")]
+    #[named("dcqcn", "RDMA: rates that congestion notifications set", "transports/dcqcn.md",
+        "[transport]\nkind = \"dcqcn\"\n")]
     pub struct Config {
         /// How the receiver reports marks.
         pub feedback: Feedback = Feedback::Cnp,
