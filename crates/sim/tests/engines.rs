@@ -164,6 +164,12 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
         see(setup.switch.marking.name());
         see(setup.switch.scheduling.name());
         see(setup.switch.buffer.name());
+        for transport in &setup.transports {
+            see(match transport {
+                Transport::Dcqcn(_) => "dcqcn",
+                Transport::Tcp(tcp) => tcp.source.rule.name(),
+            });
+        }
         see(match fast.end {
             End::Finished => "finished",
             End::Interrupted => "interrupted",
@@ -180,15 +186,15 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
             see("levels");
         }
         let counters = fast.engine_counters;
-        let ways = [
+        let modes = [
             ("wide", counters.wide_buckets),
             ("bounded", counters.bounded_steps),
             ("coupled", counters.coupled_steps),
         ];
-        for (way, _) in ways.iter().filter(|(_, count)| *count > 0) {
-            see(way);
+        for (mode, _) in modes.iter().filter(|(_, count)| *count > 0) {
+            see(mode);
         }
-        if ways.iter().all(|(_, count)| *count > 0) {
+        if modes.iter().all(|(_, count)| *count > 0) {
             see("wide, bounded and coupled");
         }
         if fast.links.iter().any(|link| link.pauses > 0) && counters.bounded_steps > 0 {
@@ -223,6 +229,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
     ]);
     expected.extend(tidegate_dataplane::sched::Config::NAMES);
     expected.extend(tidegate_dataplane::buffer::Config::NAMES);
+    expected.extend(tidegate_transport::window::Config::NAMES);
     for name in expected {
         assert!(seen.contains_key(name), "no case with {name}: {seen:?}");
     }

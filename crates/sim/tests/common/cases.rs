@@ -5,10 +5,10 @@ use tidegate_sim::observe::{Observe, Which};
 use tidegate_sim::setup::{
     Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
 };
-use tidegate_sim::topology::{dumbbell, fat_tree, leaf_spine, parking_lot, star};
+use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, Network, Setup};
 use tidegate_transport::config::{Echo, Repair, TsoSizing};
-use tidegate_transport::pias;
+use tidegate_transport::{pias, window};
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
 
 use super::{Dice, buffer, flow, marking, ports, scheduling, setup, stack};
@@ -58,6 +58,23 @@ const BUFFERS: [&str; 8] = [
     "unlimited",
 ];
 
+/// Profiles of TCP with a window rule, and DCQCN.
+const STACKS: [(&str, &str); 10] = [
+    ("tcn-sim", "dctcp"),
+    ("rfc", "dctcp"),
+    ("tcn-testbed", "dctcp"),
+    ("ecn-sharp-sim", "dctcp"),
+    ("bcc-sim", "dctcp"),
+    ("tcn-sim", "ecn-star"),
+    ("rfc", "rfc3168"),
+    ("rfc", "reno"),
+    ("odctcp-testbed", "odctcp"),
+    ("", "dcqcn"),
+];
+
+/// The topologies that are made below with settings of their own.
+const TOPOLOGIES: [&str; 5] = ["dumbbell", "fat-tree", "leaf-spine", "parking-lot", "star"];
+
 fn network(dice: &mut Dice) -> Network {
     let delays = [0, 1, 333, 1_000, 5_000, 40_000, 3_000_000].map(Span::from_ns);
     let delay = *dice.pick(&delays);
@@ -70,7 +87,9 @@ fn network(dice: &mut Dice) -> Network {
     ];
     let rate = |dice: &mut Dice| Rate::from_bps(*dice.pick(&rates)).expect("none is zero");
     let (host_rate, fabric_rate) = (rate(dice), rate(dice));
-    let made = match dice.below(6) {
+    let left_out = topology::Config::NAMES.iter();
+    let left_out: Vec<_> = left_out.filter(|name| !TOPOLOGIES.contains(name)).collect();
+    let made = match dice.below(6 + left_out.len() as u64) {
         0 | 1 => star::Config {
             hosts: 3 + dice.below(8) as u32,
             host_rate,
@@ -111,7 +130,7 @@ fn network(dice: &mut Dice) -> Network {
             fabric_delay: other,
         }
         .build(),
-        _ => parking_lot::Config {
+        5 => parking_lot::Config {
             hosts: vec![2, 1, 2, 2],
             pipe_rates: vec![fabric_rate],
             pipe_delays: vec![other],
@@ -119,6 +138,11 @@ fn network(dice: &mut Dice) -> Network {
             host_delay: delay,
         }
         .build(),
+        more => {
+            let name = left_out[more as usize - 6];
+            let config = topology::Config::named(name).expect("the name is from the list");
+            config.build()
+        }
     };
     made.expect("all of these are networks")
 }
@@ -181,18 +205,11 @@ fn switch(dice: &mut Dice) -> Ports {
 }
 
 fn transport(dice: &mut Dice) -> Transport {
-    let (profile, rule) = *dice.pick(&[
-        ("tcn-sim", "dctcp"),
-        ("rfc", "dctcp"),
-        ("tcn-testbed", "dctcp"),
-        ("ecn-sharp-sim", "dctcp"),
-        ("bcc-sim", "dctcp"),
-        ("tcn-sim", "ecn-star"),
-        ("rfc", "rfc3168"),
-        ("rfc", "reno"),
-        ("odctcp-testbed", "odctcp"),
-        ("", "dcqcn"),
-    ]);
+    let is_left_out = |name: &&&str| !STACKS.iter().any(|(_, rule)| rule == *name);
+    let left_out = window::Config::NAMES.iter().filter(is_left_out);
+    let left_out = left_out.map(|rule| ("rfc", *rule));
+    let stacks: Vec<(&str, &str)> = STACKS.into_iter().chain(left_out).collect();
+    let (profile, rule) = *dice.pick(&stacks);
     if rule == "dcqcn" {
         return Transport::Dcqcn(Box::default());
     }
