@@ -286,8 +286,6 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> 
 
 #[cfg(test)]
 mod tests {
-    use tidegate_units::Entry as Part;
-
     use super::*;
 
     #[test]
@@ -318,36 +316,42 @@ mod tests {
 
     #[test]
     fn every_page_that_a_part_names_says_something_of_it() {
-        fn check<C: Catalogue>() {
-            for Part { about, .. } in C::entries() {
-                let mut steps = about.page.split('#');
-                let path = steps.next().unwrap_or_default();
-                let page = pages::text(path);
-                assert!(!page.is_empty(), "{}: write docs/{path}", about.name);
-                for heading in steps {
-                    let found = pages::below(path, heading);
-                    let name = about.name;
-                    assert!(
-                        !found.is_empty(),
-                        "{name}: write `## {heading}`, or a paragraph that begins with \
-                         `**{heading}**`, in docs/{path}"
-                    );
-                }
-                let length = about.summary.chars().count();
+        fn check(about: About) {
+            let name = about.name;
+            let mut steps = about.page.split('#');
+            let path = steps.next().unwrap_or_default();
+            let page = pages::text(path);
+            assert!(!page.is_empty(), "{name}: write docs/{path}");
+            for heading in steps {
+                let found = pages::below(path, heading);
                 assert!(
-                    (1..=66).contains(&length),
-                    "{}: {}",
-                    about.name,
-                    about.summary
+                    !found.is_empty(),
+                    "{name}: write `## {heading}`, or a paragraph that begins with \
+                     `**{heading}**`, in docs/{path}"
                 );
             }
+            let length = about.summary.chars().count();
+            assert!(
+                (1..=66).contains(&length),
+                "{name}: write what it does as the second text of `named`, in at most 66 \
+                 characters, not `{}`",
+                about.summary
+            );
         }
-        check::<mark::Config>();
-        check::<sched::Config>();
-        check::<buffer::Config>();
-        check::<topology::Config>();
-        check::<Source>();
-        check::<window::Config>();
+        fn check_all<C: Catalogue>() {
+            for entry in C::entries() {
+                check(entry.about);
+            }
+        }
+        check_all::<mark::Config>();
+        check_all::<sched::Config>();
+        check_all::<buffer::Config>();
+        check_all::<topology::Config>();
+        check_all::<Source>();
+        check_all::<window::Config>();
+        check(probe::Config::ABOUT);
+        check(dcqcn::Config::ABOUT);
+        check(pias::Config::ABOUT);
     }
 
     #[test]
