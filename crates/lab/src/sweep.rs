@@ -1,6 +1,6 @@
 //! Runs experiments side by side, each written to its folder as soon as it is finished.
 //!
-//! Runs do not hear of each other, so that what they leave does not depend on how many go at a time.
+//! Runs know nothing of each other, so that what they leave does not depend on how many go at a time.
 //! One that fails is reported, and the others go on.
 
 #[cfg(test)]
@@ -35,16 +35,16 @@ pub struct Sweep<'a> {
     pub command: &'a (dyn Fn(&Experiment) -> String + Sync),
     /// Once it is set, runs end soon: what is not finished then is thrown away.
     pub interrupt: &'a AtomicBool,
-    /// Who hears of it.
+    /// Observes it.
     pub progress: &'a dyn Progress,
 }
 
-/// Hears how a sweep goes, from several threads.
+/// Observes how a sweep goes, from several threads.
 pub trait Progress: Sync {
     /// A run begins, with so many flows.
     fn started(&self, experiment: &Experiment, flows: usize);
 
-    /// A run has come so far. This is told often.
+    /// A run has come so far. This is reported often.
     fn advanced(&self, experiment: &Experiment, status: Status);
 
     /// A run is over.
@@ -140,8 +140,8 @@ impl Sweep<'_> {
         let refused = |why: &dyn Display| Failure::Refused(why.to_string());
         let built = experiment.build().map_err(|problem| refused(&problem))?;
         self.progress.started(experiment, built.setup.flows.len());
-        let mut tell = |status| self.progress.advanced(experiment, status);
-        let outcome = run::run_watched(&built.setup, self.interrupt, &mut tell)
+        let mut report = |status| self.progress.advanced(experiment, status);
+        let outcome = run::run_watched(&built.setup, self.interrupt, &mut report)
             .map_err(|error| refused(&error))?;
         let record = record(experiment, (self.command)(experiment), &built, &outcome)
             .map_err(|error| refused(&error))?;

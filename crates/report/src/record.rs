@@ -103,8 +103,8 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that a retransmission timer ran out.
     pub timeouts: u64,
-    /// How the simulator served switches whose ports share a buffer: no part of the result. Ways that
-    /// were never taken are left out.
+    /// How the simulator served switches whose ports share a buffer: no part of the result. Modes that
+    /// were never used are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub engine: BTreeMap<String, u64>,
 }

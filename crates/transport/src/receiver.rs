@@ -130,10 +130,10 @@ impl Receiver {
     /// Takes in the payload and FIN of an acceptable segment. `ecn` says whether marks count.
     pub(crate) fn on_data(&mut self, segment: &Segment, ecn: bool, now: Time, timers: &mut Timers) {
         let before = self.next();
-        let urgency = if ecn {
+        let timing = if ecn {
             self.echo(&segment.header(), before)
         } else {
-            Urgency::Normal
+            AckTiming::Normal
         };
         let range = self.admissible(segment);
         if self.reports_duplicates && segment.len > 0 {
@@ -145,12 +145,12 @@ impl Receiver {
             self.enter_quick_acks();
         }
         let delayable = arrival == Arrival::InOrder && !self.is_finished();
-        let urgency = if delayable { urgency } else { Urgency::Now };
+        let timing = if delayable { timing } else { AckTiming::Now };
         if self.quick.is_some() {
             let len = segment.len.div_ceil(self.merged);
-            self.delay_ack_as_linux(urgency, len, now, timers);
+            self.delay_ack_as_linux(timing, len, now, timers);
         } else {
-            self.delay_ack(urgency, now, timers);
+            self.delay_ack(timing, now, timers);
         }
         self.fast_path = self.can_use_fast_path();
     }
@@ -171,22 +171,22 @@ impl Receiver {
         now: Time,
         timers: &mut Timers,
     ) {
-        let urgency = if ecn {
+        let timing = if ecn {
             self.echo(header, self.next())
         } else {
-            Urgency::Normal
+            AckTiming::Normal
         };
         self.reassembly.extend(header.len);
         self.add(header.len);
-        self.delay_ack(urgency, now, timers);
+        self.delay_ack(timing, now, timers);
     }
 
     /// A segment waits for its ACK, which may be delayed unless it is urgent or one too many.
     #[inline]
-    fn delay_ack(&mut self, urgency: Urgency, now: Time, timers: &mut Timers) {
+    fn delay_ack(&mut self, timing: AckTiming, now: Time, timers: &mut Timers) {
         self.changed = true;
         self.waiting = self.waiting.saturating_add(1);
-        if urgency == Urgency::Now || self.waiting >= self.delayed_ack {
+        if timing == AckTiming::Now || self.waiting >= self.delayed_ack {
             self.ack_now = true;
         } else if !timers.is_set(Timer::DelayedAck) {
             timers.set(Timer::DelayedAck, now, self.delay);
@@ -195,15 +195,15 @@ impl Receiver {
 
     /// The same for a segment of `len` bytes, if ACKs are delayed as in Linux.
     #[inline(never)]
-    fn delay_ack_as_linux(&mut self, urgency: Urgency, len: u32, now: Time, timers: &mut Timers) {
+    fn delay_ack_as_linux(&mut self, timing: AckTiming, len: u32, now: Time, timers: &mut Timers) {
         let is_read = self.unread == 0;
         let delay = (self.quick.as_mut()).map(|quick| quick.on_data(len, is_read, now));
         match delay {
             Some(Some(delay)) => {
                 self.delay = delay;
-                self.delay_ack(urgency, now, timers);
+                self.delay_ack(timing, now, timers);
             }
-            Some(None) | None => self.delay_ack(Urgency::Now, now, timers),
+            Some(None) | None => self.delay_ack(AckTiming::Now, now, timers),
         }
     }
 
@@ -427,27 +427,27 @@ impl Receiver {
 
     /// Applies the echo rule to a segment with data. `next` is what was expected before it.
     #[inline]
-    fn echo(&mut self, header: &Header, next: Seq) -> Urgency {
+    fn echo(&mut self, header: &Header, next: Seq) -> AckTiming {
         let marked = header.ecn == Ecn::Ce;
         let cwr = header.flags.has(Flags::CWR);
         if !(marked | cwr | self.echoing) {
             // No rule has anything to say.
-            return Urgency::Normal;
+            return AckTiming::Normal;
         }
         self.apply_echo(marked, cwr, next)
     }
 
-    fn apply_echo(&mut self, marked: bool, cwr: bool, next: Seq) -> Urgency {
+    fn apply_echo(&mut self, marked: bool, cwr: bool, next: Seq) -> AckTiming {
         match self.echo {
-            Echo::Off => Urgency::Normal,
+            Echo::Off => AckTiming::Normal,
             Echo::Rfc3168 => {
                 // RFC 3168, section 6.1.3: CWR ends the echo, a mark on the same segment starts it.
                 self.echoing = marked || (self.echoing && !cwr);
-                Urgency::Normal
+                AckTiming::Normal
             }
-            Echo::DctcpPaper => self.mirror(marked, next, Urgency::Normal),
-            Echo::DctcpCwrClears => self.mirror(marked && !cwr, next, Urgency::Normal),
-            Echo::DctcpTwoAcks => self.mirror(marked, next, Urgency::Now),
+            Echo::DctcpPaper => self.mirror(marked, next, AckTiming::Normal),
+            Echo::DctcpCwrClears => self.mirror(marked && !cwr, next, AckTiming::Normal),
+            Echo::DctcpTwoAcks => self.mirror(marked, next, AckTiming::Now),
             Echo::Dctcp | Echo::Odctcp | Echo::OdctcpInverted => {
                 let changed = marked != self.echoing;
                 self.echoing = marked;
@@ -457,18 +457,18 @@ impl Receiver {
                     _ => changed,
                 };
                 if at_once {
-                    Urgency::Now
+                    AckTiming::Now
                 } else {
-                    Urgency::Normal
+                    AckTiming::Normal
                 }
             }
         }
     }
 
     /// On a change, a delayed ACK leaves first, with the state before it.
-    fn mirror(&mut self, marked: bool, next: Seq, on_change: Urgency) -> Urgency {
+    fn mirror(&mut self, marked: bool, next: Seq, on_change: AckTiming) -> AckTiming {
         if marked == self.echoing {
-            return Urgency::Normal;
+            return AckTiming::Normal;
         }
         if self.waiting > 0 {
             self.earlier = Some(Ack {
@@ -485,7 +485,7 @@ impl Receiver {
 
 /// How soon a segment is acknowledged, as the echo rule sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Urgency {
+enum AckTiming {
     /// As the rules of delayed ACKs have it.
     Normal,
     /// At once.

@@ -96,7 +96,7 @@ pub(crate) struct Network {
     pub(crate) now: Time,
     pub(crate) weather: Weather,
     pub(crate) bottleneck: Option<Bottleneck>,
-    /// Told of every segment that is sent.
+    /// Every segment that was sent, if `tracing`.
     pub(crate) trace: Vec<(Time, Side, Segment)>,
     pub(crate) tracing: bool,
     /// Whether segments in which nothing is special go as [`Header`](crate::Header)s.

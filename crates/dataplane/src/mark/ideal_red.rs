@@ -66,7 +66,7 @@ impl IdealRed {
         Ok(Self { thresholds, delay })
     }
 
-    /// Tells the rate at which `queue` drains from now on.
+    /// Sets the rate at which `queue` drains from now on.
     pub fn set_capacity(&mut self, queue: QueueId, capacity: Rate) {
         if let Some(place) = self.thresholds.get_mut(queue.index()) {
             *place = threshold(capacity, self.delay);

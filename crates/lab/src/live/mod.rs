@@ -109,8 +109,8 @@ pub fn sweep(
         sweep.progress.started(experiment, 0);
         let command = (sweep.command)(experiment);
         let result = run(experiment, command, congestion, sweep.interrupt)?;
-        Ok(result.map(|(record, calm)| {
-            if let Some(complaint) = calm.complaint() {
+        Ok(result.map(|(record, noise)| {
+            if let Some(complaint) = noise.complaint() {
                 complain(experiment, &complaint);
             }
             record

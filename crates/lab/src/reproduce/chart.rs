@@ -199,7 +199,7 @@ impl Curves<'_> {
     }
 
     /// The line of a point: what it sets beside the number that is along the axis.
-    fn lane(&self, record: &Record) -> String {
+    fn line_name(&self, record: &Record) -> String {
         let name = |setting: &Setting| {
             if setting.key == self.x {
                 number_in(&setting.value).1
@@ -237,7 +237,7 @@ impl Curves<'_> {
     fn measured(&self) -> Vec<Line> {
         let mut names: Vec<String> = Vec::new();
         for record in self.records {
-            let name = self.lane(record);
+            let name = self.line_name(record);
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -245,7 +245,7 @@ impl Curves<'_> {
         let line = |(hue, place): (usize, usize)| {
             let own = self.records.iter().copied();
             let own: Vec<&Record> = own
-                .filter(|record| self.lane(record) == names[place])
+                .filter(|record| self.line_name(record) == names[place])
                 .collect();
             Line {
                 marks: self.marks(&own),
@@ -287,17 +287,17 @@ impl Curves<'_> {
         for claim in claims.iter().filter(|claim| claim.measure == *self.y) {
             match &claim.paper {
                 Published::About { value, within, .. } => {
-                    let placed = self.placed(claim, (value, within), |of| self.spot(of));
-                    if let Some((lane, mark)) = placed {
-                        add(lines, &lane, mark);
+                    let placed = self.placed(claim, (value, within), |of| self.position(of));
+                    if let Some((line, mark)) = placed {
+                        add(lines, &line, mark);
                     }
                 }
                 Published::Curve { points, within } => {
                     for (at, value) in points {
-                        let spot = |_: &str| self.spot_on_curve(&claim.of, at);
-                        let placed = self.placed(claim, (value, within), spot);
-                        if let Some((lane, mark)) = placed {
-                            add(lines, &lane, mark);
+                        let position = |_: &str| self.position_on_curve(&claim.of, at);
+                        let placed = self.placed(claim, (value, within), position);
+                        if let Some((line, mark)) = placed {
+                            add(lines, &line, mark);
                         }
                     }
                 }
@@ -309,21 +309,21 @@ impl Curves<'_> {
         }
     }
 
-    /// The line and the mark of a published number. `spot` finds the place of the points of a pattern.
+    /// The line and the mark of a published number. `position` finds the place of the points of a pattern.
     fn placed(
         &self,
         claim: &Claim,
         (value, within): (&Number, &Number),
-        spot: impl Fn(&str) -> Option<(f64, String)>,
+        position: impl Fn(&str) -> Option<(f64, String)>,
     ) -> Option<(String, Mark)> {
         let (value, within) = (value.value, within.value);
         let mark = |of: &str, y: f64, interval: (f64, f64)| {
-            let (x, lane) = spot(of)?;
+            let (x, line) = position(of)?;
             let mark = Mark {
                 interval: Some(interval),
                 ..Mark::new(x, y)
             };
-            Some((lane, mark))
+            Some((line, mark))
         };
         match (&claim.against, self.normalise) {
             (None, None) => {
@@ -350,22 +350,22 @@ impl Curves<'_> {
 
     /// The place along the axis and the line of the points that a pattern names, if they are at one
     /// place of one line.
-    fn spot(&self, of: &str) -> Option<(f64, String)> {
+    fn position(&self, of: &str) -> Option<(f64, String)> {
         let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
-        let mut spots = self.records.iter().filter(fits).map(|record| {
+        let mut positions = self.records.iter().filter(fits).map(|record| {
             let place = self.place(record).map(|(place, _)| place);
-            (place, self.lane(record))
+            (place, self.line_name(record))
         });
-        let first = spots.next()?;
-        let is_single = spots.all(|spot| spot == first);
+        let first = positions.next()?;
+        let is_single = positions.all(|position| position == first);
         Some((first.0.filter(|_| is_single)?, first.1))
     }
 
     /// The same of a point of a curve, which need not have been run.
-    fn spot_on_curve(&self, of: &str, at: &str) -> Option<(f64, String)> {
+    fn position_on_curve(&self, of: &str, at: &str) -> Option<(f64, String)> {
         let fits = |record: &&&Record| pattern::fits(of, &record.run.label);
         let record = self.records.iter().find(fits)?;
-        Some((swept_value(at)?.0, self.lane(record)))
+        Some((swept_value(at)?.0, self.line_name(record)))
     }
 }
 

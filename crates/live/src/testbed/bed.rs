@@ -125,7 +125,7 @@ impl Bed {
         &self.switch
     }
 
-    /// Tells the hosts' kernels what TCP to speak.
+    /// Sets the TCP that the hosts' kernels speak.
     pub fn prepare(&self, tcp: &Tcp) -> Result<(), Error> {
         for host in &self.hosts {
             let chosen = host.set("net/ipv4/tcp_congestion_control", &tcp.congestion);

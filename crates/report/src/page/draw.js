@@ -52,12 +52,12 @@ function shownLines(view) {
   return lines.map(line => ({ ...line, y: line.y.map(y => (y === null ? null : 1 - y)) }));
 }
 
-function valueRuler(view, lines, about) {
+function valueScale(view, lines, about) {
   const { chart } = view;
   if (view.tail) {
     const left = lines.flatMap(line => line.y).filter(y => y > 1e-9);
     const [low, high] = view.zoom.y ?? [Math.min(0.5, ...left) / 1.2, 1];
-    return logRuler({ title: `${chart.y.title} above`, unit: '' }, low, high, about);
+    return logScale({ title: `${chart.y.title} above`, unit: '' }, low, high, about);
   }
   const { log } = view;
   const drawn = lines.flatMap(line => line.y).filter(y => y !== null && (!log || y > 0));
@@ -77,12 +77,12 @@ function valueRuler(view, lines, about) {
   };
   const begin = { bars: 'zero', cdf: 'exact' }[chart.kind] ?? 'data';
   const [low, high] = view.zoom.y ?? ends(all(), log, begin, about);
-  return (log ? logRuler : linearRuler)(chart.y, low, high, about);
+  return (log ? logScale : linearScale)(chart.y, low, high, about);
 }
 
-function alongRuler(view, lines, about) {
+function alongScale(view, lines, about) {
   const { chart } = view;
-  if (chart.x.names) return nameRuler(chart.x);
+  if (chart.x.names) return nameScale(chart.x);
   const all = function* () {
     for (const line of lines) {
       // What cannot be drawn does not make the axis longer.
@@ -94,7 +94,7 @@ function alongRuler(view, lines, about) {
     const room = 0.04 * (high - low);
     [low, high] = [low - room, high + room];
   }
-  return (chart.x.log ? logRuler : linearRuler)(chart.x, low, high, about);
+  return (chart.x.log ? logScale : linearScale)(chart.x, low, high, about);
 }
 
 // Draws the chart again and remembers where everything is.
@@ -104,8 +104,8 @@ function draw(view) {
   const width = Math.max(260, Math.floor(view.paper || view.box.clientWidth || 640));
   const lines = shownLines(view);
   const about = Math.max(5, Math.min(8, Math.floor(width / 75)));
-  const value = valueRuler(view, lines, side ? about : 6);
-  const along = alongRuler(view, lines, about);
+  const value = valueScale(view, lines, side ? about : 6);
+  const along = alongScale(view, lines, about);
   const [h, v] = side ? [value, along] : [along, value];
   const each = chart.kind === 'bars' ? Math.max(20, 6 * lines.length + 10) : 24;
   const height = side ? 52 + each * chart.x.names.length : Math.max(230, Math.min(340, width * 0.6));

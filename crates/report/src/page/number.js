@@ -56,7 +56,7 @@ function roundStep(step) {
 }
 
 // The places of an axis: `place` goes from a value to a share of its length, `value` back.
-function linearRuler(axis, low, high, about) {
+function linearScale(axis, low, high, about) {
   const step = roundStep((high - low) / about);
   const { divisor, letter, unit } = prefixOf(axis.unit, Math.max(Math.abs(low), Math.abs(high)));
   const ticks = [];
@@ -73,7 +73,7 @@ function linearRuler(axis, low, high, about) {
   };
 }
 
-function logRuler(axis, low, high, about) {
+function logScale(axis, low, high, about) {
   const decades = [];
   for (let n = Math.floor(Math.log10(low)); n <= Math.ceil(Math.log10(high)); n++) decades.push(n);
   const inside = value => value >= low && value <= high;
@@ -89,7 +89,7 @@ function logRuler(axis, low, high, about) {
     labelled = minors;
   } else {
     // Zoomed far in: equal steps serve better.
-    labelled = linearRuler(axis, low, high, about).ticks.map(tick => tick.at);
+    labelled = linearScale(axis, low, high, about).ticks.map(tick => tick.at);
   }
   const label = at => {
     const { divisor, letter, unit } = prefixOf(axis.unit, at);
@@ -104,7 +104,7 @@ function logRuler(axis, low, high, about) {
   };
 }
 
-function nameRuler(axis) {
+function nameScale(axis) {
   const low = -0.5, high = axis.names.length - 0.5;
   return {
     low, high, minors: [], log: false, unit: '', title: axis.title,

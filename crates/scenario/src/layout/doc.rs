@@ -157,7 +157,7 @@ pub(super) const ACCOUNTING: &str = "How many bytes a packet has in queues and o
 pub(super) const BUFFER: &str = "Which packets are stored: one buffer for the whole node.";
 pub(super) const CONVENTION: &str = "What counts as small and large, when a flow is complete, and what a \
     percentile is.";
-pub(super) const ECMP: &str = "How switches choose among ways of equal length.";
+pub(super) const ECMP: &str = "How switches choose among paths of equal length.";
 pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
 pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";

@@ -60,7 +60,7 @@ pub(crate) enum Section {
     Window,
 }
 
-/// The words for ways to count packets.
+/// The words for how packets are counted.
 pub(crate) const ACCOUNTINGS: &[&str] = &["ip", "ethernet"];
 
 /// The word for the speed of the hosts' cables.

@@ -203,7 +203,7 @@ fn include() -> Value {
 fn figure() -> Value {
     json!({
         "type": "object",
-        "description": "What a paper claims about the figure that the scenario reproduces. It changes no run; `tidegate reproduce` judges it, and `tidegate check` tells what is wrong with it.",
+        "description": "What a paper claims about the figure that the scenario reproduces. It changes no run; `tidegate reproduce` judges it, and `tidegate check` reports what is wrong with it.",
     })
 }
 

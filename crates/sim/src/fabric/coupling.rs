@@ -3,7 +3,7 @@
 //! Ports that share a pool or pause their neighbours depend on each other, but hardly ever on the
 //! moment: while the pool has room for all that may arrive, every packet is admitted, no mark depends on
 //! how full the pool is, and nobody is paused, in whatever order the ports are served. So a switch is
-//! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three ways:
+//! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three modes:
 //!
 //! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a whole
 //!   bucket is served level by level, as if nothing were shared;

@@ -1,4 +1,4 @@
-//! Set-up and operations from bytes.
+//! Setup and operations from bytes.
 
 use tidegate_transport::config::{
     AckPolicy, Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, Repair,

@@ -447,7 +447,7 @@ impl Sender {
         }
     }
 
-    /// Tells a reduction in progress what has arrived.
+    /// Credits what has arrived to a reduction in progress.
     #[inline(never)]
     fn pace(&mut self, delivered: u32) {
         let pipe = self.pipe();

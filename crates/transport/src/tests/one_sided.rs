@@ -1,6 +1,6 @@
 //! The pairs of the ODCTCP thesis: DCTCP, ODCTCP and standard ECN on either side.
 //!
-//! Set-up of section 4.2: 2 Mb/s, a round trip of 40 ms, a queue of 20 packets that marks above 6.
+//! Setup of section 4.2: 2 Mb/s, a round trip of 40 ms, a queue of 20 packets that marks above 6.
 
 use alloc::vec::Vec;
 

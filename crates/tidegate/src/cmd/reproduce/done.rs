@@ -146,10 +146,10 @@ impl Done {
         if !has_figures {
             return Ok(());
         }
-        // What a version leaves out is told only if there is such.
-        let told = |(verdict, count): &(_, usize)| *verdict != Claimed::NotRun || *count > 0;
-        let told = tally.into_iter().filter(told);
-        let words = told.map(|(verdict, count)| format!("{count} {}", verdict.title()));
+        // What a version leaves out is reported only if there is such.
+        let shown = |(verdict, count): &(_, usize)| *verdict != Claimed::NotRun || *count > 0;
+        let shown = tally.into_iter().filter(shown);
+        let words = shown.map(|(verdict, count)| format!("{count} {}", verdict.title()));
         let mut text = words.collect::<Vec<_>>().join(" · ");
         if self.figures.len() < asked {
             text = format!("{} of {asked} figures: {text}", self.figures.len());

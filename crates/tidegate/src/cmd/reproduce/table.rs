@@ -110,8 +110,8 @@ fn write_claims(out: &mut String, judged: &Judged, paint: Paint, screen: usize) 
     }
     if !left_out.is_empty() {
         let count = crate::cmd::run::count(left_out.len(), "claim");
-        let told = format!("{count} not run in this version");
-        _ = writeln!(out, "{}", paint.dim(&told));
+        let line = format!("{count} not run in this version");
+        _ = writeln!(out, "{}", paint.dim(&line));
     }
 }
 
