@@ -62,7 +62,7 @@ fn all_mistakes_are_shown_at_once() {
         "`much` cannot be read",
         "`load` is 70",
     ] {
-        said.tells(part);
+        said.reports(part);
     }
     let json = room.run("check wrong.toml --json");
     json.ended(1);
@@ -79,13 +79,13 @@ fn more_than_a_link_carries_is_warned_of_before_the_run() {
     for command in ["check silent.toml", "run silent.toml --runs 1 --out out"] {
         let said = room.run(command);
         said.ended(0);
-        said.tells("warning: switch0>host3 is offered 2");
-        said.tells("load_on = \"receivers\"");
+        said.reports("warning: switch0>host3 is offered 2");
+        said.reports("load_on = \"receivers\"");
     }
     let begun = room.run("run silent.toml --runs 1 --jobs 1 --out other");
-    begun.tells("offered load: 2");
-    begun.tells("flows arrive in ");
-    begun.tells("by estimate");
+    begun.reports("offered load: 2");
+    begun.reports("flows arrive in ");
+    begun.reports("by estimate");
     let fine = Room::with_tiny("no-overload").run("check tiny.toml");
     assert_eq!(fine.stderr, "");
 }
@@ -96,8 +96,8 @@ fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
     room.write("late.toml", &TINY.replace("tcn-sim", "tcn-testbed"));
     let said = room.run("check late.toml");
     said.ended(0);
-    said.tells("`ack_delay`");
-    said.tells("timeouts without a loss");
+    said.reports("`ack_delay`");
+    said.reports("timeouts without a loss");
     let said = room.run("check late.toml --set transport.ack_delay=1ms");
     assert_eq!(said.stderr, "");
 }
@@ -111,7 +111,7 @@ fn a_load_of_a_speed_that_no_host_has_is_warned_of() {
     );
     let said = room.run("check slow.toml");
     said.ended(0);
-    said.tells("a part of 1Gbps (`link`), and the hosts' cables have 10Gbps");
+    said.reports("a part of 1Gbps (`link`), and the hosts' cables have 10Gbps");
 }
 
 #[test]
@@ -123,17 +123,17 @@ fn a_swept_key_that_is_set_is_swept_no_more_and_that_is_said() {
     assert!(all.stdout.contains("8 runs"), "{}", all.stdout);
     let one = room.run("check swept.toml --set traffic.0.load=0.8");
     one.ended(0);
-    one.tells("`traffic.0.load` is set, and no longer swept: 2 values are left out");
+    one.reports("`traffic.0.load` is set, and no longer swept: 2 values are left out");
     assert!(one.stdout.contains("4 runs"), "{}", one.stdout);
     let ran = room.run("run swept.toml --set traffic.0.load=0.8 --runs 1 --out out --json");
     ran.ended(0);
-    ran.tells("no longer swept");
+    ran.reports("no longer swept");
     let value: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(value["results"][0]["finished"], 2);
     // A part of what a value sets as a whole cannot be set.
     let undone = room.run("check swept.toml --set switch.marking.threshold=60us");
     undone.ended(1);
-    undone.tells("would have no effect");
+    undone.reports("would have no effect");
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn a_baseline_that_names_no_point_is_found_by_check() {
     room.write("wrong.toml", &format!("baseline = \"codel\"\n{TINY}"));
     let said = room.run("check wrong.toml");
     said.ended(1);
-    said.tells("`baseline` is `codel`, and no point is called so");
+    said.reports("`baseline` is `codel`, and no point is called so");
     room.write("right.toml", &format!("baseline = \"tcn\"\n{TINY}"));
     room.run("check right.toml").ended(0);
     // A run of its own has no point to compare with.
     let alone = room.run("check right.toml --set sweep={}");
     alone.ended(0);
-    alone.tells("there is no baseline");
+    alone.reports("there is no baseline");
 }
 
 #[test]
@@ -156,6 +156,6 @@ fn a_folder_and_a_missing_file_end_alike() {
     let room = Room::new("no-scenario");
     let folder = room.run("check .");
     folder.ended(2);
-    folder.tells("cannot read .: it is a folder");
+    folder.reports("cannot read .: it is a folder");
     room.run("check nowhere.toml").ended(2);
 }

@@ -103,10 +103,10 @@ fn what_was_run_for_evidence_is_not_run_again() {
     let room = room("verify-resume");
     let line = "plan star.toml --verify --runs 2 --size 0.01 --json --results out";
     let whole = room.run(line);
-    whole.tells("6 runs, results in out");
+    whole.reports("6 runs, results in out");
     fs::remove_dir_all(room.path().join("out/runs/half-s1")).unwrap();
     let again = room.run(&format!("{line} --resume"));
-    again.tells("1 run, results in out");
+    again.reports("1 run, results in out");
     assert_eq!(again.stdout, whole.stdout);
     room.run("plan star.toml --verify --runs 3 --size 0.01 --results out --resume")
         .ended(2);
@@ -131,7 +131,7 @@ fn a_search_is_the_same_for_the_same_seed_and_goes_on_where_it_stopped() {
     // A run is lost: it alone is run again.
     fs::remove_dir_all(room.path().join("a/runs/scale-8-s1")).unwrap();
     let resumed = room.run(&format!("{line} a --resume"));
-    resumed.tells("1 run, results in a");
+    resumed.reports("1 run, results in a");
     assert_eq!(resumed.stdout, said.stdout);
 }
 
@@ -155,8 +155,8 @@ fn a_search_that_is_stopped_keeps_what_is_finished() {
     assert!(kill.unwrap().success());
     let said = Said::new("tune", &child.wait_with_output().unwrap());
     said.ended(1);
-    said.tells("finished and kept in out");
-    said.tells("--budget 30 --seed 1 --size 0.1 --out out --resume`");
+    said.reports("finished and kept in out");
+    said.reports("--budget 30 --seed 1 --size 0.1 --out out --resume`");
 }
 
 #[test]
@@ -175,11 +175,12 @@ fn a_scenario_is_tuned_too() {
     room.write("swept.toml", TINY);
     let said = room.run("tune swept.toml --vary switch.marking.threshold=10us,20us");
     said.ended(2);
-    said.tells("has a sweep of its own");
+    said.reports("has a sweep of its own");
     let said = room.run("tune tiny.toml --vary switch.marking.depth=1,2");
     said.ended(2);
-    said.tells("the scenario has no such key");
-    room.run("tune tiny.toml").tells("a scenario needs --vary");
+    said.reports("the scenario has no such key");
+    room.run("tune tiny.toml")
+        .reports("a scenario needs --vary");
 }
 
 #[test]
@@ -209,8 +210,8 @@ fn what_cannot_be_searched_is_named_with_what_can() {
     ] {
         let said = room.run(&format!("tune star.toml {options}"));
         said.ended(2);
-        said.tells(why);
-        said.tells(hint);
+        said.reports(why);
+        said.reports(hint);
     }
     assert!(
         !room.path().join("tidegate-results").exists(),

@@ -27,7 +27,7 @@ fn a_folder_that_cannot_be_made_keeps_nothing() {
     std::os::unix::fs::symlink("nowhere/below", room.path().join("link")).unwrap();
     let said = room.run("run tiny.toml --out link/out");
     said.ended(2);
-    said.tells("hint: nothing has run; give another folder with --out");
+    said.reports("hint: nothing has run; give another folder with --out");
     assert!(
         !said.stderr.contains("finished are kept"),
         "{}",
@@ -57,7 +57,7 @@ fn a_half_written_folder_is_made_whole() {
     fs::write(&flows, &bytes[..bytes.len() / 2]).unwrap();
     let report = room.run("report out --quiet");
     report.ended(0);
-    report.tells("warning: 2 runs");
+    report.reports("warning: 2 runs");
     room.run("run tiny.toml --out out --resume --quiet")
         .ended(0);
     assert!(room.results("out") == whole, "the resumed folder differs");
@@ -121,8 +121,8 @@ fn a_report_elsewhere_only_reads_its_folder() {
     // Without a place for the page, the advice is one that works.
     let said = room.run("report out --quiet");
     said.ended(2);
-    said.tells("cannot write out/summary.json");
-    said.tells("hint: `--out FILE` writes the page elsewhere");
+    said.reports("cannot write out/summary.json");
+    said.reports("hint: `--out FILE` writes the page elsewhere");
 }
 
 #[test]
@@ -165,12 +165,12 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
         .unwrap();
     let said = Said::new("run grows.toml", &limited);
     said.ended(2);
-    said.tells("error: cannot write out/runs/");
-    said.tells("hint: the runs that are finished are kept");
+    said.reports("error: cannot write out/runs/");
+    said.reports("hint: the runs that are finished are kept");
     // With room again, only what is missing is run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);
-    resumed.tells("2 runs, results in out");
+    resumed.reports("2 runs, results in out");
 }
 
 #[test]
@@ -214,10 +214,10 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     assert!(kill.unwrap().success());
     let said = Said::new("run tiny.toml", &child.wait_with_output().unwrap());
     said.ended(1);
-    said.tells("stopping; what is finished is kept");
-    said.tells(" of 20 runs are finished and kept in out");
+    said.reports("stopping; what is finished is kept");
+    said.reports(" of 20 runs are finished and kept in out");
     let hint = "`tidegate run tiny.toml --out out --resume`";
-    said.tells(hint);
+    said.reports(hint);
     let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
     assert!((2..20).contains(&kept), "{kept} runs");
     room.run("run tiny.toml --out out --resume --quiet")

@@ -160,7 +160,7 @@ impl Said {
 
     /// That `text` is among what it said on standard error.
     #[track_caller]
-    pub(crate) fn tells(&self, text: &str) {
+    pub(crate) fn reports(&self, text: &str) {
         assert!(self.stderr.contains(text), "{}", self.stderr);
     }
 }

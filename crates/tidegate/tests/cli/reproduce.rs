@@ -58,8 +58,8 @@ fn a_figure_of_ones_own_is_run_judged_and_drawn() {
     let said =
         room.run("reproduce figure.toml --quick --out out --json --quiet --write-docs claims.md");
     said.ended(0);
-    let told = parsed(&said.stdout);
-    let figure = &told["figures"][0];
+    let printed = parsed(&said.stdout);
+    let figure = &printed["figures"][0];
     assert_eq!(figure["id"], "tiny-f1");
     assert_eq!(figure["version"], "quick");
     assert_eq!(figure["runs"], 2);
@@ -111,8 +111,8 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
     }
     let said = room.run("reproduce figure.toml --from out --json --quiet --write-docs claims.md");
     said.ended(0);
-    let told = parsed(&said.stdout);
-    let figure = &told["figures"][0];
+    let printed = parsed(&said.stdout);
+    let figure = &printed["figures"][0];
     assert_eq!(
         (&figure["runs"], &figure["planned"]),
         (&2.into(), &4.into())
@@ -133,7 +133,7 @@ fn a_figure_whose_runs_are_not_all_finished_is_not_called_whole() {
         said.stdout
     );
     assert!(said.stdout.contains("  not finished\n"), "{}", said.stdout);
-    said.tells("2 runs of out/tiny-f1 left no results");
+    said.reports("2 runs of out/tiny-f1 left no results");
 }
 
 /// What is changed in the tiny figure, and what is quoted of that.
@@ -231,9 +231,9 @@ fn a_claim_that_cannot_fail_is_an_error_with_line_and_caret() {
         for (command, code) in [("reproduce wrong.toml", 2), ("check wrong.toml", 1)] {
             let said = room.run(command);
             said.ended(code);
-            said.tells(message);
-            said.tells("wrong.toml:");
-            said.tells("^");
+            said.reports(message);
+            said.reports("wrong.toml:");
+            said.reports("^");
         }
     }
 }
@@ -259,8 +259,8 @@ fn results_of_which_no_run_is_finished_are_judged_as_not_finished() {
 fn figures_are_listed_as_json_too() {
     let said = Room::new("figures-json").run("reproduce --json");
     said.ended(0);
-    let told = parsed(&said.stdout);
-    let figures = told["figures"].as_array().unwrap();
+    let printed = parsed(&said.stdout);
+    let figures = printed["figures"].as_array().unwrap();
     let first = figures
         .iter()
         .find(|figure| figure["id"] == "tcn-f10")
@@ -278,11 +278,11 @@ fn an_unknown_figure_is_told_with_the_nearest_ones() {
     let room = Room::new("unknown-figure");
     let said = room.run("reproduce tcn-f1O");
     said.ended(2);
-    said.tells("no figure is called `tcn-f1O`");
-    said.tells("did you mean tcn-f1");
+    said.reports("no figure is called `tcn-f1O`");
+    said.reports("did you mean tcn-f1");
     let said = room.run("reproduce --paper tnc");
     said.ended(2);
-    said.tells("hint: there are bcc");
+    said.reports("hint: there are bcc");
 }
 
 #[test]
@@ -290,10 +290,10 @@ fn a_missing_folder_is_told() {
     let room = room("missing-folder");
     let said = room.run("reproduce figure.toml --from nowhere");
     said.ended(2);
-    said.tells("nowhere");
+    said.reports("nowhere");
     let said = room.run("reproduce figure.toml --resume --out nowhere");
     said.ended(2);
-    said.tells("nowhere does not exist");
+    said.reports("nowhere does not exist");
     assert!(!room.path().join("nowhere").exists());
 }
 
@@ -309,15 +309,15 @@ fn a_wrong_key_of_a_claim_is_told_with_its_line() {
     room.write("wrong.toml", &text);
     for command in ["reproduce wrong.toml", "check wrong.toml", "run wrong.toml"] {
         let said = room.run(command);
-        said.tells("unknown field `wihtin`");
-        said.tells(&format!("wrong.toml:{line}:"));
+        said.reports("unknown field `wihtin`");
+        said.reports(&format!("wrong.toml:{line}:"));
     }
     // A claim about a point that there is not.
     let text = format!("{TINY}{FIGURE}").replace("of = \"tcn\"\nagainst", "of = \"tcm\"\nagainst");
     room.write("wrong.toml", &text);
     let said = room.run("reproduce wrong.toml");
     said.ended(2);
-    said.tells("no point of the sweep fits `tcm`");
+    said.reports("no point of the sweep fits `tcm`");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn a_file_without_a_figure_claims_nothing() {
     let room = Room::with_tiny("no-figure");
     let said = room.run("reproduce tiny.toml");
     said.ended(2);
-    said.tells("has no [figure]");
+    said.reports("has no [figure]");
 }
 
 #[test]
@@ -388,15 +388,15 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
         .status()
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
     if output.status.code() == Some(1) {
-        assert!(told.contains("--out out --resume"), "{told}");
+        assert!(printed.contains("--out out --resume"), "{printed}");
         // No figure is finished: there is no gallery, and nothing to count.
         assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
         assert!(!room.path().join("out/index.html").exists());
     } else {
         // It was faster than the signal.
-        assert_eq!(output.status.code(), Some(0), "{told}");
+        assert_eq!(output.status.code(), Some(0), "{printed}");
     }
     let said = room.run("reproduce slow.toml --quick --out out --resume --json --quiet");
     said.ended(0);

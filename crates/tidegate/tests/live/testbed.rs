@@ -42,13 +42,13 @@ pub(crate) fn a_scenario_runs_on_real_packets_and_leaves_a_report() {
     let output = tidegate(&["run", &file, "--on", "live", "--json", "--out", &results]).output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", talk(&output));
-    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
-    let told = &told["results"][0];
+    let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let printed = &printed["results"][0];
     assert_eq!(
-        (&told["finished"], &told["failed"]),
+        (&printed["finished"], &printed["failed"]),
         (&1.into(), &serde_json::json!([]))
     );
-    assert!(Path::new(told["report"].as_str().unwrap()).exists());
+    assert!(Path::new(printed["report"].as_str().unwrap()).exists());
     let manifest = std::fs::read_to_string(folder.0.join("results/manifest.json")).unwrap();
     assert!(manifest.contains("--on live"), "{manifest}");
     // The page can be made again from what is on disk.
@@ -63,8 +63,8 @@ pub(crate) fn a_twin_compares_both_worlds() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", talk(&output));
-    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
-    let lines = told[0]["lines"].as_array().unwrap();
+    let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let lines = printed[0]["lines"].as_array().unwrap();
     for what in [
         "switch0>host2 goodput, Mb/s",
         "switch0>host2 q0 mean, KB",
@@ -73,7 +73,7 @@ pub(crate) fn a_twin_compares_both_worlds() {
         "completion time mean, us",
     ] {
         let line = lines.iter().find(|line| line["what"] == what);
-        let line = line.unwrap_or_else(|| panic!("no {what} in {told}"));
+        let line = line.unwrap_or_else(|| panic!("no {what} in {printed}"));
         for world in ["live", "simulated"] {
             assert!(line[world].as_f64().unwrap() > 0.0, "{line}");
         }
@@ -171,8 +171,8 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
 
     let output = up(&["--json"]);
     assert!(output.status.success(), "{}", talk(&output));
-    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
-    let first = told["process"].as_u64().unwrap();
+    let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    let first = printed["process"].as_u64().unwrap();
     super::switch::assert_confined(first as u32);
     // One that is up is not ended without being asked.
     let output = up(&[]);
@@ -203,14 +203,14 @@ pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
     };
     let output = up();
     assert!(output.status.success(), "{}", talk(&output));
-    let told: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
-    assert_eq!(told["hosts"], 3);
+    let printed: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(printed["hosts"], 3);
     let [first, last] = [0, 2].map(|host| Namespace::open(&format!("tidegate-host{host}")));
     assert!(reaches(&first.unwrap(), &last.unwrap(), "10.77.0.3"));
     let view = tidegate(&["live", "top", "--count", "1"]).output().unwrap();
     assert!(out(&view).contains("3 ports"), "{}", talk(&view));
     // As after a crash: the switch is gone, its hosts are not.
-    signal("KILL", told["process"].as_u64().unwrap() as u32);
+    signal("KILL", printed["process"].as_u64().unwrap() as u32);
     assert!(is_taken());
     // The next one clears up and comes up; then all goes.
     let output = up();
