@@ -2,10 +2,11 @@
 
 use super::{Draft, Refusal, Scheme, default_queue, groups, of_row, points, rows, short};
 use crate::marking::{Marking, Ramp, time};
-use crate::network::Role;
+use crate::network::{Queue, Role};
 use crate::plan::{Plan, Row};
 
 pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    check_strict_queues(plan)?;
     let default = default_queue(plan).id;
     for queue in &plan.network.queues {
         let points: Vec<String> = queue.dscp.iter().map(ToString::to_string).collect();
@@ -63,6 +64,26 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
     }
     out.note("α is not set: it is a matter of the platform (platform … buffer profiles)");
     Ok(())
+}
+
+/// EOS makes every queue below one that is served in turn such a queue too.
+fn check_strict_queues(plan: &Plan<'_>) -> Result<(), Refusal> {
+    let queues = &plan.network.queues;
+    let in_turn = queues.iter().filter(|queue| queue.weight.is_some());
+    let Some(last) = in_turn.map(|queue| queue.id).max() else {
+        return Ok(());
+    };
+    let is_below = |queue: &&Queue| queue.weight.is_none() && queue.id < last;
+    match queues.iter().find(is_below) {
+        None => Ok(()),
+        Some(queue) => Err(Refusal::new(
+            format!(
+                "EOS serves no queue strictly below one with a weight: queue {} is below {last}",
+                queue.id
+            ),
+            "the nearest is to change their numbers: strict queues have the highest (`id`)",
+        )),
+    }
 }
 
 fn name(speed: tidegate_units::Rate) -> String {

@@ -170,7 +170,15 @@ pub struct Text(pub String);
 impl Setting for Text {
     const FORM: Form = Form::Text("a text");
 
+    /// It is printed on terminals, which control characters would command.
     fn read(text: &str) -> Result<Self, ParseError> {
+        if text.chars().any(char::is_control) {
+            let shown = text.escape_debug().to_string();
+            return Err(ParseError::unreadable(
+                &shown,
+                "a text without control characters",
+            ));
+        }
         Ok(Self(text.to_owned()))
     }
 

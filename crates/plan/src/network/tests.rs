@@ -209,6 +209,12 @@ fn what_is_wrong_with_queues_and_traffic_is_shown_too() {
             "each belongs to one queue",
         ),
         (
+            "[[queue]]\nname = \"\\u001b[2J\"\n",
+            "`name`: `\\u{1b}[2J` cannot be read",
+            (6, 8),
+            "accepted: a text without control characters",
+        ),
+        (
             "[[queue]]\ntransport = \"dctpc\"\n",
             "there is no transport `dctpc`",
             (6, 13),

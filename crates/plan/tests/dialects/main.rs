@@ -245,6 +245,22 @@ fn an_alpha_that_can_only_be_set_too_small_is_refused_with_the_next() {
 }
 
 #[test]
+fn eos_refuses_a_strict_queue_below_one_with_a_weight() {
+    let emit = |strict: u8, weighted: u8| {
+        let text = format!(
+            "fabric = {{ host_ports = \"4x25G\" }}\nswitch = {{ buffer = \"16MB\" }}\n\
+             rtt = {{ base = \"30us\" }}\n[[queue]]\nid = {strict}\nstrict = true\n\
+             [[queue]]\nid = {weighted}\nweight = 100\n"
+        );
+        let network = Network::parse("a.toml", &text).unwrap();
+        Dialect::Eos.emit(&Plan::new(&network), Scheme::QueueRed)
+    };
+    assert!(emit(5, 3).is_ok());
+    let refusal = emit(2, 3).unwrap_err();
+    assert!(refusal.what.ends_with("queue 2 is below 3"), "{refusal}");
+}
+
+#[test]
 fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
     let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\n\
                 rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
