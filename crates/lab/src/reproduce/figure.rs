@@ -135,6 +135,18 @@ impl Figure {
         figure.map_err(|wrong| scenario.figure_problem(wrong.message, wrong.span))
     }
 
+    /// What a text can quote of it: `name` of a claim, `name@trial` of a trial that judges it again.
+    pub fn quotable(&self) -> Vec<String> {
+        let claims = self.claims.iter().filter_map(|claim| claim.name.clone());
+        let of_trial = |trial: &Trial| {
+            let name = |claim: &Spanned<String>| format!("{}@{}", claim.get_ref(), trial.name);
+            trial.claims.iter().map(name).collect::<Vec<_>>()
+        };
+        claims
+            .chain(self.trials.iter().flat_map(of_trial))
+            .collect()
+    }
+
     /// That claims and plots are about points of the scenario.
     pub fn check_points(&self, scenario: &Scenario) -> Result<(), Problem> {
         let checked = self.check(&scenario.labels(), &scenario.keys());

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::judged::{Judged, VARIED, capitalised, tally};
-use super::paper::Paper;
+use super::paper::{Paper, Score, Setup, quoted};
 use super::trial::Varied;
 use super::verdict::{Finding, Verdict};
 
@@ -85,15 +85,14 @@ fn write(
         .flat_map(|paper| paper.setups.iter().map(move |s| (paper, s)));
     out.push_str("\n## Setups\n\nWhat several figures assume in common.\n");
     for (paper, setup) in setups {
-        let figures = setup.figures.iter().map(|figure| link(figure.get_ref()));
-        let figures = figures.collect::<Vec<_>>().join(", ");
-        write!(
-            out,
-            "\n### {}, {}\n\nOf {figures}:\n\n",
-            paper.name, setup.name
-        )?;
+        let of = setup.figures.iter().map(|figure| link(figure.get_ref()));
+        let of = of.collect::<Vec<_>>().join(", ");
+        write!(out, "\n### {}, {}\n\nOf {of}:\n\n", paper.name, setup.name)?;
         for assumption in &setup.assumptions {
             writeln!(out, "- {assumption}")?;
+        }
+        if !setup.joint.is_empty() {
+            write_joint(out, setup, figures)?;
         }
     }
     for figure in figures {
@@ -102,6 +101,52 @@ fn write(
             Some((paper.name.as_str(), setup.name.as_str()))
         });
         write_figure(out, figure, setup)?;
+    }
+    Ok(())
+}
+
+/// What one change makes of all figures of a setup.
+fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt::Result {
+    out.push_str(
+        "\nOne change for all of these figures alike: how many of the claims that are judged again are reproduced, \
+         and how many are\nneither reproduced nor excluded. The setup as assumed remains the base, \
+         whatever comes out.\n\n| changed |",
+    );
+    for figure in &setup.figures {
+        write!(out, " {} |", link(figure.get_ref()))?;
+    }
+    writeln!(
+        out,
+        " all |\n|---|{}",
+        "--:|".repeat(setup.figures.len() + 1)
+    )?;
+    let mut row = |name: &str, trial: Option<&str>| {
+        let scores = setup.jointly(trial, figures);
+        let all = scores
+            .iter()
+            .fold(Score::default(), |sum, score| sum + *score);
+        write!(out, "| {} |", cell(name))?;
+        for score in scores.iter().chain([&all]) {
+            match score.inconclusive {
+                0 => write!(out, " {} of {} |", score.reproduced, score.claims)?,
+                open => write!(out, " {} (+{open}) of {} |", score.reproduced, score.claims)?,
+            }
+        }
+        writeln!(out)
+    };
+    row("nothing", None)?;
+    for trial in &setup.joint {
+        let name = trial.get_ref();
+        let mut varied = figures.iter().flat_map(|figure| &figure.varied);
+        let changed = varied.find(|varied| varied.trial == *name);
+        row(changed.map_or(name, |varied| &varied.changed), Some(name))?;
+    }
+    if let Some(decided) = &setup.decided {
+        writeln!(
+            out,
+            "\n{}",
+            capitalised(&quoted(decided.get_ref(), figures))
+        )?;
     }
     Ok(())
 }
@@ -385,7 +430,10 @@ mod tests {
                 trial: "flows".into(),
                 changed: "more flows".into(),
                 command: "tidegate reproduce tcn-f1 --set flows=2".into(),
-                before: finding(-0.01, CHANGE),
+                before: Finding {
+                    verdict: Verdict::NotReproduced,
+                    ..finding(-0.01, CHANGE)
+                },
                 after: finding(-0.3, CHANGE),
             }],
             runs: 3,
@@ -422,7 +470,8 @@ mod tests {
     fn paper() -> Paper {
         let text = "[paper]\nid = \"tcn\"\nname = \"TCN\"\ntitle = \"T\"\nsource = \"S\"\n\
             [[paper.headline]]\nclaim = \"tcn-f1/mean\"\ncause = \"as {tcn-f1/mean} shows\"\n\
-            [[paper.setup]]\nname = \"testbed\"\nfigures = [\"tcn-f1\"]\nassumptions = [\"once\"]\n";
+            [[paper.setup]]\nname = \"testbed\"\nfigures = [\"tcn-f1\"]\nassumptions = [\"once\"]\n\
+            joint = [\"flows\"]\ndecided = \"more flows: {tcn-f1/mean@flows}\"\n";
         Paper::parse(text).unwrap()
     }
 
@@ -438,6 +487,8 @@ mod tests {
             "| not testable | not run | outside the tally |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
             "| [tcn-f1](#tcn-f1) | quick | 3 | 1 | 0 | 0 | 1 | 0 | 1 | 1 |",
             "### TCN, testbed\n\nOf [tcn-f1](#tcn-f1):\n\n- once\n",
+            "| changed | [tcn-f1](#tcn-f1) | all |\n|---|--:|--:|\n",
+            "| nothing | 0 of 1 | 0 of 1 |\n| more flows | 1 of 1 | 1 of 1 |\n\nMore flows: -30.0 %\n",
             "## tcn-f1",
             "a \\| b",
             "| curve | -38% | 0 of 1 points inside; farthest at 0.4: -50.0 %, published -38%; rank \

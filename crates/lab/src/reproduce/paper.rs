@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::judged::Judged;
 use super::library;
 use super::quote;
-use super::verdict::Finding;
+use super::verdict::{Finding, Verdict};
 
 /// A paper whose figures are reproduced.
 #[derive(Clone, Debug, Deserialize)]
@@ -50,6 +50,11 @@ pub struct Setup {
     pub figures: Vec<Spanned<String>>,
     /// How ambiguities were resolved.
     pub assumptions: Vec<String>,
+    /// Trials that all of these figures have, by name: one change for all of them alike.
+    #[serde(default)]
+    pub joint: Vec<Spanned<String>>,
+    /// What the joint trials show. `{ecn-sharp-f9/small-gain@bursts}` in it is a measured number.
+    pub decided: Option<Spanned<String>>,
 }
 
 /// A headline with what became of it.
@@ -93,8 +98,8 @@ impl Paper {
         Ok(whole.paper)
     }
 
-    /// That its headlines and setups are about claims and figures that there are. `names` has the
-    /// names of the claims of a figure, and is `None` of an unknown one.
+    /// That its headlines and setups are about claims, trials and figures that there are. `names` has
+    /// what can be quoted of a figure ([`Figure::quotable`]), and is `None` of an unknown one.
     pub fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
         let check = |key: &str, span: Range<usize>| {
             let (figure, claim) = key.split_once('/').unwrap_or((key, ""));
@@ -107,21 +112,19 @@ impl Paper {
                 span,
             })
         };
+        let check_quotes = |text: &Spanned<String>| {
+            let begin = text.span().start + 1;
+            quote::keys(text.get_ref())
+                .into_iter()
+                .try_for_each(|(from, key)| check(key, begin + from..begin + from + key.len()))
+        };
         for headline in &self.headlines {
             check(headline.claim.get_ref(), headline.claim.span())?;
-            let begin = headline.cause.span().start + 1;
-            for (from, key) in quote::keys(headline.cause.get_ref()) {
-                check(key, begin + from..begin + from + key.len())?;
-            }
+            check_quotes(&headline.cause)?;
         }
-        let figures = self.setups.iter().flat_map(|setup| &setup.figures);
-        for figure in figures {
-            if names(figure.get_ref()).is_none() {
-                return Err(Wrong {
-                    message: format!("there is no figure `{}`", figure.get_ref()),
-                    span: figure.span(),
-                });
-            }
+        for setup in &self.setups {
+            setup.check(names)?;
+            setup.decided.iter().try_for_each(check_quotes)?;
         }
         Ok(())
     }
@@ -130,11 +133,10 @@ impl Paper {
     pub fn answered(&self, figures: &[Judged]) -> Vec<Answered> {
         let answered = |headline: &Headline| {
             let (figure, finding) = find(figures, headline.claim.get_ref())?;
-            let value = |key: &str| Some(find(figures, key)?.1.number());
             Some(Answered {
                 figure: figure.to_owned(),
                 finding: finding.clone(),
-                cause: quote::replaced(headline.cause.get_ref(), &value),
+                cause: quoted(headline.cause.get_ref(), figures),
             })
         };
         self.headlines.iter().filter_map(answered).collect()
@@ -147,12 +149,101 @@ impl Paper {
     }
 }
 
-/// The figure and the claim that a key such as `tcn-f8/small-90` means.
+impl Setup {
+    /// That its figures are there, and have its joint trials.
+    fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
+        for figure in &self.figures {
+            let id = figure.get_ref();
+            let Some(names) = names(id) else {
+                return Err(Wrong {
+                    message: format!("there is no figure `{id}`"),
+                    span: figure.span(),
+                });
+            };
+            let has = |trial: &str| names.iter().any(|name| quote::split(name).1 == Some(trial));
+            if let Some(trial) = self.joint.iter().find(|trial| !has(trial.get_ref())) {
+                return Err(Wrong {
+                    message: format!("`{id}` has no trial `{}`", trial.get_ref()),
+                    span: trial.span(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a joint trial made of the claims of each figure; `None` is the setup as assumed.
+    pub fn jointly(&self, trial: Option<&str>, figures: &[Judged]) -> Vec<Score> {
+        let score = |id: &Spanned<String>| {
+            let judged = figures.iter().find(|judged| judged.id == *id.get_ref());
+            let varied = judged.map_or(&[][..], |judged| &judged.varied);
+            let first = self.joint.first().map(|name| name.get_ref().as_str());
+            let of_trial = varied
+                .iter()
+                .filter(|varied| Some(varied.trial.as_str()) == trial.or(first));
+            let after = of_trial.map(|varied| match trial {
+                Some(_) => varied.after.verdict,
+                None => varied.before.verdict,
+            });
+            Score::of(after)
+        };
+        self.figures.iter().map(score).collect()
+    }
+}
+
+/// How many claims of a figure are reproduced.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Those that are.
+    pub reproduced: usize,
+    /// Those that are neither reproduced nor excluded.
+    pub inconclusive: usize,
+    /// All of them.
+    pub claims: usize,
+}
+
+impl Score {
+    fn of(verdicts: impl Iterator<Item = Verdict>) -> Self {
+        verdicts.fold(Self::default(), |sum, verdict| {
+            sum + Self {
+                reproduced: usize::from(verdict == Verdict::Reproduced),
+                inconclusive: usize::from(verdict == Verdict::Inconclusive),
+                claims: 1,
+            }
+        })
+    }
+}
+
+impl std::ops::Add for Score {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            reproduced: self.reproduced + other.reproduced,
+            inconclusive: self.inconclusive + other.inconclusive,
+            claims: self.claims + other.claims,
+        }
+    }
+}
+
+/// A text with the measured numbers that it quotes.
+pub fn quoted(text: &str, figures: &[Judged]) -> String {
+    quote::replaced(text, &|key| Some(find(figures, key)?.1.number()))
+}
+
+/// The figure and the claim that a key such as `tcn-f8/small-90` or `tcn-f8/small-90@sack` means.
 fn find<'a>(figures: &'a [Judged], key: &str) -> Option<(&'a str, &'a Finding)> {
-    let (figure, name) = key.split_once('/')?;
+    let (figure, key) = key.split_once('/')?;
+    let (name, trial) = quote::split(key);
     let judged = figures.iter().find(|judged| judged.id == figure)?;
     let is_own = |finding: &&Finding| finding.name.as_deref() == Some(name);
-    Some((&judged.id, judged.claims.iter().find(is_own)?))
+    let finding = match trial {
+        None => judged.claims.iter().find(is_own),
+        Some(trial) => {
+            let of_trial = judged.varied.iter().filter(|varied| varied.trial == trial);
+            of_trial.map(|varied| &varied.after).find(is_own)
+        }
+    };
+    Some((&judged.id, finding?))
 }
 
 #[cfg(test)]
@@ -161,11 +252,7 @@ mod tests {
 
     #[test]
     fn every_paper_has_five_to_eight_headlines_about_claims_that_there_are() {
-        let names = |id: &str| {
-            let figure = library::figure(library::file(id)?)?;
-            let names = figure.claims.into_iter().filter_map(|claim| claim.name);
-            Some(names.collect())
-        };
+        let names = |id: &str| Some(library::figure(library::file(id)?)?.quotable());
         let mut ids = Vec::new();
         for file in library::paper_files() {
             let paper = Paper::parse(file.text).unwrap_or_else(|wrong| panic!("{wrong:?}"));
@@ -184,17 +271,23 @@ mod tests {
     fn a_headline_about_no_claim_is_refused_where_it_is_written() {
         let text = "[paper]\nid = \"x\"\nname = \"X\"\ntitle = \"t\"\nsource = \"s\"\n\
             [[paper.headline]]\nclaim = \"x-f1/CLAIM\"\ncause = \"as {x-f1/QUOTED} says\"\n\
-            [[paper.setup]]\nname = \"all\"\nfigures = [\"FIGURE\"]\nassumptions = []\n";
-        let names = |id: &str| (id == "x-f1").then(|| vec!["mean".to_owned()]);
-        let check = |claim: &str, quoted: &str, figure: &str| {
+            [[paper.setup]]\nname = \"all\"\nfigures = [\"FIGURE\"]\nassumptions = []\n\
+            joint = [\"TRIAL\"]\ndecided = \"{x-f1/QUOTED}\"\n";
+        let names = |id: &str| (id == "x-f1").then(|| vec!["mean".into(), "mean@sack".into()]);
+        let check_trial = |claim: &str, quoted: &str, figure: &str, trial: &str| {
             let text = text.replace("CLAIM", claim).replace("QUOTED", quoted);
-            let text = text.replace("FIGURE", figure);
+            let text = text.replace("FIGURE", figure).replace("TRIAL", trial);
             let checked = Paper::parse(&text).unwrap().check(&names);
             checked.map_err(|wrong| text[wrong.span].to_owned())
         };
+        let check =
+            |claim: &str, quoted: &str, figure: &str| check_trial(claim, quoted, figure, "sack");
         assert_eq!(check("mean", "mean", "x-f1"), Ok(()));
         assert_eq!(check("p99", "mean", "x-f1"), Err("\"x-f1/p99\"".into()));
         assert_eq!(check("mean", "p99", "x-f1"), Err("x-f1/p99".into()));
         assert_eq!(check("mean", "mean", "x-f2"), Err("\"x-f2\"".into()));
+        assert_eq!(check("mean", "mean@sack", "x-f1"), Ok(()));
+        let no_trial = check_trial("mean", "mean", "x-f1", "tso");
+        assert_eq!(no_trial, Err("\"tso\"".into()));
     }
 }

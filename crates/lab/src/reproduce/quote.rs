@@ -101,7 +101,8 @@ pub(super) fn keys(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
-fn split(key: &str) -> (&str, Option<&str>) {
+/// The claim's name and the trial's that a key has.
+pub(super) fn split(key: &str) -> (&str, Option<&str>) {
     match key.split_once('@') {
         Some((name, trial)) => (name, Some(trial)),
         None => (key, None),
