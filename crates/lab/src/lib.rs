@@ -4,7 +4,9 @@ pub mod files;
 pub mod live;
 pub mod record;
 pub mod reproduce;
+pub mod shard;
 pub mod sweep;
 
 pub use files::read_scenario;
 pub use record::record;
+pub use shard::Shard;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
+use tidegate_lab::Shard;
 use tidegate_report::figures::Titles;
 
 use crate::catalogue::Kind;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Runs the figures of published papers again, and says what holds of their claims
     Reproduce(Reproduce),
+    /// Joins what the shards of a command have left into one results folder
+    Merge(Merge),
     /// Makes the report page of one or more results folders
     Report(Report),
     /// Answers which thresholds a network needs, and prints its switch configuration
@@ -101,6 +104,8 @@ pub(crate) struct Running {
     pub(crate) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) share: Share,
     /// Compare all points with this one, by its label
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
@@ -108,6 +113,17 @@ pub(crate) struct Running {
     pub(crate) figures: Figures,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// A part of the runs.
+#[derive(Debug, Args)]
+pub(crate) struct Share {
+    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Balance shards by how long runs took in this results folder, instead of by estimate
+    #[arg(long, value_name = "FOLDER", requires = "shard")]
+    pub(crate) learn: Option<PathBuf>,
 }
 
 /// Charts as files.
@@ -170,7 +186,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Judge the results of an earlier reproduction, and run nothing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set", "shard"])]
     pub(crate) from: Option<PathBuf>,
     /// Change a key of each scenario, to see what hinges on it
     #[arg(long, value_name = "KEY=VALUE")]
@@ -182,7 +198,21 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "FILE")]
     pub(crate) write_docs: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) share: Share,
+    #[command(flatten)]
     pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// The folders of the shards; they are only read
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The results folder of the whole
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -39,6 +39,9 @@ fn main() -> ExitCode {
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
         }),
+        Some(Command::Merge(merge)) => {
+            with(merge.common, |output| cmd::merge::merge(merge, output))
+        }
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }

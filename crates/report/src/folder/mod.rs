@@ -135,6 +135,27 @@ impl Folder {
         run::write(&place, record, point, self.create)
     }
 
+    /// Takes a run over from another folder, as it is, if it is whole and unchanged since it was written.
+    pub fn adopt(&self, from: &Self, id: &str) -> Result<(), Error> {
+        run::copy(&from.place(id)?, &self.known(id)?, self.create)
+    }
+
+    /// Whether two folders have the same record of a run, to the byte.
+    pub fn agrees(&self, other: &Self, id: &str) -> Result<bool, Error> {
+        run::same(&self.place(id)?, &other.place(id)?)
+    }
+
+    /// That another folder was begun with the same scenario by the same program.
+    pub fn check_alike(&self, other: &Self) -> Result<(), Error> {
+        match other.manifest.difference(&self.manifest) {
+            None => Ok(()),
+            Some(what) => Err(Error::Differs {
+                path: other.path.clone(),
+                what,
+            }),
+        }
+    }
+
     /// Reads a run's record with its flows, probes and series.
     pub fn read(&self, id: &str) -> Result<Record, Error> {
         run::read(&self.place(id)?)

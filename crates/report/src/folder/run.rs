@@ -101,6 +101,39 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
     disk::sync(partial)
 }
 
+/// Puts a copy of a run's directory in another place. What is copied is held against its sums.
+pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> {
+    let partial = disk::beside(to);
+    let fill = || {
+        if partial.exists() {
+            fs::remove_dir_all(&partial).map_err(Error::write(&partial))?;
+        }
+        fs::create_dir(&partial).map_err(Error::write(&partial))?;
+        let (text, files) = header(from)?;
+        for (name, sum) in files {
+            let path = from.join(&name);
+            let bytes = disk::read(&path)?;
+            if Sum::of(&bytes) != sum {
+                let what = "its bytes are not those that were written";
+                return Err(Error::broken(&path, what));
+            }
+            disk::write(&partial.join(name), &bytes, create)?;
+        }
+        disk::write(&partial.join(RUN), &text, create)?;
+        disk::sync(&partial)
+    };
+    let copied = fill().and_then(|()| exchange(&partial, to));
+    if copied.is_err() {
+        drop(fs::remove_dir_all(&partial));
+    }
+    copied
+}
+
+/// Whether two directories have the same run: `run.json` has the sums of all other files.
+pub(super) fn same(one: &Path, other: &Path) -> Result<bool, Error> {
+    Ok(header(one)?.0 == header(other)?.0)
+}
+
 /// Puts the new directory in the place of the old one, if there is one.
 fn exchange(new: &Path, place: &Path) -> Result<(), Error> {
     if place.exists() {

@@ -42,6 +42,7 @@ impl Laboratory {
             file: SCENARIO.to_owned(),
             scenario,
             plan,
+            share: None,
             path,
             command: command.to_owned(),
             on: On::default(),

@@ -6,12 +6,14 @@ mod queue;
 mod table;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tidegate_lab::files::Embedded;
 use tidegate_lab::read_scenario;
 use tidegate_lab::reproduce::{Entry, Version, library};
+use tidegate_report::Folder;
 
 use crate::args::Reproduce;
 use crate::output::{Error, Output, Verdict};
@@ -24,11 +26,88 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
     }
     let asked = names.len();
     let done = match &arguments.from {
-        Some(folder) => judging::judge_all(&names, folder, output)?,
+        Some(folder) => {
+            // Folders of earlier versions of the program do not say what they were asked for.
+            let version = asked_of(folder).map_or(Version::Full, |asked| asked.version());
+            judging::judge_all(&names, folder, version, output)?
+        }
         None => queue::run_all(&names, arguments, output)?,
     };
+    if let Some(shard) = arguments.share.shard {
+        output.say(&format!(
+            "shard {shard} is in {}\nhint: `tidegate merge` joins all shards, and judges",
+            done.folder.display()
+        ));
+        return Ok(done.verdict);
+    }
     done.write(asked, arguments.write_docs.as_deref(), output)?;
     Ok(done.verdict)
+}
+
+/// Judges the figures of a folder that shards were joined in.
+pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<Verdict, Error> {
+    let asked = asked_of(folder)?;
+    let done = judging::judge_all(&asked.figures, folder, asked.version(), output)?;
+    done.write(asked.figures.len(), None, output)?;
+    Ok(done.verdict)
+}
+
+/// What a reproduction was asked for, in its folder.
+const ASKED: &str = "reproduction.json";
+
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Asked {
+    figures: Vec<String>,
+    quick: bool,
+}
+
+impl Asked {
+    fn version(&self) -> Version {
+        if self.quick {
+            Version::Quick
+        } else {
+            Version::Full
+        }
+    }
+}
+
+/// Writes down which figures were asked for: some of them have no runs, and so no folder.
+fn write_asked(folder: &Path, asked: &Asked) -> Result<(), Error> {
+    let text = serde_json::to_vec_pretty(asked).map_err(Error::new)?;
+    let path = folder.join(ASKED);
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|error| Error::new(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What was asked for in a folder.
+fn asked_of(folder: &Path) -> Result<Asked, Error> {
+    let path = folder.join(ASKED);
+    let cannot =
+        |why: &dyn std::fmt::Display| Error::new(format!("cannot read {}: {why}", path.display()));
+    let text = std::fs::read(&path).map_err(|error| cannot(&error))?;
+    serde_json::from_slice(&text).map_err(|error| cannot(&error))
+}
+
+/// Takes over what shards of a reproduction were asked for, which has to be the same.
+pub(crate) fn merge_asked(shards: &[PathBuf], whole: &Path) -> Result<(), Error> {
+    let asked = asked_of(&shards[0])?;
+    for other in &shards[1..] {
+        if asked_of(other)? != asked {
+            let (one, other) = (shards[0].display(), other.display());
+            return Err(Error::new(format!(
+                "{one} and {other} were asked for other figures"
+            )));
+        }
+    }
+    write_asked(whole, &asked)
+}
+
+/// Takes over what a figure's folder says about it, if it is one.
+pub(crate) fn copy_note(from: &Path, to: &Folder) -> Result<(), Error> {
+    match std::fs::read(from.join(judging::NOTE)) {
+        Ok(note) => to.write_file(judging::NOTE, &note).map_err(Error::new),
+        Err(_) => Ok(()),
+    }
 }
 
 /// The figures that were asked for.

@@ -3,7 +3,7 @@
 pub(crate) mod place;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
@@ -15,7 +15,7 @@ use tidegate_scenario::{Coordinate, Experiment, Scenario};
 
 use super::outline;
 use super::report::{self, Comparison};
-use super::source;
+use super::{share, source};
 use crate::args::Running;
 use crate::args::testbed::{On, World};
 use crate::output::{Error, Output, Verdict};
@@ -27,11 +27,27 @@ pub(crate) struct Job {
     pub(crate) file: String,
     pub(crate) scenario: Scenario,
     pub(crate) plan: Vec<Experiment>,
+    /// The runs of the plan that a shard has, if there is one.
+    pub(crate) share: Option<Vec<Experiment>>,
     pub(crate) path: PathBuf,
     /// The command that makes all of it.
     pub(crate) command: String,
     /// In which world it runs.
     pub(crate) on: On,
+}
+
+impl Job {
+    /// The runs that are asked for.
+    pub(crate) fn asked(&self) -> &[Experiment] {
+        self.share.as_deref().unwrap_or(&self.plan)
+    }
+
+    /// How many of them a folder lacks.
+    pub(crate) fn lacking(&self, folder: &Folder) -> usize {
+        let finished = folder.finished();
+        let lacks = |run: &&Experiment| !finished.contains(&run.id);
+        self.asked().iter().filter(lacks).count()
+    }
 }
 
 /// What became of the runs of a job.
@@ -90,7 +106,9 @@ pub(crate) fn run(
             .map(|job| job.path.as_path())
             .collect::<Vec<_>>();
         let path = place::choose(&scenario.name, files.len(), &running.target, &taken)?;
+        let share = share::own(&[(Path::new(""), &plan)], &running.share)?;
         jobs.push(Job {
+            share: share.map(|mut of_plans| of_plans.remove(0)),
             command: command(file, on, &overrides),
             on: on.clone(),
             file: file.clone(),
@@ -136,8 +154,7 @@ fn run_job(
         Folder::create(&job.path, &manifest)
     };
     let folder = folder.map_err(Error::new)?;
-    let open = job.plan.len() - folder.finished().len();
-    let board = Board::new(open, output);
+    let board = Board::new(job.lacking(&folder), output);
     let ran = execute(job, &folder, running.jobs, &board, output)?;
     drop(board);
     let finished = ran.finished;
@@ -145,7 +162,7 @@ fn run_job(
         scenario: &job.scenario.name,
         folder: job.path.display().to_string(),
         report: None,
-        planned: job.plan.len(),
+        planned: job.asked().len(),
         finished,
         failed: ran.failed,
         interrupted: ran.is_interrupted,
@@ -155,13 +172,27 @@ fn run_job(
         let again = again(job, running);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
-            count(job.plan.len(), "run"),
+            count(job.asked().len(), "run"),
             job.path.display()
         ));
         return Ok((
             Verdict::Bad,
             serde_json::to_value(&result).map_err(Error::new)?,
         ));
+    }
+    if let Some(shard) = running.share.shard {
+        output.say(&format!(
+            "shard {shard}: {finished} of {} are in {}\nhint: `tidegate merge` joins all shards",
+            count(job.plan.len(), "run"),
+            job.path.display()
+        ));
+        let is_whole = result.failed.is_empty();
+        let verdict = if is_whole {
+            Verdict::Good
+        } else {
+            Verdict::Bad
+        };
+        return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
     let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
@@ -191,7 +222,7 @@ pub(crate) fn execute(
     output: Output,
 ) -> Result<JobResult, Error> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
-    let open = job.plan.len() - folder.finished().len();
+    let open = job.lacking(folder);
     let begin = format!(
         "{}: {}, results in {}",
         job.scenario.title,
@@ -201,13 +232,13 @@ pub(crate) fn execute(
     board.suspend(|| {
         output.say(&begin);
         if job.on.world == World::Simulator && open > 0 {
-            outline::announce(&job.plan, open, jobs.unwrap_or(NonZeroUsize::MIN), output);
+            outline::announce(job.asked(), open, jobs.unwrap_or(NonZeroUsize::MIN), output);
         }
     });
     let bars = Bars::new(folder, board);
     let command = |experiment: &Experiment| command(&job.file, &job.on, &experiment.overrides());
     let sweep = Sweep {
-        experiments: &job.plan,
+        experiments: job.asked(),
         folder,
         jobs: match job.on.world {
             // Packets of one run would be in the way of those of another.
@@ -239,7 +270,7 @@ pub(crate) fn execute(
     Ok(JobResult {
         finished,
         failed: failed(&done),
-        is_interrupted: finished < job.plan.len() && done.is_interrupted,
+        is_interrupted: job.lacking(folder) > 0 && done.is_interrupted,
     })
 }
 

@@ -260,3 +260,63 @@ fn a_command_in_the_results_repeats_its_run_alone() {
     let alone: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(alone["run"]["fingerprint"], run["run"]["fingerprint"]);
 }
+
+#[test]
+fn shards_are_joined_to_the_bytes_of_a_whole_run() {
+    let room = Room::with_tiny("shards");
+    room.run("run tiny.toml --out whole --quiet").ended(0);
+    for number in 1..=3 {
+        let said = room.run(&format!(
+            "run tiny.toml --shard {number}/3 --out part{number}"
+        ));
+        said.ended(0);
+        said.reports(&format!("shard {number}/3: "));
+    }
+    let incomplete = room.run("merge part1 part3 --out bad");
+    incomplete.ended(2);
+    incomplete.reports("is missing");
+    assert!(!room.path().join("bad").exists());
+    room.run("merge part1 part2 part3 --out joined").ended(0);
+    assert!(
+        room.results("joined") == room.results("whole"),
+        "the joined folder differs"
+    );
+    // Run twice, and with what was learnt: the same runs in other slices.
+    room.run("run tiny.toml --shard 1/3 --out part1 --resume")
+        .ended(0);
+    for number in 1..=2 {
+        room.run(&format!(
+            "run tiny.toml --shard {number}/2 --learn whole --out half{number} --quiet"
+        ))
+        .ended(0);
+    }
+    room.run("merge half1 half2 part1 --out again").ended(0);
+    assert!(
+        room.results("again") == room.results("whole"),
+        "the joined folder differs"
+    );
+}
+
+#[test]
+fn what_cannot_be_joined_is_named() {
+    let room = Room::with_tiny("shards-wrong");
+    room.run("run tiny.toml --shard 5/4")
+        .reports("there is no shard 5 of 4");
+    room.run("run tiny.toml --out one --quiet").ended(0);
+    room.run("run tiny.toml --seed 9 --out other --quiet")
+        .ended(0);
+    let said = room.run("merge one other --out joined");
+    said.ended(2);
+    said.reports("the first seed is");
+    room.run("merge nowhere --out joined").ended(2);
+    // The same run with other bytes.
+    room.run("run tiny.toml --out two --quiet").ended(0);
+    let run = room.path().join("two/runs/tcn-s1/run.json");
+    let text = fs::read_to_string(&run)
+        .unwrap()
+        .replacen("\"seed\": \"1\"", "\"seed\": \"7\"", 1);
+    fs::write(&run, text).unwrap();
+    let said = room.run("merge one two --out joined");
+    said.ended(2);
+    said.reports("tcn-s1 differs between one and two");
+}

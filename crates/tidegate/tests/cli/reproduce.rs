@@ -407,3 +407,26 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
 fn pause() {
     std::thread::sleep(Duration::from_millis(5));
 }
+
+#[test]
+fn shards_of_a_reproduction_are_joined_and_judged() {
+    let room = Room::new("reproduce-shards");
+    let asked = "reproduce tcn-f2 bcc-t1 --quick";
+    room.run(&format!("{asked} --out whole --quiet")).ended(0);
+    for number in 1..=2 {
+        let said = room.run(&format!("{asked} --shard {number}/2 --out part{number}"));
+        said.ended(0);
+        assert_eq!(said.stdout, "", "nothing is judged by a part");
+    }
+    let said = room.run("merge part1 part2 --out joined");
+    said.ended(0);
+    assert!(
+        said.stdout.contains("tcn-f2") && said.stdout.contains("bcc-t1"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        room.results("joined") == room.results("whole"),
+        "the joined folder differs"
+    );
+}

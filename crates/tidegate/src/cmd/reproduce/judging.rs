@@ -15,7 +15,7 @@ use super::queue::command;
 use crate::output::{Error, Output};
 
 /// What a figure's folder says about it.
-const NOTE: &str = "figure.json";
+pub(super) const NOTE: &str = "figure.json";
 
 /// The folder of trials in a figure's.
 pub(super) const TRIALS: &str = "trials";
@@ -154,14 +154,19 @@ pub(super) fn judge(
     ))
 }
 
-/// Judges what a folder holds of some figures.
-pub(super) fn judge_all(names: &[String], root: &Path, output: Output) -> Result<Done, Error> {
+/// Judges what a folder holds of some figures; those that need no runs are of this version.
+pub(super) fn judge_all(
+    names: &[String],
+    root: &Path,
+    version: Version,
+    output: Output,
+) -> Result<Done, Error> {
     let mut done = Done::new(root, "");
     for name in names {
         let whole = entry(name, Version::Full, &[])?;
         if whole.figure.is_computed {
-            let command = command(name, Version::Full, &[]);
-            let judged = judge((name, &whole), Version::Full, &command, &[], root)?;
+            let command = command(name, version, &[]);
+            let judged = judge((name, &whole), version, &command, &[], root)?;
             done.add(&whole, judged, &[], None, output);
             continue;
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 use tidegate_lab::reproduce::{Entry, Version};
@@ -12,9 +13,10 @@ use tidegate_scenario::{Experiment, Scenario};
 use super::super::outline;
 use super::super::report::{self, Comparison};
 use super::super::run::{self, Job, place};
+use super::super::share;
 use super::done::Done;
-use super::entry;
 use super::judging::{self, Note, Results, TRIALS};
+use super::{Asked, entry, write_asked};
 use crate::args::Reproduce;
 use crate::args::testbed::On;
 use crate::output::{Error, Output, Verdict};
@@ -49,11 +51,11 @@ pub(super) fn run_all(
     arguments: &Reproduce,
     output: Output,
 ) -> Result<Done, Error> {
-    let version = if arguments.quick {
-        Version::Quick
-    } else {
-        Version::Full
+    let asked = Asked {
+        figures: names.to_vec(),
+        quick: arguments.quick,
     };
+    let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
     if arguments.target.resume && !folder.is_dir() {
         let folder = folder.display();
@@ -66,7 +68,8 @@ pub(super) fn run_all(
     let planned = names
         .iter()
         .map(|name| plan(name, version, arguments, &done, output));
-    let planned = planned.collect::<Result<Vec<_>, Error>>()?;
+    let mut planned = planned.collect::<Result<Vec<_>, Error>>()?;
+    share_out(&mut planned, &done.folder, arguments)?;
     let wanted = planned
         .into_iter()
         .zip(names)
@@ -83,6 +86,7 @@ pub(super) fn run_all(
             })
         });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
+    write_asked(&done.folder, &asked)?;
     run::watch(output);
     let mut done = execute(&wanted, version, arguments, done, output)?;
     if done.is_interrupted {
@@ -94,6 +98,28 @@ pub(super) fn run_all(
         ));
     }
     Ok(done)
+}
+
+/// Leaves each job with the runs of the shard that is asked for.
+fn share_out(
+    planned: &mut [(Entry, String, Vec<Job>)],
+    root: &Path,
+    arguments: &Reproduce,
+) -> Result<(), Error> {
+    let jobs = || planned.iter().flat_map(|(_, _, jobs)| jobs);
+    let plans: Vec<_> = jobs()
+        .map(|job| {
+            let place = job.path.strip_prefix(root).unwrap_or(&job.path);
+            (place, job.plan.as_slice())
+        })
+        .collect();
+    if let Some(own) = share::own(&plans, &arguments.share)? {
+        let jobs = planned.iter_mut().flat_map(|(_, _, jobs)| jobs);
+        for (job, own) in jobs.zip(own) {
+            job.share = Some(own);
+        }
+    }
+    Ok(())
 }
 
 /// What there is to run for a figure.
@@ -115,6 +141,7 @@ fn plan(
         Ok(Job {
             file: name.to_owned(),
             plan: scenario.plan().map_err(Error::new)?,
+            share: None,
             scenario: scenario.clone(),
             path,
             command,
@@ -168,13 +195,13 @@ fn execute(
         let figures = wanted.iter().enumerate();
         figures.flat_map(|(figure, wanted)| wanted.parts.iter().map(move |part| (figure, part)))
     };
-    let lacking = |part: &Part| part.job.plan.len() - part.folder.finished().len();
+    let lacking = |part: &Part| part.job.lacking(&part.folder);
     let runs = parts().map(|(_, part)| lacking(part)).sum();
     let jobs = arguments
         .jobs
         .or_else(|| std::thread::available_parallelism().ok());
     let jobs = jobs.unwrap_or(NonZeroUsize::MIN);
-    let plans = parts().map(|(_, part)| (part.job.plan.as_slice(), lacking(part)));
+    let plans = parts().map(|(_, part)| (part.job.asked(), lacking(part)));
     output.say(&format!(
         "{}: {}, results in {}; about {} with {}, by estimate",
         run::count(wanted.len(), "figure"),
@@ -197,7 +224,7 @@ fn execute(
     let sweeps: Vec<Sweep<'_>> = parts()
         .zip(bars.iter().zip(&commands))
         .map(|((_, part), (bars, command))| Sweep {
-            experiments: &part.job.plan,
+            experiments: part.job.asked(),
             folder: &part.folder,
             jobs,
             command,
@@ -209,6 +236,7 @@ fn execute(
     let judging = Judging {
         wanted,
         version,
+        is_shard: arguments.share.shard.is_some(),
         open: wanted.iter().map(Open::new).collect(),
         done: Mutex::new(done),
         problem: Mutex::new(None),
@@ -216,7 +244,7 @@ fn execute(
         output,
     };
     for (number, figure) in wanted.iter().enumerate() {
-        if figure.parts.is_empty() {
+        if figure.parts.is_empty() && !judging.is_shard {
             judging.finish(number);
         }
     }
@@ -230,7 +258,7 @@ fn execute(
     for (number, figure) in wanted.iter().enumerate() {
         let is_over =
             lock(&judging.open[number]).left == 0 && (figure.is_whole() || !run::is_interrupted());
-        if judging::compares_figures(&figure.entry) && is_over {
+        if judging::compares_figures(&figure.entry) && is_over && !judging.is_shard {
             judging.finish(number);
         }
     }
@@ -250,6 +278,8 @@ fn execute(
 struct Judging<'a> {
     wanted: &'a [Wanted],
     version: Version,
+    /// Nothing is judged by a part of its runs.
+    is_shard: bool,
     open: Vec<Mutex<Open>>,
     done: Mutex<Done>,
     /// The first thing that went wrong.
@@ -267,7 +297,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Wanted {
     /// Whether all of its runs are finished.
     fn is_whole(&self) -> bool {
-        let is_whole = |part: &Part| part.folder.finished().len() == part.job.plan.len();
+        let is_whole = |part: &Part| part.job.lacking(&part.folder) == 0;
         self.parts.iter().all(is_whole)
     }
 }
@@ -297,6 +327,11 @@ impl Judging<'_> {
         };
         if ended.is_interrupted && !self.wanted[figure].is_whole() {
             lock(&self.done).is_interrupted = true;
+        } else if left == 0 && self.is_shard {
+            for failed in std::mem::take(&mut lock(&self.open[figure]).failed) {
+                lock(&self.done).verdict = Verdict::Bad;
+                self.board.suspend(|| self.output.warn(&failed));
+            }
         } else if left == 0 && !judging::compares_figures(&self.wanted[figure].entry) {
             self.finish(figure);
         }

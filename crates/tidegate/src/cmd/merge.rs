@@ -1,0 +1,203 @@
+//! `tidegate merge`: the shards of a command, joined.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use tidegate_report::Folder;
+
+use super::report::{self, Comparison};
+use super::reproduce;
+use super::run::count;
+use crate::args::Merge;
+use crate::output::{Error, Output, Verdict};
+
+/// How many runs that are missing or differ are named.
+const NAMED: usize = 8;
+
+/// A results folder of the whole: its place below the folder that is asked for, and those of the shards.
+struct Part {
+    place: PathBuf,
+    shards: Vec<Folder>,
+}
+
+pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
+    let mut places = BTreeSet::new();
+    for folder in &arguments.folders {
+        let found = places_of(folder)?;
+        if found.is_empty() {
+            let folder = folder.display();
+            return Err(Error::new(format!("{folder} holds no results")));
+        }
+        places.extend(found);
+    }
+    let parts = places
+        .into_iter()
+        .map(|place| Part::open(place, &arguments.folders));
+    let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+    let mut wrong = Vec::new();
+    for part in &parts {
+        part.check(&mut wrong)?;
+    }
+    if !wrong.is_empty() {
+        return Err(Error::new(described(&wrong)));
+    }
+    let runs: usize = parts
+        .iter()
+        .map(|part| part.shards[0].manifest().runs.len())
+        .sum();
+    output.say(&format!(
+        "{} of {}, joined in {}",
+        count(runs, "run"),
+        count(arguments.folders.len(), "folder"),
+        arguments.out.display()
+    ));
+    for part in &parts {
+        part.write(&below(&arguments.out, &part.place))?;
+    }
+    if parts.iter().all(|part| !part.place.as_os_str().is_empty()) {
+        reproduce::merge_asked(&arguments.folders, &arguments.out)?;
+    }
+    finish(&parts, &arguments.out, output)
+}
+
+/// Makes of the joined runs what the command makes of its own.
+fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> {
+    for part in parts {
+        let path = below(out, &part.place);
+        let folder = Folder::open(&path).map_err(Error::new)?;
+        let baseline = folder.manifest().baseline.clone();
+        let comparison = Comparison::of(vec![folder], baseline.as_deref())?;
+        let page = path.join(report::PAGE);
+        comparison.write(&page, None)?;
+        if part.place.as_os_str().is_empty() {
+            if output.json {
+                output.print_json(&serde_json::json!({
+                    "folder": out.display().to_string(),
+                    "report": page.display().to_string(),
+                    "summary": comparison.summary,
+                }))?;
+            } else {
+                report::print(&comparison, Some(&page), output)?;
+            }
+            report::warn(&comparison, output);
+            return Ok(Verdict::Good);
+        }
+    }
+    reproduce::judge_merged(out, output)
+}
+
+/// The places of results below a folder: itself, or the figures of a reproduction with their trials.
+fn places_of(root: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(place) = open.pop() {
+        let path = root.join(&place);
+        let is_results = path.join("manifest.json").is_file();
+        if is_results {
+            found.push(place.clone());
+            if place.as_os_str().is_empty() {
+                break;
+            }
+        }
+        let cannot = |error| Error::new(format!("cannot read {}: {error}", path.display()));
+        for entry in std::fs::read_dir(&path).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            // Runs are deep and many, and hold no further results.
+            if entry.path().is_dir() && !(is_results && entry.file_name() == "runs") {
+                open.push(place.join(entry.file_name()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl Part {
+    fn open(place: PathBuf, roots: &[PathBuf]) -> Result<Self, Error> {
+        let has = roots.iter().map(|root| below(root, &place));
+        let has = has.filter(|path| path.join("manifest.json").is_file());
+        let shards = has.map(|path| Folder::open(&path).map_err(Error::new));
+        let shards = shards.collect::<Result<Vec<_>, Error>>()?;
+        for other in &shards[1..] {
+            shards[0].check_alike(other).map_err(Error::new)?;
+        }
+        Ok(Self { place, shards })
+    }
+
+    /// Finds runs that no shard has, and those that two shards have differently.
+    fn check(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
+        for run in &self.shards[0].manifest().runs {
+            let own: Vec<&Folder> = self.holders(&run.id).collect();
+            let Some((first, others)) = own.split_first() else {
+                wrong.push(format!("{} is missing", self.named(&run.id)));
+                continue;
+            };
+            for other in others {
+                if !first.agrees(other, &run.id).map_err(Error::new)? {
+                    wrong.push(format!(
+                        "{} differs between {} and {}",
+                        self.named(&run.id),
+                        first.path().display(),
+                        other.path().display()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn holders(&self, id: &str) -> impl Iterator<Item = &Folder> {
+        self.shards
+            .iter()
+            .filter(move |shard| shard.check(id).is_ok())
+    }
+
+    fn named(&self, id: &str) -> String {
+        self.place.join(id).display().to_string()
+    }
+
+    fn write(&self, path: &Path) -> Result<(), Error> {
+        let first = &self.shards[0];
+        let whole = Folder::create(path, first.manifest()).map_err(Error::new)?;
+        for run in &first.manifest().runs {
+            if let Some(holder) = self.holders(&run.id).next() {
+                whole.adopt(holder, &run.id).map_err(Error::new)?;
+            }
+        }
+        reproduce::copy_note(first.path(), &whole)?;
+        self.write_log(&whole)
+    }
+
+    /// What happened when, in all shards.
+    fn write_log(&self, whole: &Folder) -> Result<(), Error> {
+        const LOG: &str = "log.jsonl";
+        let mut log = Vec::new();
+        for shard in &self.shards {
+            // A shard without runs has none.
+            log.extend(std::fs::read(shard.path().join(LOG)).unwrap_or_default());
+        }
+        whole.write_file(LOG, &log).map_err(Error::new)
+    }
+}
+
+/// A place below a folder, or the folder itself, without a slash behind it.
+fn below(root: &Path, place: &Path) -> PathBuf {
+    if place.as_os_str().is_empty() {
+        root.to_owned()
+    } else {
+        root.join(place)
+    }
+}
+
+/// What stands in the way, in a few lines.
+fn described(wrong: &[String]) -> String {
+    let mut lines: Vec<&str> = wrong.iter().take(NAMED).map(String::as_str).collect();
+    let more = format!("and {} more", wrong.len().saturating_sub(NAMED));
+    if wrong.len() > NAMED {
+        lines.push(&more);
+    }
+    let runs = count(wrong.len(), "run");
+    format!(
+        "{runs} cannot be joined: {}\nhint: run the shards that have them with `--resume`, or again",
+        lines.join(", ")
+    )
+}
