@@ -7,6 +7,7 @@
 mod clients;
 mod http;
 
+use std::fmt::Debug;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,7 @@ use tidegate_units::Span;
 
 use crate::counters::Counters;
 use crate::error::Error;
+use crate::prometheus;
 use crate::sys::process;
 use clients::Clients;
 
@@ -44,7 +46,26 @@ pub struct Endpoint {
 struct Shared {
     is_wanted: AtomicBool,
     is_over: AtomicBool,
-    latest: Mutex<Option<Counters>>,
+    latest: Mutex<Option<Box<dyn Pages>>>,
+}
+
+/// What an endpoint shows.
+pub trait Pages: Debug + Send {
+    /// The page `/counters`.
+    fn json(&self) -> String;
+
+    /// The page `/metrics`, in Prometheus' text format.
+    fn metrics(&self) -> String;
+}
+
+impl Pages for Counters {
+    fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    fn metrics(&self) -> String {
+        prometheus::text(self)
+    }
 }
 
 impl Listener {
@@ -105,9 +126,9 @@ impl Endpoint {
     }
 
     /// Hands over the counters, if somebody waits for them. To be called some times a second.
-    pub fn serve(&self, counters: impl FnOnce() -> Counters) {
+    pub fn serve<P: Pages + 'static>(&self, counters: impl FnOnce() -> P) {
         if self.shared.is_wanted.swap(false, Ordering::Acquire) {
-            *self.shared.lock() = Some(counters());
+            *self.shared.lock() = Some(Box::new(counters()));
             // If it fails, those who wait learn that there are no counters.
             let _ = self.waker.wake();
         }
@@ -124,12 +145,12 @@ impl Drop for Endpoint {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Option<Counters>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Pages>>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the switch has handed over.
-    fn take(&self) -> Option<Counters> {
+    fn take(&self) -> Option<Box<dyn Pages>> {
         self.lock().take()
     }
 }

@@ -12,9 +12,8 @@ use mio::{Events, Interest, Poll, Token};
 use tidegate_units::{Span, Time};
 
 use super::http::{self, Form, Reply};
-use super::{Shared, TIMEOUT};
+use super::{Pages, Shared, TIMEOUT};
 use crate::clock::Clock;
-use crate::counters::Counters;
 
 /// The most clients at once.
 const MOST: usize = 64;
@@ -95,7 +94,7 @@ impl Clients {
                 self.accept();
             }
             if let Some(counters) = self.shared.take() {
-                self.answer(&counters);
+                self.answer(&*counters);
             }
             self.expire();
         }
@@ -189,7 +188,7 @@ impl Clients {
     }
 
     /// Answers all who wait.
-    fn answer(&mut self, counters: &Counters) {
+    fn answer(&mut self, counters: &dyn Pages) {
         for place in &mut self.places {
             if let Some(client) = place
                 && let State::Waiting(form) = client.state

@@ -2,8 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::counters::Counters;
-use crate::prometheus;
+use super::Pages;
 
 /// What to do about a request.
 #[derive(Clone, Debug)]
@@ -18,13 +17,13 @@ pub(super) enum Reply {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     kind: &'static str,
-    render: fn(&Counters) -> String,
+    render: fn(&dyn Pages) -> String,
     has_body: bool,
 }
 
 impl Form {
     /// The whole answer.
-    pub(super) fn answer(self, counters: &Counters) -> Vec<u8> {
+    pub(super) fn answer(self, counters: &dyn Pages) -> Vec<u8> {
         let body = (self.render)(counters);
         message("200 OK", self.kind, &body, self.has_body)
     }
@@ -34,7 +33,7 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// What a client gets whose counters did not come.
 pub(super) fn no_counters() -> Vec<u8> {
-    let body = "the switch does not answer\n";
+    let body = "no counters came\n";
     message("503 Service Unavailable", PLAIN, body, true)
 }
 
@@ -74,13 +73,13 @@ pub(super) fn reply(head: &[u8], names: &[String]) -> Reply {
         }
         _ => return plain("400 Bad Request", "there must be one Host\n"),
     }
-    let (kind, render): (_, fn(&Counters) -> String) = match path.split('?').next() {
-        Some("/counters") => ("application/json", |counters| {
-            serde_json::to_string(counters).unwrap_or_default()
+    let (kind, render): (_, fn(&dyn Pages) -> String) = match path.split('?').next() {
+        Some("/counters") => ("application/json", |pages| pages.json()),
+        Some("/metrics") => ("text/plain; version=0.0.4; charset=utf-8", |pages| {
+            pages.metrics()
         }),
-        Some("/metrics") => ("text/plain; version=0.0.4; charset=utf-8", prometheus::text),
         Some("/") => {
-            let body = "the counters of a switch: /counters (JSON), /metrics (Prometheus)\n";
+            let body = "the counters: /counters (JSON), /metrics (Prometheus)\n";
             return Reply::Now(message("200 OK", PLAIN, body, has_body));
         }
         _ => return plain("404 Not Found", "there are /counters and /metrics\n"),
@@ -118,6 +117,7 @@ fn is_number(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Counters;
 
     #[test]
     fn hosts_are_addresses_localhost_and_names_that_were_given() {

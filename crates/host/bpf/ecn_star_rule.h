@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * ECN*: crates/transport/src/window/ecn_star.rs. Halves the window itself on an echoed mark, at most once
+ * per window of data; a loss in the window of a cut is repaired without another cut.
+ */
+#ifndef TIDEGATE_ECN_STAR_RULE_H
+#define TIDEGATE_ECN_STAR_RULE_H
+
+#include "rule.h"
+
+struct ecn_star_params {
+	u32 min_window; /* segments */
+	u32 regrowth;
+	u32 abc;
+};
+
+struct ecn_star {
+	struct tg_window w;
+	struct tg_once once;
+};
+
+static __always_inline void ecn_star_begin(struct ecn_star *r, const volatile struct ecn_star_params *p,
+					   u32 mss, u32 initial)
+{
+	window_begin(&r->w, mss, initial, p->abc);
+	r->once.is_open = r->once.frozen = r->once.echoing = 0;
+}
+
+static __always_inline void ecn_star_halve(struct ecn_star *r, const volatile struct ecn_star_params *p)
+{
+	u32 half = r->w.window / 2, mss = r->w.mss;
+
+	window_cut(&r->w, smaller(larger(half, mss * p->min_window), r->w.window), larger(half, 2 * mss));
+}
+
+/* Whether the window was reduced. */
+static __always_inline bool ecn_star_on_ack(struct ecn_star *r, const volatile struct ecn_star_params *p,
+					    const struct tg_acked *acked)
+{
+	bool grows = once_on_ack(&r->once, acked->ack, acked->echo, p->regrowth);
+	bool cuts = acked->echo && !acked->in_recovery && !r->once.is_open;
+
+	if (cuts) {
+		ecn_star_halve(r, p);
+		once_reacted(&r->once, acked->sent, true);
+		grows = p->regrowth == REGROWTH_CONTINUES;
+	}
+	if (acked->may_grow && grows)
+		window_grow(&r->w, acked->bytes, p->abc, false);
+	return cuts;
+}
+
+static __always_inline void ecn_star_on_loss(struct ecn_star *r, const volatile struct ecn_star_params *p,
+					     u32 sent)
+{
+	if (!r->once.is_open)
+		ecn_star_halve(r, p);
+	once_reacted(&r->once, sent, false);
+}
+
+static __always_inline void ecn_star_on_recovered(struct ecn_star *r)
+{
+	once_clear(&r->once);
+}
+
+static __always_inline void ecn_star_on_timeout(struct ecn_star *r, u32 sent, bool repeated)
+{
+	window_collapse(&r->w, window_half(&r->w, r->w.window), repeated);
+	once_reacted(&r->once, sent, false);
+}
+
+static __always_inline void ecn_star_on_idle(struct ecn_star *r, u32 initial)
+{
+	window_idle(&r->w, initial);
+}
+
+#endif

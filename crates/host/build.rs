@@ -1,0 +1,66 @@
+//! Compiles the programs in `bpf/` against the types of the running kernel.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const PROGRAMS: &[&str] = &[
+    "fall_back",
+    "tg_dctcp",
+    "tg_ecn_star",
+    "tg_odctcp_rcv",
+    "tg_odctcp_snd",
+];
+
+/// Where the kernel describes its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// What has everything else.
+const PACKAGES: &str = "on Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool";
+
+fn main() {
+    println!("cargo:rerun-if-changed=bpf");
+    if env::var_os("CARGO_FEATURE_BPF").is_none() {
+        return;
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
+    let types = call(
+        Command::new("bpftool").args(["btf", "dump", "file", TYPES, "format", "c"]),
+        "the kernel that builds must have CONFIG_DEBUG_INFO_BTF",
+    );
+    fs::write(out.join("vmlinux.h"), types).expect("the folder for what is built can be written");
+    for program in PROGRAMS {
+        compile(program, &out);
+    }
+}
+
+fn compile(program: &str, out: &Path) {
+    let machine = env::var_os("CARGO_CFG_TARGET_ARCH");
+    let target = if machine.is_some_and(|machine| machine == "aarch64") {
+        "arm64"
+    } else {
+        "x86"
+    };
+    let mut clang = Command::new("clang");
+    clang.args(["-O2", "-g", "-target", "bpf", "-mcpu=v3"]);
+    clang.args(["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
+    clang.arg(format!("-D__TARGET_ARCH_{target}"));
+    clang.arg("-I").arg(out).args(["-I", "bpf", "-c"]);
+    clang.arg(format!("bpf/{program}.bpf.c"));
+    clang.arg("-o").arg(out.join(format!("{program}.o")));
+    call(&mut clang, PACKAGES);
+}
+
+/// What a program prints; the build ends with its complaint, or with what to install.
+fn call(command: &mut Command, hint: &str) -> Vec<u8> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.output() {
+        Err(error) => panic!("{name} cannot be run: {error}\n{PACKAGES}"),
+        Ok(output) if !output.status.success() => {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            panic!("{name} failed: {complaint}\n{hint}")
+        }
+        Ok(output) => output.stdout,
+    }
+}

@@ -1,0 +1,302 @@
+//! The algorithms by the kernel's names for them, with their parameters.
+//!
+//! Parameters go to a program as numbers of 32 bits, in the order of the structs in `bpf/`, and are read back
+//! from the kernel the same way.
+
+use tidegate_units::{ConfigError, Ratio, Setting, catalogue, choices, settings};
+
+choices! {
+    /// What a loss does to DCTCP's window.
+    pub enum Loss {
+        /// Halves it (RFC 8257, section 3.5; Linux since 5.1).
+        HalfWindow = "half-window",
+        /// Cuts it by α/2, as a mark does (Linux before 5.1).
+        Alpha = "alpha",
+    }
+}
+
+choices! {
+    /// What a change of CE does at DCTCP's receiver.
+    pub enum DctcpEcho {
+        /// An ACK of older data that waits, with the old state; then one with the new (Linux since 4.18).
+        DctcpTwoAcks = "dctcp-two-acks",
+        /// One ACK at once, of old and new data, with the new state (RFC 8257, section 3.2).
+        Dctcp = "dctcp",
+        /// An ACK of older data that waits, with the old state; the new segment waits (SIGCOMM paper).
+        DctcpPaper = "dctcp-paper",
+    }
+}
+
+choices! {
+    /// What a segment with CWR does at ODCTCP's receiver.
+    pub enum OdctcpEcho {
+        /// It keeps the delayed ACK waiting (thesis, section 5.2.2).
+        Odctcp = "odctcp",
+        /// It is acknowledged at once (FreeBSD now).
+        OdctcpInverted = "odctcp-inverted",
+    }
+}
+
+choices! {
+    /// Growth of the window while the data of a reduction is being acknowledged.
+    pub enum Regrowth {
+        /// It goes on as if nothing had happened (ODCTCP).
+        Continues = "continues",
+        /// It goes on, except on the first of a run of ACKs with ECE (ns-2).
+        ExceptFirstEcho = "except-first-echo",
+        /// None until an ACK covers data sent after the reduction.
+        Frozen = "frozen",
+    }
+}
+
+const SIXTEENTH: Ratio = Ratio::new(1, 16).expect("sixteen is not zero");
+
+settings! {
+    /// Parameters of `tg_dctcp`.
+    #[named("tg_dctcp", "DCTCP at both ends of a connection (RFC 8257)", "guide/kernel.md")]
+    pub struct Dctcp {
+        /// Weight of a new sample of the marked fraction (`g`): 1/2^n, n up to 10.
+        pub gain: Ratio = SIXTEENTH,
+        /// α before the first sample (RFC 8257, section 4.2: 1).
+        pub initial_alpha: Ratio = Ratio::ONE,
+        /// Lower bound of a window reduced for marks, in packets.
+        pub min_window: u8 = 2,
+        /// What a loss does to the window.
+        pub loss: Loss = Loss::HalfWindow,
+        /// What a change of CE does at the receiver.
+        pub echo: DctcpEcho = DctcpEcho::DctcpTwoAcks,
+    }
+}
+
+settings! {
+    /// Parameters of `tg_ecn_star`.
+    #[named("tg_ecn_star", "ECN*: standard ECN that halves the window itself", "guide/kernel.md")]
+    pub struct EcnStar {
+        /// Lower bound of a window reduced for marks, in segments.
+        pub min_window: u8 = 1,
+        /// Growth after a reduction (ns-2).
+        pub regrowth: Regrowth = Regrowth::ExceptFirstEcho,
+        /// Segments for which an ACK counts at most in slow start (RFC 3465); 255 as Linux: for all.
+        pub abc: u8 = 255,
+    }
+}
+
+settings! {
+    /// Parameters of `tg_odctcp_rcv`.
+    #[named("tg_odctcp_rcv", "ODCTCP's receiver, for senders of standard ECN", "guide/kernel.md")]
+    pub struct OdctcpReceiver {
+        /// What a segment with CWR does.
+        pub echo: OdctcpEcho = OdctcpEcho::Odctcp,
+    }
+}
+
+settings! {
+    /// Parameters of `tg_odctcp_snd`.
+    #[named("tg_odctcp_snd", "ODCTCP's sender, for receivers of standard ECN", "guide/kernel.md")]
+    pub struct OdctcpSender {
+        /// Weight of a new sample of the marked fraction (`g`): 1/2^n, n up to 10.
+        pub gain: Ratio = SIXTEENTH,
+        /// α before the first sample: 0 for throughput, 1 for latency (thesis, section 4.2.2).
+        pub initial_alpha: Ratio = Ratio::ZERO,
+        /// Lower bound of a window reduced for marks, in segments.
+        pub min_window: u8 = 2,
+        /// Growth after a reduction.
+        pub regrowth: Regrowth = Regrowth::Continues,
+        /// Segments for which an ACK counts at most in slow start (RFC 3465; the thesis's FreeBSD: 2).
+        pub abc: u8 = 2,
+    }
+}
+
+catalogue! {
+    /// An algorithm with its parameters.
+    pub enum Algorithm {
+        []
+        Dctcp(Dctcp),
+        EcnStar(EcnStar),
+        OdctcpReceiver(OdctcpReceiver),
+        OdctcpSender(OdctcpSender),
+    }
+}
+
+/// What the kernel counts α in.
+const ALPHA_ONE: u64 = 1024;
+
+impl Algorithm {
+    /// The names under which the kernel knows it, the one that users choose last: a one-sided algorithm
+    /// opens connections under that name and goes on under the other once ECN is negotiated.
+    pub const fn kernel_names(&self) -> &'static [&'static str] {
+        match self {
+            Self::Dctcp(_) => &["tg_dctcp"],
+            Self::EcnStar(_) => &["tg_ecn_star"],
+            Self::OdctcpReceiver(_) => &["tg_odctcp_rcv_e", "tg_odctcp_rcv"],
+            Self::OdctcpSender(_) => &["tg_odctcp_snd_e", "tg_odctcp_snd"],
+        }
+    }
+
+    /// The parameters as the program takes them, or the one that it cannot take.
+    pub fn encode(&self) -> Result<Vec<u8>, ConfigError> {
+        let numbers = match self {
+            Self::Dctcp(dctcp) => vec![
+                shift(dctcp.gain)?,
+                alpha(dctcp.initial_alpha)?,
+                at_least_one("min_window", dctcp.min_window)?,
+                dctcp.loss as u32,
+                dctcp.echo as u32,
+            ],
+            Self::EcnStar(star) => vec![
+                at_least_one("min_window", star.min_window)?,
+                star.regrowth as u32,
+                at_least_one("abc", star.abc)?,
+            ],
+            Self::OdctcpReceiver(receiver) => vec![receiver.echo as u32],
+            Self::OdctcpSender(sender) => vec![
+                shift(sender.gain)?,
+                alpha(sender.initial_alpha)?,
+                at_least_one("min_window", sender.min_window)?,
+                sender.regrowth as u32,
+                at_least_one("abc", sender.abc)?,
+            ],
+        };
+        Ok(numbers.into_iter().flat_map(u32::to_ne_bytes).collect())
+    }
+
+    /// The algorithm of this name with the parameters that a program was given; `None` if they are not its.
+    pub fn decode(name: &str, bytes: &[u8]) -> Option<Self> {
+        let numbers = bytes.chunks_exact(4).map(|chunk| {
+            let chunk = <[u8; 4]>::try_from(chunk).expect("chunks of four bytes");
+            u32::from_ne_bytes(chunk)
+        });
+        let mut numbers = numbers.collect::<Vec<_>>().into_iter();
+        let mut next = || numbers.next();
+        let mut algorithm = Self::named(name)?;
+        match &mut algorithm {
+            Self::Dctcp(dctcp) => {
+                dctcp.gain = Ratio::new(1, 1_u32.checked_shl(next()?)?)?;
+                dctcp.initial_alpha = fraction(next()?)?;
+                dctcp.min_window = next()?.try_into().ok()?;
+                dctcp.loss = choice(Loss::NAMES, next()?)?;
+                dctcp.echo = choice(DctcpEcho::NAMES, next()?)?;
+            }
+            Self::EcnStar(star) => {
+                star.min_window = next()?.try_into().ok()?;
+                star.regrowth = choice(Regrowth::NAMES, next()?)?;
+                star.abc = next()?.try_into().ok()?;
+            }
+            Self::OdctcpReceiver(receiver) => {
+                receiver.echo = choice(OdctcpEcho::NAMES, next()?)?;
+            }
+            Self::OdctcpSender(sender) => {
+                sender.gain = Ratio::new(1, 1_u32.checked_shl(next()?)?)?;
+                sender.initial_alpha = fraction(next()?)?;
+                sender.min_window = next()?.try_into().ok()?;
+                sender.regrowth = choice(Regrowth::NAMES, next()?)?;
+                sender.abc = next()?.try_into().ok()?;
+            }
+        }
+        Some(algorithm)
+    }
+
+    /// All parameters as text, in order.
+    pub fn parameters(&self) -> Vec<(&'static str, String)> {
+        let fields = self.fields().iter();
+        let value = |name| self.value(name).unwrap_or_default();
+        fields
+            .map(|field| (field.name, value(field.name)))
+            .collect()
+    }
+}
+
+/// The n of a gain of 1/2^n.
+fn shift(gain: Ratio) -> Result<u32, ConfigError> {
+    let found = (0..=10).find(|&n| Ratio::new(1, 1 << n) == Some(gain));
+    found.ok_or_else(|| ConfigError::out_of_range("gain", gain, "1/2^n for n from 0 to 10"))
+}
+
+fn alpha(initial: Ratio) -> Result<u32, ConfigError> {
+    if initial > Ratio::ONE {
+        return Err(ConfigError::out_of_range(
+            "initial_alpha",
+            initial,
+            "0 to 1",
+        ));
+    }
+    // Fits: at most 1024.
+    Ok(initial.of(ALPHA_ONE) as u32)
+}
+
+/// The fraction of a number of 1024ths, in its lowest terms.
+fn fraction(alpha: u32) -> Option<Ratio> {
+    let shift = alpha.trailing_zeros().min(10);
+    Ratio::new(alpha >> shift, ALPHA_ONE as u32 >> shift)
+}
+
+fn at_least_one(field: &'static str, value: u8) -> Result<u32, ConfigError> {
+    if value == 0 {
+        return Err(ConfigError::out_of_range(field, value, "1 to 255"));
+    }
+    Ok(value.into())
+}
+
+/// The choice of this number: both sides count them in order of declaration.
+fn choice<T: Setting>(names: &[&str], number: u32) -> Option<T> {
+    T::read(names.get(usize::try_from(number).ok()?)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_come_back_from_the_kernel_as_they_went() {
+        let settings = [
+            ("tg_dctcp", "gain", "1/8"),
+            ("tg_dctcp", "initial_alpha", "1/2"),
+            ("tg_dctcp", "loss", "alpha"),
+            ("tg_dctcp", "echo", "dctcp-paper"),
+            ("tg_ecn_star", "regrowth", "frozen"),
+            ("tg_ecn_star", "min_window", "3"),
+            ("tg_odctcp_rcv", "echo", "odctcp-inverted"),
+            ("tg_odctcp_snd", "initial_alpha", "1"),
+            ("tg_odctcp_snd", "regrowth", "frozen"),
+            ("tg_odctcp_snd", "abc", "255"),
+        ];
+        for (name, field, text) in settings {
+            let mut algorithm = Algorithm::named(name).unwrap();
+            algorithm.set(field, text).unwrap();
+            let read = Algorithm::decode(name, &algorithm.encode().unwrap());
+            assert_eq!(read, Some(algorithm), "{name} {field}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_cannot_take_is_named() {
+        for (name, field, text) in [
+            ("tg_dctcp", "gain", "1/10"),
+            ("tg_dctcp", "gain", "0"),
+            ("tg_dctcp", "initial_alpha", "1.5"),
+            ("tg_odctcp_snd", "min_window", "0"),
+            ("tg_ecn_star", "abc", "0"),
+        ] {
+            let mut algorithm = Algorithm::named(name).unwrap();
+            algorithm.set(field, text).unwrap();
+            let error = algorithm.encode().unwrap_err().to_string();
+            assert!(error.starts_with(field), "{error}");
+        }
+    }
+
+    #[test]
+    fn bytes_of_something_else_are_not_read() {
+        assert_eq!(Algorithm::decode("cubic", &[0; 64]), None);
+        assert_eq!(Algorithm::decode("tg_dctcp", &[0; 8]), None);
+        assert_eq!(Algorithm::decode("tg_dctcp", &[0xff; 64]), None);
+    }
+
+    #[test]
+    fn the_kernel_takes_the_names() {
+        for name in Algorithm::NAMES {
+            let algorithm = Algorithm::named(name).unwrap();
+            assert_eq!(algorithm.kernel_names().last(), Some(name));
+            assert!(algorithm.kernel_names().iter().all(|name| name.len() < 16));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What the machine must have, looked at before anything is done.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::Error;
+
+/// A capability: its number and its name.
+type Capability = (u32, &'static str);
+
+const NET_ADMIN: Capability = (12, "CAP_NET_ADMIN");
+const SYS_ADMIN: u32 = 21;
+const PERFMON: Capability = (38, "CAP_PERFMON");
+const BPF: Capability = (39, "CAP_BPF");
+
+/// Refuses who may not load programs.
+pub fn check_privileges() -> Result<(), Error> {
+    let status = fs::read_to_string("/proc/thread-self/status");
+    let status = status.map_err(Error::system("read /proc/thread-self/status"))?;
+    missing(&status).map_or(Ok(()), |missing| Err(Error::Privilege { missing }))
+}
+
+/// What a process of this status lacks.
+fn missing(status: &str) -> Option<String> {
+    let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let held = held.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    let has = |number: u32| held.unwrap_or(0) >> number & 1 == 1;
+    // The administrator of the system may do what the two newer ones allow.
+    let lacks = [BPF, PERFMON]
+        .into_iter()
+        .filter(|&(number, _)| !has(number) && !has(SYS_ADMIN));
+    let lacks = lacks.chain([NET_ADMIN].into_iter().filter(|&(number, _)| !has(number)));
+    let names = lacks.map(|(_, name)| name).collect::<Vec<_>>();
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    (!names.is_empty()).then(|| format!("{} {verb}", names.join(", ")))
+}
+
+/// Refuses a kernel that cannot take the programs, by the description of its types.
+pub fn check_kernel(types: &Path) -> Result<(), Error> {
+    let Ok(bytes) = fs::read(types) else {
+        return Err(Error::NoTypes(types.to_owned()));
+    };
+    let wanted = b"bpf_struct_ops_tcp_congestion_ops\0";
+    let is_there = bytes.windows(wanted.len()).any(|window| window == wanted);
+    if is_there {
+        Ok(())
+    } else {
+        Err(Error::NoStructOps)
+    }
+}
+
+/// The magic number of a BPF file system.
+const BPF_FS: u32 = 0xcafe_4a11;
+
+/// Refuses a folder for links that is not, or would not be, in a BPF file system.
+pub fn check_pins(folder: &Path) -> Result<(), Error> {
+    let existing = folder.ancestors().find(|path| path.exists());
+    let kind = existing.and_then(|path| rustix::fs::statfs(path).ok());
+    let is_bpf = kind.is_some_and(|kind| u32::try_from(kind.f_type) == Ok(BPF_FS));
+    if is_bpf {
+        Ok(())
+    } else {
+        Err(Error::NoBpfFs(folder.to_owned()))
+    }
+}
+
+/// The congestion controls that the kernel has now.
+pub fn available() -> Vec<String> {
+    words("/proc/sys/net/ipv4/tcp_available_congestion_control")
+}
+
+/// The default of this network namespace.
+pub fn default_algorithm() -> Option<String> {
+    words(DEFAULT).into_iter().next()
+}
+
+/// Where that is.
+pub const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+fn words(path: &str) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_capabilities_are_named() {
+        let of = |held: &str| missing(&format!("Name:\tx\nCapEff:\t{held}\nCapBnd:\t0\n"));
+        assert_eq!(of("000001ffffffffff"), None);
+        let all = "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN are";
+        assert_eq!(of("0000000000000000").as_deref(), Some(all));
+        // CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN alone.
+        assert_eq!(of("000000c000001000"), None);
+        assert_eq!(of("000000c000000000").as_deref(), Some("CAP_NET_ADMIN is"));
+        // CAP_SYS_ADMIN includes the two others.
+        assert_eq!(of("0000000000201000"), None);
+        assert_eq!(missing("").as_deref(), Some(all));
+    }
+
+    #[test]
+    fn a_folder_on_a_disk_keeps_no_links() {
+        let error = check_pins(Path::new("/tmp/tidegate-no-such-folder")).unwrap_err();
+        assert!(error.to_string().contains("mount -t bpf"), "{error}");
+    }
+}

@@ -1,0 +1,29 @@
+//! `tidegate-host`: what `tidegate host` runs.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tidegate_host::args::Host;
+use tidegate_host::commands;
+
+/// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF.
+///
+/// Results go to standard output, everything else to standard error. The exit code is 0 if all went well
+/// and 2 if a command could not be carried out; then nothing was changed.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate-host", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    host: Host,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match commands::run(&cli.host.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

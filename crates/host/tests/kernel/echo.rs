@@ -1,0 +1,90 @@
+//! The receiver's half, from a capture at the receiver: which mark does an ACK echo?
+
+use std::collections::BTreeMap;
+
+use super::bed::{Bed, Capture};
+use super::program::Loaded;
+
+const FIELDS: [&str; 7] = [
+    "ip.src",
+    "tcp.len",
+    "tcp.nxtseq",
+    "tcp.ack",
+    "ip.dsfield.ecn",
+    "tcp.flags",
+    "tcp.seq",
+];
+
+const ECE: u32 = 0x40;
+
+/// What a capture at the receiver shows.
+#[derive(Debug)]
+struct Echoes {
+    /// Segments with CE.
+    marked: u32,
+    /// ACKs with ECE.
+    echoed: u32,
+    /// ACKs whose ECE is not the CE of the last segment that they acknowledge.
+    wrong: u32,
+    acks: u32,
+}
+
+fn observe(bed: &Bed) -> Echoes {
+    let capture = Capture::start(bed);
+    bed.run(&Bed::config("100Mbps", 10, 500), || {
+        bed.transfer(0, 2_000_000);
+    });
+    let mut ends = BTreeMap::new();
+    let mut echoes = Echoes {
+        marked: 0,
+        echoed: 0,
+        wrong: 0,
+        acks: 0,
+    };
+    for packet in capture.read(&FIELDS, "tcp.flags.syn == 0 and tcp.flags.fin == 0") {
+        let number = |place: usize| packet[place].parse::<u32>().unwrap();
+        let flags = u32::from_str_radix(packet[5].trim_start_matches("0x"), 16).unwrap();
+        if packet[0] == "10.0.0.1" && number(1) > 0 {
+            let is_marked = number(4) == 3;
+            echoes.marked += u32::from(is_marked);
+            ends.insert(number(2), is_marked);
+        } else if packet[0] == "10.0.0.2"
+            && let Some(&is_marked) = ends.get(&number(3))
+        {
+            let echoes_mark = flags & ECE > 0;
+            echoes.acks += 1;
+            echoes.echoed += u32::from(echoes_mark);
+            echoes.wrong += u32::from(echoes_mark != is_marked);
+        }
+    }
+    assert!(echoes.marked > 10 && echoes.acks > 200, "{echoes:?}");
+    echoes
+}
+
+pub(crate) fn each_ack_echoes_the_last_segment_that_it_acknowledges() {
+    let bed = Bed::new();
+    // A stock receiver echoes until CWR comes: without the algorithm the check fails.
+    bed.choose(0, "reno", 1);
+    let stock = observe(&bed);
+    assert!(stock.wrong > 0, "{stock:?}");
+    {
+        let _loaded = Loaded::new("tg_odctcp_rcv", &[]);
+        bed.choose(1, "tg_odctcp_rcv", 2);
+        let echoes = observe(&bed);
+        assert!(
+            echoes.wrong == 0 && echoes.echoed > 0,
+            "tg_odctcp_rcv: {echoes:?}"
+        );
+        bed.choose(1, "reno", 2);
+    }
+    for echo in ["dctcp-two-acks", "dctcp", "dctcp-paper"] {
+        let setting = format!("echo={echo}");
+        let _loaded = Loaded::new("tg_dctcp", &[&setting]);
+        bed.choose(0, "tg_dctcp", 2);
+        bed.choose(1, "tg_dctcp", 2);
+        let echoes = observe(&bed);
+        assert!(echoes.wrong == 0 && echoes.echoed > 0, "{echo}: {echoes:?}");
+        bed.choose(0, "reno", 1);
+        bed.choose(1, "reno", 2);
+    }
+}

@@ -1,0 +1,278 @@
+//! Same rule, two worlds: what the kernel made of a real connection's ACKs, and what
+//! `tidegate-transport` makes of the same.
+//!
+//! The rules that set the window themselves must have the same α, window and threshold after every step.
+//! `tg_dctcp` leaves growth, the pace of a reduction (PRR) and recovery to the kernel: there the same α
+//! after every ACK, and the same cuts at the same ACKs, from the window that the kernel has then.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Stdio};
+use std::thread::{self, JoinHandle};
+
+use serde_json::Value;
+use tidegate_host::event::{Flags, Kind};
+use tidegate_host::kernel::replay::Step;
+use tidegate_transport::Seq;
+use tidegate_transport::config::SlowStart;
+use tidegate_transport::window::{
+    AckKind, Acked, Dctcp, EcnStar, Odctcp, Phase, Reaction, WindowRule, dctcp, ecn_star, odctcp,
+};
+
+use super::bed::Bed;
+use super::program::{Loaded, command};
+use super::rules::{alpha, follow, params};
+
+/// `tidegate host watch` in the background.
+pub(crate) struct Watching {
+    child: Child,
+    lines: JoinHandle<String>,
+}
+
+impl Watching {
+    /// Returns when it watches.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut command = command(&[&["watch"], arguments].concat());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = errors.next().unwrap().unwrap();
+        assert!(first.starts_with("watching "), "{first}");
+        thread::spawn(move || errors.for_each(drop));
+        let mut out = child.stdout.take().unwrap();
+        let lines = thread::spawn(move || {
+            let mut text = String::new();
+            out.read_to_string(&mut text).unwrap();
+            text
+        });
+        Self { child, lines }
+    }
+
+    /// Ends it. What it printed, a value for each line.
+    pub(crate) fn end(mut self) -> Vec<Value> {
+        tidegate_live::ask_to_end(self.child.id()).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        let text = self.lines.join().unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+/// A step of the kernel's and what it left.
+struct Recorded {
+    step: Step,
+    marked: u32,
+    cwnd: u32,
+}
+
+fn recorded(value: &Value) -> Recorded {
+    let number = |name: &str| u32::try_from(value[name].as_u64().unwrap()).unwrap();
+    let flag = |name: &str, flag| {
+        if value[name] == true {
+            flag
+        } else {
+            Flags::default()
+        }
+    };
+    let kind = match value["kind"].as_str().unwrap() {
+        "begin" => Kind::Begin,
+        "ack" => Kind::Ack,
+        "loss" => Kind::Loss,
+        "recovered" => Kind::Recovered,
+        "timeout" => Kind::Timeout,
+        "idle" => Kind::Idle,
+        "cut" => Kind::Cut,
+        "end" => Kind::End,
+        "resync" => Kind::Resync,
+        _ => Kind::Sample,
+    };
+    let window = number("window");
+    Recorded {
+        step: Step {
+            kind,
+            flags: flag("echo", Flags::ECHO)
+                | flag("may_grow", Flags::MAY_GROW)
+                | flag("repeated", Flags::REPEATED)
+                | flag("in_recovery", Flags::IN_RECOVERY),
+            ack: number("una"),
+            sent: number("nxt"),
+            bytes: if kind == Kind::Begin {
+                window
+            } else {
+                number("acked")
+            },
+            mss: number("mss"),
+            reduced: u32::from(value["reduced"] == true),
+            window,
+            ssthresh: number("ssthresh"),
+            alpha: number("alpha"),
+        },
+        marked: number("marked"),
+        cwnd: number("cwnd"),
+    }
+}
+
+/// Sends data from the first host, which has the algorithm, through a switch that marks, then through one
+/// that drops. Returns the steps of each connection at the sender.
+fn record(name: &'static str, receiver: &str, ecn: u8) -> Vec<Vec<Recorded>> {
+    let loaded = Loaded::new(name, &[]);
+    let bed = Bed::new();
+    bed.choose(0, name, ecn);
+    bed.choose(1, receiver, 2);
+    let watching = Watching::start(&["--steps", name]);
+    for (mark, limit) in [(10, 500), (500, 12)] {
+        let config = Bed::config("100Mbps", mark, limit);
+        let counters = bed.run(&config, || bed.transfer(0, 2_000_000));
+        let port = &counters.ports[1];
+        assert!(port.marked > 20 || !port.drops.is_empty(), "{port:?}");
+    }
+    let status = loaded.status();
+    assert_eq!(status["lost_samples"], 0, "{status}");
+    assert_eq!(status["refused_ecn"], 0, "{status}");
+    let events = watching.end();
+    let of_sender = events.iter().filter(|event| {
+        let local = event["local"].as_str().unwrap();
+        local.starts_with("10.0.0.1:")
+    });
+    let mut connections: Vec<(String, Vec<Recorded>)> = Vec::new();
+    for event in of_sender {
+        let local = event["local"].as_str().unwrap().to_owned();
+        if event["kind"] == "begin" {
+            connections.push((local.clone(), Vec::new()));
+        }
+        let own = connections
+            .iter_mut()
+            .rev()
+            .find(|(name, _)| *name == local);
+        let (_, steps) = own.unwrap_or_else(|| panic!("no beginning before {event}"));
+        steps.push(recorded(event));
+    }
+    assert_eq!(connections.len(), 2);
+    connections.into_iter().map(|(_, steps)| steps).collect()
+}
+
+/// Follows recorded connections with a rule: the same after every step.
+fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
+    let (mut acks, mut cuts, mut losses) = (0, 0, 0);
+    for steps in connections {
+        let mut rule = make(steps[0].step.mss);
+        for (number, Recorded { step, .. }) in steps.iter().enumerate() {
+            if step.kind == Kind::Resync {
+                rule.cwnd_mut().cut_to(step.window, step.ssthresh);
+            }
+            let is_reduced = follow(&mut rule, step);
+            acks += u32::from(step.kind == Kind::Ack);
+            cuts += u32::from(is_reduced);
+            losses += u32::from(step.kind == Kind::Loss);
+            let ours = (
+                is_reduced.into(),
+                rule.window(),
+                rule.ssthresh(),
+                alpha(&rule),
+            );
+            let theirs = (step.reduced, step.window, step.ssthresh, step.alpha);
+            assert_eq!(theirs, ours, "step {number} of {}: {step:?}", steps.len());
+        }
+    }
+    assert!(
+        acks > 300 && cuts > 10 && losses > 0,
+        "{acks} ACKs, {cuts} cuts, {losses} losses"
+    );
+}
+
+pub(crate) fn odctcp_in_the_kernel_follows_transport_ack_by_ack() {
+    let connections = record("tg_odctcp_snd", "reno", 1);
+    let config = odctcp::Config::default();
+    check(&connections, |mss| {
+        Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
+    });
+}
+
+pub(crate) fn ecn_star_in_the_kernel_follows_transport_ack_by_ack() {
+    let connections = record("tg_ecn_star", "reno", 1);
+    let config = ecn_star::Config::default();
+    check(&connections, |mss| {
+        EcnStar::new(&config, &params(mss, 255, SlowStart::Below)).unwrap()
+    });
+}
+
+pub(crate) fn dctcp_in_the_kernel_follows_transport_ack_by_ack() {
+    let connections = record("tg_dctcp", "tg_dctcp", 2);
+    let config = dctcp::Config::profile("linux-5.1").unwrap();
+    let (mut acks, mut cuts, mut losses) = (0, 0, 0);
+    for steps in &connections {
+        let mss = steps[0].step.mss;
+        let mut rule = Dctcp::new(&config, &params(mss, 255, SlowStart::Below)).unwrap();
+        // What a mark must have cut, at the ACK before.
+        let mut due = None;
+        let mut in_recovery = false;
+        for (number, Recorded { step, marked, cwnd }) in steps.iter().enumerate() {
+            let place = || {
+                format!(
+                    "step {number} of {}: {step:?}, {marked} marked",
+                    steps.len()
+                )
+            };
+            match step.kind {
+                Kind::Cut => {
+                    let cut = due.take();
+                    assert_eq!(Some(step.ssthresh), cut, "{}", place());
+                    cuts += 1;
+                }
+                Kind::Ack => {
+                    assert_eq!(due.take(), None, "no cut before {}", place());
+                    // An ACK may end one reduction, which sets the window, and begin the next.
+                    let next = steps.get(number + 1);
+                    let next = next.filter(|next| next.step.kind == Kind::Cut);
+                    let cwnd = next.map_or(*cwnd, |next| next.cwnd);
+                    rule.cwnd_mut().cut_to(cwnd * mss, u32::MAX);
+                    let advances = step.flags.has(Flags::MAY_GROW);
+                    let is_reduced = rule.on_ack(&Acked {
+                        ack: Seq(step.ack),
+                        sent: Seq(step.sent),
+                        bytes: if advances { step.bytes * mss } else { 0 },
+                        delivered: step.bytes * mss,
+                        flight: 0,
+                        echo: step.flags.has(Flags::ECHO),
+                        kind: if advances {
+                            AckKind::Advance
+                        } else {
+                            AckKind::Other
+                        },
+                        phase: if in_recovery {
+                            Phase::FastRecovery
+                        } else {
+                            Phase::Open
+                        },
+                        may_grow: false,
+                    });
+                    due = (is_reduced != Reaction::None).then(|| rule.ssthresh());
+                    acks += 1;
+                }
+                Kind::Loss | Kind::Timeout => {
+                    losses += 1;
+                    // From here on the kernel repairs, and decides by itself when that is over.
+                    in_recovery = true;
+                    due = None;
+                    let half = (cwnd / 2).max(2) * mss;
+                    assert_eq!(step.ssthresh, half, "{}", place());
+                }
+                Kind::Begin => {
+                    follow(&mut rule, step);
+                }
+                _ => {}
+            }
+            assert_eq!(step.alpha, alpha(&rule), "{}", place());
+            if in_recovery {
+                break;
+            }
+        }
+    }
+    assert!(
+        acks > 300 && cuts > 10 && losses > 0,
+        "{acks} ACKs, {cuts} cuts, {losses} losses"
+    );
+}
