@@ -17,7 +17,8 @@ const PROGRAMS: &[&str] = &[
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// What has everything else.
-const PACKAGES: &str = "on Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool";
+const PACKAGES: &str =
+    "on Debian: apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config";
 
 fn main() {
     println!("cargo:rerun-if-changed=bpf");

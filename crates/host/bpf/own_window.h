@@ -54,12 +54,28 @@ static __always_inline bool take_over_window(struct tcp_sock *tp, struct tg_wind
 	return changed;
 }
 
+/* What the kernel sizes bursts by, as it sets it for algorithms that leave the window to it: twice the rate of
+ * the window in slow start, 1.2 times after. */
+static __always_inline void set_pacing_rate(struct tcp_sock *tp)
+{
+	struct sock *sk = (struct sock *)tp;
+	u64 percent = tp->snd_cwnd < tp->snd_ssthresh / 2 ? 200 : 120;
+	u64 rate = (u64)tp->mss_cache * larger(tp->snd_cwnd, tp->packets_out) * percent;
+
+	/* The round trip is in eighths of a microsecond. */
+	rate *= 8 * 10000;
+	if (tp->srtt_us)
+		rate /= tp->srtt_us;
+	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
+}
+
 static __always_inline void write_packets(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					  u32 cwnd)
 {
 	tp->snd_cwnd = cwnd;
 	tp->snd_ssthresh = threshold_packets(w);
 	conn->cwnd = cwnd;
+	set_pacing_rate(tp);
 }
 
 static __always_inline void note_echo(struct tg_conn *conn, u32 flags)
@@ -99,11 +115,13 @@ static __always_inline void write_window(struct tcp_sock *tp, const struct tg_wi
 	write_packets(tp, w, conn, cwnd);
 }
 
-/* Whether nothing was sent for longer than a retransmission timeout. */
+/* Whether nothing was sent for longer than a retransmission timeout, and that should count. */
 static __always_inline bool was_idle(struct sock *sk)
 {
 	u32 last = tcp_sk(sk)->lsndtime;
 
+	if (!sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_slow_start_after_idle)
+		return false;
 	return last && (s32)((u32)bpf_jiffies64() - last) > (s32)inet_csk(sk)->icsk_rto;
 }
 

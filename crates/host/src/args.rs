@@ -94,7 +94,7 @@ pub const PINS: &str = "/sys/fs/bpf/tidegate";
 pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// Removes algorithms. While connections, listeners or namespaces use one, it says so and does nothing,
-/// unless it should wait or force.
+/// unless it should wait or force. Needs CAP_SYS_ADMIN and CAP_NET_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Unload {
     /// The algorithms [default: all that are loaded]
@@ -123,7 +123,7 @@ pub struct Unload {
     pub common: Common,
 }
 
-/// Lists what is loaded, by whom, with which parameters and on how many connections.
+/// Lists what is loaded, by whom, with which parameters and on how many connections. Needs CAP_SYS_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Status {
     /// Where the links of loaded algorithms are kept
@@ -135,7 +135,7 @@ pub struct Status {
 }
 
 /// Shows α, window, echoes, marks and round trip of each connection. With --json, one line for each
-/// connection each time.
+/// connection each time. Needs CAP_SYS_ADMIN.
 #[derive(Clone, Debug, Args)]
 pub struct Watch {
     /// The algorithms [default: all that are loaded]

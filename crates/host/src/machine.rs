@@ -6,31 +6,39 @@ use std::path::Path;
 use crate::error::Error;
 
 /// A capability: its number and its name.
-type Capability = (u32, &'static str);
+pub type Capability = (u32, &'static str);
 
 const NET_ADMIN: Capability = (12, "CAP_NET_ADMIN");
-const SYS_ADMIN: u32 = 21;
+const SYS_ADMIN: Capability = (21, "CAP_SYS_ADMIN");
 const PERFMON: Capability = (38, "CAP_PERFMON");
 const BPF: Capability = (39, "CAP_BPF");
 
-/// Refuses who may not load programs.
-pub fn check_privileges() -> Result<(), Error> {
+/// What it takes to load programs. Whoever has `CAP_SYS_ADMIN` may do what the first two allow.
+pub const TO_LOAD: &[Capability] = &[BPF, PERFMON, NET_ADMIN];
+
+/// What it takes to find programs that others have loaded.
+pub const TO_FIND: &[Capability] = &[SYS_ADMIN];
+
+/// What it takes to remove them, wherever they are in use.
+pub const TO_REMOVE: &[Capability] = &[SYS_ADMIN, NET_ADMIN];
+
+/// Refuses who does not have these capabilities.
+pub fn check_privileges(needed: &[Capability]) -> Result<(), Error> {
     let status = fs::read_to_string("/proc/thread-self/status");
     let status = status.map_err(Error::system("read /proc/thread-self/status"))?;
-    missing(&status).map_or(Ok(()), |missing| Err(Error::Privilege { missing }))
+    missing(&status, needed).map_or(Ok(()), |missing| Err(Error::Privilege { missing }))
 }
 
 /// What a process of this status lacks.
-fn missing(status: &str) -> Option<String> {
+fn missing(status: &str, needed: &[Capability]) -> Option<String> {
     let held = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = held.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    let has = |number: u32| held.unwrap_or(0) >> number & 1 == 1;
-    // The administrator of the system may do what the two newer ones allow.
-    let lacks = [BPF, PERFMON]
-        .into_iter()
-        .filter(|&(number, _)| !has(number) && !has(SYS_ADMIN));
-    let lacks = lacks.chain([NET_ADMIN].into_iter().filter(|&(number, _)| !has(number)));
-    let names = lacks.map(|(_, name)| name).collect::<Vec<_>>();
+    let has = |(number, _): Capability| held.unwrap_or(0) >> number & 1 == 1;
+    let lacks = |&&capability: &&Capability| {
+        let is_included = capability == BPF || capability == PERFMON;
+        !(has(capability) || is_included && has(SYS_ADMIN))
+    };
+    let names: Vec<_> = needed.iter().filter(lacks).map(|(_, name)| *name).collect();
     let verb = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| format!("{} {verb}", names.join(", ")))
 }
@@ -88,16 +96,26 @@ mod tests {
 
     #[test]
     fn missing_capabilities_are_named() {
-        let of = |held: &str| missing(&format!("Name:\tx\nCapEff:\t{held}\nCapBnd:\t0\n"));
-        assert_eq!(of("000001ffffffffff"), None);
+        let of = |held: &str, needed| {
+            let status = format!("Name:\tx\nCapEff:\t{held}\nCapBnd:\t0\n");
+            missing(&status, needed)
+        };
+        let none = "0000000000000000";
+        assert_eq!(of("000001ffffffffff", TO_LOAD), None);
         let all = "CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN are";
-        assert_eq!(of("0000000000000000").as_deref(), Some(all));
-        // CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN alone.
-        assert_eq!(of("000000c000001000"), None);
-        assert_eq!(of("000000c000000000").as_deref(), Some("CAP_NET_ADMIN is"));
+        assert_eq!(of(none, TO_LOAD).as_deref(), Some(all));
+        assert_eq!(of(none, TO_FIND).as_deref(), Some("CAP_SYS_ADMIN is"));
+        let both = "CAP_SYS_ADMIN, CAP_NET_ADMIN are";
+        assert_eq!(of(none, TO_REMOVE).as_deref(), Some(both));
+        // CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN alone load, and find nothing of others.
+        assert_eq!(of("000000c000001000", TO_LOAD), None);
+        let lacks = of("000000c000001000", TO_FIND);
+        assert_eq!(lacks.as_deref(), Some("CAP_SYS_ADMIN is"));
+        let lacks = of("000000c000000000", TO_LOAD);
+        assert_eq!(lacks.as_deref(), Some("CAP_NET_ADMIN is"));
         // CAP_SYS_ADMIN includes the two others.
-        assert_eq!(of("0000000000201000"), None);
-        assert_eq!(missing("").as_deref(), Some(all));
+        assert_eq!(of("0000000000201000", TO_LOAD), None);
+        assert_eq!(missing("", TO_LOAD).as_deref(), Some(all));
     }
 
     #[test]

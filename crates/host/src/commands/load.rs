@@ -24,7 +24,7 @@ struct Report<'a> {
 
 pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     let algorithms = algorithms(arguments)?;
-    machine::check_privileges()?;
+    machine::check_privileges(machine::TO_LOAD)?;
     machine::check_kernel(&arguments.types)?;
     if !arguments.foreground {
         machine::check_pins(&arguments.pins)?;

@@ -9,7 +9,7 @@ use crate::kernel::{self, Holder, Registered};
 use crate::machine;
 
 pub(super) fn status(arguments: &Status, output: Output) -> Result<(), Error> {
-    machine::check_privileges()?;
+    machine::check_privileges(machine::TO_FIND)?;
     let registered = kernel::registered(&arguments.pins)?;
     for algorithm in kernel::leftovers(&arguments.pins) {
         let name = algorithm.name();

@@ -43,7 +43,7 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     for name in &arguments.names {
         find(name)?;
     }
-    machine::check_privileges()?;
+    machine::check_privileges(machine::TO_REMOVE)?;
     machine::check_kernel(&arguments.types)?;
     for algorithm in kernel::leftovers(&arguments.pins) {
         if !arguments.dry_run {
@@ -246,6 +246,14 @@ fn remove(
         };
         report.moved = connections + sockets.listeners;
         report.default = default;
+    }
+    let left = kernel::counters(&counters).connections;
+    if arguments.force && left > 0 {
+        output.say(format!(
+            "warning: {left} connections of {} are in network namespaces that cannot be seen from here, and \
+             keep it until they end",
+            one.name
+        ));
     }
     if arguments.wait {
         wait(

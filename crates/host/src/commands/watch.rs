@@ -30,7 +30,7 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
     for name in &arguments.names {
         find(name)?;
     }
-    machine::check_privileges()?;
+    machine::check_privileges(machine::TO_FIND)?;
     let watched = watched(arguments)?;
     let _lock = lock()?;
     let is_over = Arc::new(AtomicBool::new(false));

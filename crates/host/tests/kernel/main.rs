@@ -17,6 +17,7 @@ mod life;
 mod negotiation;
 mod program;
 mod rules;
+mod testbed;
 mod traces;
 
 use std::os::unix::process::CommandExt;
@@ -48,9 +49,11 @@ const TESTS: &[suite::Test] = tests![
     rules::dctcp_is_the_rule_of_transport_step_by_step,
     rules::ecn_star_is_the_rule_of_transport_step_by_step,
     rules::odctcp_is_the_rule_of_transport_step_by_step,
+    testbed::scenarios_on_real_packets_run_with_each_algorithm,
     traces::dctcp_in_the_kernel_follows_transport_ack_by_ack,
     traces::ecn_star_in_the_kernel_follows_transport_ack_by_ack,
     traces::odctcp_in_the_kernel_follows_transport_ack_by_ack,
+    traces::odctcp_in_the_kernel_starts_over_after_an_idle_time,
 ];
 
 /// Set in the process that has a mount namespace of its own.
@@ -70,8 +73,9 @@ fn main() -> ExitCode {
 
 /// Why nothing can be tested here.
 fn obstacle() -> Option<String> {
-    let checked =
-        machine::check_privileges().and_then(|()| machine::check_kernel(Path::new(TYPES)));
+    let checked = machine::check_privileges(machine::TO_LOAD)
+        .and_then(|()| machine::check_privileges(machine::TO_REMOVE))
+        .and_then(|()| machine::check_kernel(Path::new(TYPES)));
     if let Err(error) = checked {
         return Some(error.to_string());
     }

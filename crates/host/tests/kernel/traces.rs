@@ -5,9 +5,11 @@
 //! `tg_dctcp` leaves growth, the pace of a reduction (PRR) and recovery to the kernel: there the same α
 //! after every ACK, and the same cuts at the same ACKs, from the window that the kernel has then.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use serde_json::Value;
 use tidegate_host::event::{Flags, Kind};
@@ -118,17 +120,31 @@ fn recorded(value: &Value) -> Recorded {
 /// Sends data from the first host, which has the algorithm, through a switch that marks, then through one
 /// that drops. Returns the steps of each connection at the sender.
 fn record(name: &'static str, receiver: &str, ecn: u8) -> Vec<Vec<Recorded>> {
+    let connections = observe(name, receiver, ecn, |bed| {
+        for (mark, limit) in [(10, 500), (500, 12)] {
+            let config = Bed::config("100Mbps", mark, limit);
+            let counters = bed.run(&config, || bed.transfer(0, 2_000_000));
+            let port = &counters.ports[1];
+            assert!(port.marked > 20 || !port.drops.is_empty(), "{port:?}");
+        }
+    });
+    assert_eq!(connections.len(), 2);
+    connections
+}
+
+/// The steps of all connections that the first host opens meanwhile.
+fn observe(
+    name: &'static str,
+    receiver: &str,
+    ecn: u8,
+    load: impl FnOnce(&Bed),
+) -> Vec<Vec<Recorded>> {
     let loaded = Loaded::new(name, &[]);
     let bed = Bed::new();
     bed.choose(0, name, ecn);
     bed.choose(1, receiver, 2);
     let watching = Watching::start(&["--steps", name]);
-    for (mark, limit) in [(10, 500), (500, 12)] {
-        let config = Bed::config("100Mbps", mark, limit);
-        let counters = bed.run(&config, || bed.transfer(0, 2_000_000));
-        let port = &counters.ports[1];
-        assert!(port.marked > 20 || !port.drops.is_empty(), "{port:?}");
-    }
+    load(&bed);
     let status = loaded.status();
     assert_eq!(status["lost_samples"], 0, "{status}");
     assert_eq!(status["refused_ecn"], 0, "{status}");
@@ -150,23 +166,37 @@ fn record(name: &'static str, receiver: &str, ecn: u8) -> Vec<Vec<Recorded>> {
         let (_, steps) = own.unwrap_or_else(|| panic!("no beginning before {event}"));
         steps.push(recorded(event));
     }
-    assert_eq!(connections.len(), 2);
     connections.into_iter().map(|(_, steps)| steps).collect()
 }
 
+/// What recorded connections had.
+#[derive(Debug, Default)]
+struct Seen {
+    acks: u32,
+    cuts: u32,
+    losses: u32,
+    /// α before and after each idle time.
+    idle: Vec<(u32, u32)>,
+}
+
 /// Follows recorded connections with a rule: the same after every step.
-fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
-    let (mut acks, mut cuts, mut losses) = (0, 0, 0);
+fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) -> Seen {
+    let mut seen = Seen::default();
     for steps in connections {
         let mut rule = make(steps[0].step.mss);
         for (number, Recorded { step, .. }) in steps.iter().enumerate() {
             if step.kind == Kind::Resync {
                 rule.cwnd_mut().cut_to(step.window, step.ssthresh);
             }
+            let before = alpha(&rule);
             let is_reduced = follow(&mut rule, step);
-            acks += u32::from(step.kind == Kind::Ack);
-            cuts += u32::from(is_reduced);
-            losses += u32::from(step.kind == Kind::Loss);
+            match step.kind {
+                Kind::Ack => seen.acks += 1,
+                Kind::Loss => seen.losses += 1,
+                Kind::Idle => seen.idle.push((before, alpha(&rule))),
+                _ => {}
+            }
+            seen.cuts += u32::from(is_reduced);
             let ours = (
                 is_reduced.into(),
                 rule.window(),
@@ -177,16 +207,53 @@ fn check<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) 
             assert_eq!(theirs, ours, "step {number} of {}: {step:?}", steps.len());
         }
     }
+    seen
+}
+
+/// With marks and with losses.
+fn check_both<R: WindowRule>(connections: &[Vec<Recorded>], make: impl Fn(u32) -> R) {
+    let seen = check(connections, make);
     assert!(
-        acks > 300 && cuts > 10 && losses > 0,
-        "{acks} ACKs, {cuts} cuts, {losses} losses"
+        seen.acks > 300 && seen.cuts > 10 && seen.losses > 0,
+        "{seen:?}"
+    );
+}
+
+/// After an idle time the estimate starts over (thesis, section 4.2.3).
+pub(crate) fn odctcp_in_the_kernel_starts_over_after_an_idle_time() {
+    let connections = observe("tg_odctcp_snd", "reno", 1, |bed| {
+        bed.run(&Bed::config("100Mbps", 10, 500), || {
+            let (mut client, mut server) = bed.connect();
+            for _ in 0..2 {
+                let mut data = vec![0; 600_000];
+                thread::scope(|scope| {
+                    let receiving = scope.spawn(|| server.read_exact(&mut data).unwrap());
+                    client.write_all(&vec![7; 600_000]).unwrap();
+                    receiving.join().unwrap();
+                });
+                // Longer than its retransmission timeout, which is a little more than 200 ms.
+                let (_sender, nothing) = mpsc::channel::<()>();
+                assert!(nothing.recv_timeout(Duration::from_secs(1)).is_err());
+            }
+        });
+    });
+    let config = odctcp::Config::default();
+    let seen = check(&connections, |mss| {
+        Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
+    });
+    assert!(!seen.idle.is_empty(), "{seen:?}");
+    assert!(
+        seen.idle
+            .iter()
+            .all(|&(before, after)| before > 0 && after == 0),
+        "{seen:?}"
     );
 }
 
 pub(crate) fn odctcp_in_the_kernel_follows_transport_ack_by_ack() {
     let connections = record("tg_odctcp_snd", "reno", 1);
     let config = odctcp::Config::default();
-    check(&connections, |mss| {
+    check_both(&connections, |mss| {
         Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
     });
 }
@@ -194,7 +261,7 @@ pub(crate) fn odctcp_in_the_kernel_follows_transport_ack_by_ack() {
 pub(crate) fn ecn_star_in_the_kernel_follows_transport_ack_by_ack() {
     let connections = record("tg_ecn_star", "reno", 1);
     let config = ecn_star::Config::default();
-    check(&connections, |mss| {
+    check_both(&connections, |mss| {
         EcnStar::new(&config, &params(mss, 255, SlowStart::Below)).unwrap()
     });
 }
