@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Live(live::Live),
     /// Hosts and a switch on this machine, with real packets
     Testbed(testbed::Testbed),
+    /// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF
+    Host(tidegate_host::args::Host),
     /// Lists the names that scenario files can use
     List(List),
     /// Explains a scheme, scheduler, buffer, transport, topology, traffic source or key

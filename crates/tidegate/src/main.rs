@@ -67,6 +67,15 @@ fn main() -> ExitCode {
                 with(twin.common, |output| cmd::testbed::twin(twin, output))
             }
         },
+        Some(Command::Host(host)) => {
+            let common = host.command.common();
+            let common = args::Common {
+                json: common.json,
+                quiet: common.quiet,
+                color: common.color,
+            };
+            with(common, |_| cmd::host::host())
+        }
         Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
         Some(Command::Explain(explain)) => with(explain.common, |output| {
             cmd::explain::explain(explain, output)

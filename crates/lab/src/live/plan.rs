@@ -4,11 +4,11 @@ use tidegate_dataplane::classify::Unknown;
 use tidegate_dataplane::observe::Window;
 use tidegate_live::Config;
 use tidegate_live::config::{Count, OnLoop, PortSettings};
-use tidegate_live::testbed::{Flow, Opening, Ping, Plan, Stop, Tcp};
+use tidegate_live::testbed::{self, Flow, Opening, Ping, Plan, Stop, Tcp};
 use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{LinkId, NodeId};
-use tidegate_transport::config::IdleRestart;
+use tidegate_transport::config::{Echo, IdleRestart};
 use tidegate_units::{Rate, Size, Span, Time};
 
 use tidegate_scenario::Built;
@@ -166,16 +166,14 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
         return Err(only("transport", "one TCP for all hosts"));
     };
     let Stack { config, rule } = &tcp.source;
-    // RFC 3168 as the kernel's Reno has it: half of the window, once a round trip.
-    let (congestion, ecn) = match rule.name() {
-        "dctcp" => ("dctcp", true),
-        "ecn-star" | "rfc3168" => ("reno", true),
-        "reno" => ("reno", false),
-        _ => {
-            let allowed = "dctcp (where the kernel has it), ecn-star, rfc3168 and reno";
-            return Err(only("transport.rule", allowed));
-        }
+    let Some((wanted, ecn)) = candidates(rule.name(), config.echo) else {
+        let allowed = "dctcp, odctcp, ecn-star, rfc3168 and reno";
+        return Err(only("transport.rule", allowed));
     };
+    let available = testbed::available();
+    let is_there = |name: &&&str| available.iter().any(|there| there == **name);
+    let congestion = wanted.iter().find(is_there).or(wanted.last()).copied();
+    let congestion = congestion.unwrap_or("reno");
     if config.mss != 1460 {
         return Err(only("transport.mss", "1460, what Ethernet carries"));
     }
@@ -192,5 +190,53 @@ fn tcp(setup: &Setup) -> Result<Tcp, String> {
     })
 }
 
+/// The kernel's congestion controls for a rule, the best first, and whether they use ECN. Those that begin with
+/// `tg_` are there once `tidegate host` has loaded them.
+fn candidates(rule: &str, echo: Echo) -> Option<(&'static [&'static str], bool)> {
+    let echoes_as_odctcp = matches!(echo, Echo::Odctcp | Echo::OdctcpInverted);
+    Some(match rule {
+        "dctcp" => (&["tg_dctcp", "dctcp"], true),
+        "odctcp" => (&["tg_odctcp_snd"], true),
+        "ecn-star" => (&["tg_ecn_star", "reno"], true),
+        "rfc3168" if echoes_as_odctcp => (&["tg_odctcp_rcv"], true),
+        // As the kernel's Reno has it: half of the window, once a round trip.
+        "rfc3168" => (&["reno"], true),
+        "reno" => (&["reno"], false),
+        _ => return None,
+    })
+}
+
 /// The kernel's clock for retransmissions ticks in milliseconds.
 const SHORTEST_RTO: Span = Span::from_ms(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_have_their_own_congestion_control_where_it_is_loaded() {
+        let first = |rule, echo| candidates(rule, echo).map(|(names, ecn)| (names[0], ecn));
+        assert_eq!(first("dctcp", Echo::Dctcp), Some(("tg_dctcp", true)));
+        assert_eq!(
+            first("odctcp", Echo::Rfc3168),
+            Some(("tg_odctcp_snd", true))
+        );
+        assert_eq!(
+            first("ecn-star", Echo::Rfc3168),
+            Some(("tg_ecn_star", true))
+        );
+        assert_eq!(
+            first("rfc3168", Echo::Odctcp),
+            Some(("tg_odctcp_rcv", true))
+        );
+        assert_eq!(first("rfc3168", Echo::Rfc3168), Some(("reno", true)));
+        assert_eq!(first("reno", Echo::Rfc3168), Some(("reno", false)));
+        assert_eq!(first("dcqcn", Echo::Rfc3168), None);
+        // Without anything loaded there is the kernel's own, if it has one.
+        let last = |rule| candidates(rule, Echo::Rfc3168).and_then(|(names, _)| names.last());
+        assert_eq!(
+            (last("dctcp"), last("ecn-star")),
+            (Some(&"dctcp"), Some(&"reno"))
+        );
+    }
+}

@@ -169,9 +169,22 @@ fn refused(name: &str, known: &str) -> ConfigError {
             "what net.ipv4.tcp_allowed_congestion_control has on this machine, where {name} can be added"
         )
     } else {
-        format!("what this kernel has: {known}")
+        let hint = match name {
+            "dctcp" => "\nhint: tidegate host load tg_dctcp",
+            "tg_odctcp_snd" => "\nhint: tidegate host load tg_odctcp_snd",
+            "tg_odctcp_rcv" => "\nhint: tidegate host load tg_odctcp_rcv",
+            _ => "",
+        };
+        format!("what this kernel has: {known}{hint}")
     };
     ConfigError::out_of_range("congestion control", name, allowed)
+}
+
+/// The congestion controls that this machine's kernel has now.
+pub fn available() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let text = text.unwrap_or_default();
+    text.split_ascii_whitespace().map(str::to_owned).collect()
 }
 
 /// The name of the switch's namespace.
@@ -237,7 +250,10 @@ mod tests {
     #[test]
     fn a_congestion_control_that_is_not_allowed_is_told_from_one_that_is_not_there() {
         let text = |name| refused(name, "reno bbr cubic").to_string();
-        assert!(text("dctcp").contains("what this kernel has: reno bbr cubic"));
+        assert!(
+            text("dctcp").contains("what this kernel has: reno bbr cubic\nhint: tidegate host")
+        );
+        assert!(text("vegas").ends_with("what this kernel has: reno bbr cubic"));
         assert!(text("cubic").contains("net.ipv4.tcp_allowed_congestion_control"));
         assert!(text("cubic").contains("cubic can be added"));
     }

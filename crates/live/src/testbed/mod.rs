@@ -26,7 +26,7 @@ use crate::namespace::Namespace;
 use crate::run::{Live, drop_privileges, raise_priority};
 use crate::switch::ObservedPort;
 
-pub use bed::{Bed, PREFIX, remove_leftovers};
+pub use bed::{Bed, PREFIX, available, remove_leftovers};
 pub use note::Note;
 pub use plan::{Flow, FlowResult, Opening, Ping, Plan, Stop, Tcp};
 

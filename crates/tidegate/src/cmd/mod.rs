@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod explain;
 pub(crate) mod generate;
+pub(crate) mod host;
 mod laboratory;
 pub(crate) mod list;
 pub(crate) mod live;

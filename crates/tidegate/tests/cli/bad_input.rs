@@ -1,9 +1,9 @@
 //! Mistakes: each a clear message and a fitting exit code.
 
 use std::fs::File;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use crate::program::{Room, TINY};
+use crate::program::{Room, Said, TINY};
 
 /// Checks and runs a scenario that is wrong.
 fn wrong(name: &str, text: &str) {
@@ -105,4 +105,39 @@ fn a_full_disk_behind_standard_output() {
         stderr.starts_with("error: standard output: No space left"),
         "{stderr}"
     );
+}
+
+/// A copy of the program in a folder of its own, and what it says with nothing on the path.
+fn alone(room: &Room, arguments: &[&str]) -> Said {
+    let copy = room.path().join("tidegate");
+    if !copy.exists() {
+        std::fs::copy(env!("CARGO_BIN_EXE_tidegate"), &copy).unwrap();
+    }
+    let mut command = Command::new(copy);
+    let output = command.args(arguments).env("PATH", "/none").output();
+    Said::new(&arguments.join(" "), &output.unwrap())
+}
+
+#[test]
+fn without_the_program_for_the_kernel_it_is_said_what_to_build() {
+    let room = Room::new("no-host");
+    let said = alone(&room, &["host", "status"]);
+    said.ended(2);
+    said.reports("`tidegate host` needs the program tidegate-host");
+    said.reports("apt-get install clang libbpf-dev libelf-dev zlib1g-dev bpftool make pkg-config");
+    said.reports("cargo build --release --package tidegate-host --features bpf");
+    // Mistakes are found without it.
+    alone(&room, &["host", "lod"]).ended(2);
+    alone(&room, &["host", "--help"]).ended(0);
+    // With it, it gets the same words.
+    let program = room.path().join("tidegate-host");
+    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
+    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, may_run).unwrap();
+    let said = alone(
+        &room,
+        &["host", "load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"],
+    );
+    said.ended(7);
+    assert_eq!(said.stdout, "load tg_dctcp --set gain=1/8 --dry-run\n");
 }
