@@ -82,7 +82,9 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
                 holder: holder(&one.holder),
             });
         }
-        let uses = uses(&find(name)?, &walker)?;
+        let mut uses = uses(&find(name)?, &walker)?;
+        // Some may be in namespaces that cannot be seen from here.
+        uses.connections = uses.connections.max(one.counters.connections);
         if let Some(by) = in_words(uses).filter(|_| !arguments.wait && !arguments.force) {
             return Err(Error::InUse {
                 name: name.clone(),
