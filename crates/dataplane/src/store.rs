@@ -78,6 +78,19 @@ impl Store {
         self.packets
     }
 
+    /// All packets with their queues, in no order.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (PktId, QueueId)> {
+        let mut is_free = alloc::vec![false; self.entries.len()];
+        let mut free = self.free;
+        while let Some(entry) = self.entries.get(free.0 as usize) {
+            is_free[free.0 as usize] = true;
+            free = entry.next;
+        }
+        let entries = self.entries.iter().zip(is_free);
+        let held = entries.filter(|(_, is_free)| !is_free);
+        held.map(|(entry, _)| (entry.id, entry.queue))
+    }
+
     /// Puts a packet into a free slot, in no list.
     #[inline]
     pub(crate) fn insert(&mut self, entry: Entry) -> Slot {

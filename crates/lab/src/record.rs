@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_report::Record;
 use tidegate_report::record::{
-    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Run, Series, Setting,
+    Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
+    Probe, Queue, Run, Series, Setting,
 };
 use tidegate_report::statistics::Percentile;
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{Convention, Histogram, Ideals, ObservedLink, ObservedQueue};
-use tidegate_sim::{EngineCounters, LinkId, Outcome, run};
+use tidegate_sim::{EngineCounters, LinkId, Outcome, pause, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
 use tidegate_scenario::{Built, Coordinate, Experiment};
@@ -54,6 +55,7 @@ pub fn record(
             .iter()
             .map(|seen| link(seen, built))
             .collect(),
+        pauses: built.setup.sends_pauses().then(|| pauses(built, outcome)),
         flows: flows(built, outcome)?,
         probes: probes(outcome),
         series: (observed.series.as_ref())
@@ -220,6 +222,34 @@ fn link(seen: &ObservedLink, built: &Built) -> Link {
         utilisation: seen.utilisation().unwrap_or(0.0),
         goodput_bps: seen.goodput().map_or(0.0, |rate| real(rate.as_bps())),
         paused: seen.paused_share().unwrap_or(0.0),
+        paused_by_class: (0..)
+            .zip(&seen.by_class)
+            .filter(|(_, class)| class.paused > Span::ZERO)
+            .map(|(number, class)| (number, class.share_of(seen.span)))
+            .collect(),
+    }
+}
+
+fn pauses(built: &Built, outcome: &Outcome) -> Pauses {
+    let named = |of: &pause::LinkClass| LinkClass {
+        link: name(of.link, built),
+        class: of.class,
+    };
+    let class = |class: &pause::ClassPauses| ClassPauses {
+        of: named(&class.of),
+        pauses: class.pauses.into(),
+        paused_ps: class.paused.as_ps(),
+        longest_ps: class.longest.as_ps(),
+    };
+    let deadlock = |deadlock: &pause::Deadlock| Deadlock {
+        cycle: deadlock.cycle.iter().map(named).collect(),
+        behind: deadlock.behind.iter().map(named).collect(),
+        since_ps: deadlock.since.as_ps(),
+    };
+    Pauses {
+        storm_ps: built.setup.observe.storm.as_ps(),
+        classes: outcome.pauses.iter().map(class).collect(),
+        deadlocks: outcome.deadlocks.iter().map(deadlock).collect(),
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Record {
     pub queues: Vec<Queue>,
     /// The observed links.
     pub links: Vec<Link>,
+    /// How classes of links were paused over the whole run; `None` where switches pause nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<Pauses>,
     /// The flows in the order of the workload. They have a file of their own.
     #[serde(skip)]
     pub flows: Vec<Flow>,
@@ -226,9 +229,65 @@ pub struct Link {
     /// Payload per second.
     #[serde(with = "real")]
     pub goodput_bps: f64,
-    /// The part of the time in which it was paused.
+    /// The part of the time in which it was paused, in any class.
     #[serde(with = "real")]
     pub paused: f64,
+    /// The same of each class that was. Others are left out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paused_by_class: BTreeMap<u8, f64>,
+}
+
+/// How PFC paused the links of a network over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pauses {
+    /// A pause that lasts longer is a storm.
+    pub storm_ps: u64,
+    /// The classes of links that were paused, by link, then by class.
+    pub classes: Vec<ClassPauses>,
+    /// Classes of links that hold each other for good.
+    pub deadlocks: Vec<Deadlock>,
+}
+
+impl Pauses {
+    /// The classes of links that were paused at a stretch for longer than they should be.
+    pub fn storms(&self) -> impl Iterator<Item = &ClassPauses> {
+        let classes = self.classes.iter();
+        classes.filter(|class| class.longest_ps > self.storm_ps)
+    }
+}
+
+/// How a class of a link was paused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassPauses {
+    /// Which one.
+    #[serde(flatten)]
+    pub of: LinkClass,
+    /// Pause frames that stopped it.
+    pub pauses: u64,
+    /// How long it was stopped in all.
+    pub paused_ps: u64,
+    /// The longest time that it was stopped for without a break.
+    pub longest_ps: u64,
+}
+
+/// A class of packets on a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkClass {
+    /// The link, such as `leaf0>spine1`.
+    pub link: String,
+    /// The class.
+    pub class: u8,
+}
+
+/// Classes of links that are paused for good, because each waits for the next and the last for the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// The cycle: the switch at the end of each link holds packets of the class that wait for the next.
+    pub cycle: Vec<LinkClass>,
+    /// Others that wait for one of the cycle, directly or not.
+    pub behind: Vec<LinkClass>,
+    /// When the cycle closed.
+    pub since_ps: u64,
 }
 
 /// An answered probe.

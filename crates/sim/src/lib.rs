@@ -16,6 +16,7 @@ pub mod network;
 pub mod observe;
 pub mod offered;
 mod packet;
+pub mod pause;
 pub mod result;
 pub mod routes;
 pub mod run;

@@ -12,6 +12,7 @@ use crate::hosts::Tally;
 use crate::network::LinkId;
 use crate::observe::Observations;
 use crate::observe::observer::Observer;
+use crate::pause::{ClassPauses, Deadlock};
 use crate::result::FlowResult;
 use crate::setup::{Setup, Transport};
 use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
@@ -27,6 +28,11 @@ pub struct Outcome {
     pub links: Vec<LinkCount>,
     /// What each port marked and dropped, by the link's number; none for ideal hosts.
     pub ports: Vec<Option<PortStats>>,
+    /// How each class of a link was paused that was: by link, then by class.
+    pub pauses: Vec<ClassPauses>,
+    /// Links that wait for each other for good at the end. Nobody can leave a deadlock, so that one that
+    /// came about earlier is among them.
+    pub deadlocks: Vec<Deadlock>,
     /// Totals.
     pub tally: Tally,
     /// The simulated time at the end: of the last finish, if flows ended the run.
@@ -132,13 +138,14 @@ fn run_on<E: Engine>(
         if hosts.has_finished(setup.stop.finished) {
             break End::Finished;
         }
-        if progress == Progress::Reached {
-            break End::TimeUp;
-        }
-        // Every engine asks this as of the beginning of a bucket.
+        // Every engine asks this as of the beginning of a bucket, and that of the last one may have been
+        // passed by looking.
         let still = engine.plan().begin_of_bucket(engine.now()) - hosts.progress_at;
         if progress == Progress::Silent || (hosts.tally.live > 0 && still > setup.stop.stalled) {
             break End::Stalled(hosts.diagnosis());
+        }
+        if progress == Progress::Reached {
+            break End::TimeUp;
         }
         if interrupt.load(Ordering::Relaxed) {
             break End::Interrupted;
@@ -179,6 +186,7 @@ fn run_on<E: Engine>(
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
         .unzip();
+    let (pauses, deadlocks) = (engine.class_pauses(closed), engine.deadlocks());
     let engine_counters = engine.counters();
     let hosts = engine.hosts_mut();
     Ok(Outcome {
@@ -186,6 +194,8 @@ fn run_on<E: Engine>(
         probes: hosts.take_probes(),
         links,
         ports,
+        pauses,
+        deadlocks,
         tally: hosts.tally,
         ended_at,
         end,

@@ -478,7 +478,7 @@ impl Setup {
     }
 
     /// Whether switches pause their neighbours.
-    pub(crate) fn sends_pauses(&self) -> bool {
+    pub fn sends_pauses(&self) -> bool {
         is_lossless(&self.switch.buffer)
     }
 

@@ -8,6 +8,7 @@ use crate::capture::{Captured, Recorder};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
+use crate::pause::{ClassPauses, Deadlock};
 use crate::routes::Routes;
 use crate::setup::Setup;
 
@@ -107,6 +108,16 @@ pub(crate) trait Engine: Sized {
             recorder.note(at, link, captured);
         }
         recorder.write(world.now);
+    }
+
+    /// How the classes of all links were paused until `now`.
+    fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
+        self.world().fabric.class_pauses(now)
+    }
+
+    /// Which classes of links will never run again.
+    fn deadlocks(&self) -> Vec<Deadlock> {
+        self.world().fabric.deadlocks()
     }
 
     /// How switches were served.
@@ -264,6 +275,7 @@ impl BucketEngine {
         let levels = self.world.plan.count();
         let World { fabric, hosts, .. } = &mut self.world;
         fabric.calendar.take(levels, stop, &mut self.arrivals);
+        fabric.plan_sends(&self.arrivals);
         let slot = (fabric.calendar.begin(), fabric.calendar.width());
         let answers_only =
             self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());

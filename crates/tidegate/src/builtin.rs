@@ -29,6 +29,10 @@ pub(crate) const ALL: &[Builtin] = &[
         name: "threshold",
         text: include_str!("../../../scenarios/threshold.toml"),
     },
+    Builtin {
+        name: "two-classes",
+        text: include_str!("../../../scenarios/two-classes.toml"),
+    },
 ];
 
 impl Builtin {

@@ -114,6 +114,11 @@ pub trait Buffer {
     fn poll_pause(&mut self) -> Option<Pause> {
         None
     }
+
+    /// Whether an ingress account is paused.
+    fn is_paused(&self, _ingress: u16) -> bool {
+        false
+    }
 }
 
 /// Makes, from one list: the enum of all buffers, the enum of their parameters, and the names by
@@ -219,6 +224,10 @@ impl Buffer for AnyBuffer {
     #[inline]
     fn poll_pause(&mut self) -> Option<Pause> {
         forward!(self, buffer => buffer.poll_pause())
+    }
+
+    fn is_paused(&self, ingress: u16) -> bool {
+        forward!(self, buffer => buffer.is_paused(ingress))
     }
 }
 

@@ -152,6 +152,10 @@ pub struct Pfc<E = Unlimited> {
     /// Accounts that changed since they were last polled, each at most once: it never grows beyond
     /// what it was made for.
     changed: VecDeque<u16>,
+    /// Accounts that are paused.
+    paused: u32,
+    /// The largest shift of any account.
+    most_shift: u8,
     /// Bytes of all accounts together, never more than `buffer`.
     held: u32,
     buffer: u32,
@@ -245,6 +249,8 @@ impl<E: Buffer> Pfc<E> {
         Ok(Self {
             egress,
             changed: VecDeque::with_capacity(table.len()),
+            paused: 0,
+            most_shift: config.shift.iter().copied().max().unwrap_or(0),
             accounts: table.into(),
             held: 0,
             buffer,
@@ -328,26 +334,26 @@ impl Config {
 }
 
 impl Threshold {
-    /// The most shared bytes that an account may have without using its headroom, while `free`
-    /// bytes of the pool are free.
+    /// The most shared bytes that an account with this shift may have without using its headroom, while
+    /// `free` bytes of the pool are free.
     #[inline]
-    const fn limit(self, account: &Account, free: u32) -> u32 {
+    const fn limit(self, shift: u8, free: u32) -> u32 {
         match self {
             Self::Factor { .. } => u32::MAX,
-            Self::Shift { .. } => free >> account.shift,
+            Self::Shift { .. } => free >> shift,
             Self::Static { xoff, .. } => xoff,
         }
     }
 
     /// Whether an account with so many shared bytes is to be paused. Its headroom is empty.
     #[inline]
-    const fn pauses(self, account: &Account, shared: u32, free: u32) -> bool {
+    const fn pauses(self, shift: u8, shared: u32, free: u32) -> bool {
         match self {
             Self::Factor {
                 numerator,
                 denominator,
             } => shared as u64 * denominator as u64 > numerator as u64 * free as u64,
-            Self::Shift { .. } => shared >= free >> account.shift,
+            Self::Shift { .. } => shared >= free >> shift,
             Self::Static { xoff, .. } => shared >= xoff,
         }
     }
@@ -388,7 +394,7 @@ impl<E: Buffer> Buffer for Pfc<E> {
         // What the buffer holds with the packet fits 32 bits.
         let shared = (account.held + len).saturating_sub(self.reserve);
         let growth = shared - account.held.saturating_sub(self.reserve);
-        let is_regular = growth <= free && shared <= self.threshold.limit(account, free);
+        let is_regular = growth <= free && shared <= self.threshold.limit(account.shift, free);
         if !is_regular && len > account.headroom_limit - account.headroom {
             return Err(DropReason::HeadroomFull);
         }
@@ -404,8 +410,9 @@ impl<E: Buffer> Buffer for Pfc<E> {
         }
         let shared = account.held.saturating_sub(self.reserve);
         let free = self.pool - self.shared;
-        if account.headroom > 0 || self.threshold.pauses(account, shared, free) {
-            account.turn(PauseAction::Pause, request.ingress, &mut self.changed);
+        if account.headroom > 0 || self.threshold.pauses(account.shift, shared, free) {
+            let turned = account.turn(PauseAction::Pause, request.ingress, &mut self.changed);
+            self.paused += u32::from(turned);
         }
         Ok(charge)
     }
@@ -432,7 +439,8 @@ impl<E: Buffer> Buffer for Pfc<E> {
 
         let free = self.pool - self.shared;
         if account.headroom == 0 && (shared == 0 || self.threshold.resumes(account, shared, free)) {
-            account.turn(PauseAction::Resume, ingress, &mut self.changed);
+            let turned = account.turn(PauseAction::Resume, ingress, &mut self.changed);
+            self.paused -= u32::from(turned);
         }
     }
 
@@ -447,19 +455,29 @@ impl<E: Buffer> Buffer for Pfc<E> {
     fn has_slack(&self, influx: Influx, pool_below: u32) -> bool {
         let used = self.shared.saturating_add(influx.total);
         let held = self.held.saturating_add(influx.total);
-        if used > self.pool || held > self.buffer {
+        // An account that uses its headroom is paused.
+        if used > self.pool || held > self.buffer || self.paused > 0 {
             return false;
         }
         let free = self.pool - used;
-        let runs = |account: &Account| {
-            let held = account.held.saturating_add(influx.per_ingress);
-            let shared = held.saturating_sub(self.reserve);
-            account.state == PauseAction::Resume
-                && account.headroom == 0
-                && shared <= self.threshold.limit(account, free)
-                && !self.threshold.pauses(account, shared, free)
+        let runs = |shift: u8, shared: u32| {
+            shared <= self.threshold.limit(shift, free)
+                && !self.threshold.pauses(shift, shared, free)
         };
-        self.accounts.iter().all(runs) && self.egress.has_slack(influx, pool_below)
+        // No account has more shared bytes than all have together: often that is little enough, and
+        // there is no need to look at each.
+        let most = self.shared.saturating_add(influx.per_ingress);
+        let each = |account: &Account| {
+            let held = account.held.saturating_add(influx.per_ingress);
+            runs(account.shift, held.saturating_sub(self.reserve))
+        };
+        (runs(self.most_shift, most) || self.accounts.iter().all(each))
+            && self.egress.has_slack(influx, pool_below)
+    }
+
+    fn is_paused(&self, ingress: u16) -> bool {
+        let account = self.accounts.get(usize::from(ingress));
+        account.is_some_and(|account| account.state == PauseAction::Pause)
     }
 
     /// The oldest change not yet polled. An account that was paused and resumed in between is not
@@ -482,17 +500,19 @@ impl<E: Buffer> Buffer for Pfc<E> {
 }
 
 impl Account {
-    /// Changes the state, if it is another one, and lists the account for the host.
+    /// Changes the state, if it is another one, and lists the account for the host. Returns whether it
+    /// was.
     #[inline]
-    fn turn(&mut self, state: PauseAction, ingress: u16, changed: &mut VecDeque<u16>) {
+    fn turn(&mut self, state: PauseAction, ingress: u16, changed: &mut VecDeque<u16>) -> bool {
         if self.state == state {
-            return;
+            return false;
         }
         self.state = state;
         if !self.is_listed {
             self.is_listed = true;
             changed.push_back(ingress);
         }
+        true
     }
 }
 

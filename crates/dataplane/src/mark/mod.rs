@@ -143,6 +143,12 @@ pub trait Marker {
         proposed
     }
 
+    /// Whether [`assign`](Self::assign) spreads packets over queues of its own choice. A queue then holds
+    /// packets of any class, and all queues are paused together.
+    fn chooses_queues(&self) -> bool {
+        false
+    }
+
     /// Decides on an arriving packet: after it was admitted, before it is queued.
     #[inline]
     fn on_enqueue(&mut self, _cx: &Cx) -> Verdict {
@@ -299,6 +305,10 @@ impl Marker for AnyMarker {
         with_scheme!(self, scheme => scheme.assign(pkt, proposed, queues, now))
     }
 
+    fn chooses_queues(&self) -> bool {
+        with_scheme!(self, scheme => scheme.chooses_queues())
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
         with_scheme!(self, scheme => scheme.on_enqueue(cx))
@@ -346,6 +356,10 @@ impl<M: Marker> Marker for Box<M> {
     #[inline]
     fn assign(&mut self, pkt: &Pkt, proposed: QueueId, queues: &impl Queues, now: Time) -> QueueId {
         (**self).assign(pkt, proposed, queues, now)
+    }
+
+    fn chooses_queues(&self) -> bool {
+        (**self).chooses_queues()
     }
 
     #[inline]

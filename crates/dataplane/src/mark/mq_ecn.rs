@@ -377,6 +377,8 @@ impl Marker for MqEcn {
                     IdleDecay::Steps | IdleDecay::WholeSlots => end,
                 };
             }
+            // A round in which it was paused is none.
+            TurnEvent::Withdrawn => queue.service.set_active(false),
             TurnEvent::Skipped => queue.start = turn.now,
         }
     }

@@ -44,6 +44,10 @@ impl<A: Marker, B: Marker> Marker for Or<A, B> {
         self.second.assign(pkt, proposed, queues, now)
     }
 
+    fn chooses_queues(&self) -> bool {
+        self.first.chooses_queues() || self.second.chooses_queues()
+    }
+
     #[inline]
     fn on_enqueue(&mut self, cx: &Cx) -> Verdict {
         let first = self.first.on_enqueue(cx);

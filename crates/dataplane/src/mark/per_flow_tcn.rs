@@ -116,6 +116,10 @@ impl Marker for PerFlowTcn {
         self.map.assign(pkt, queues, now)
     }
 
+    fn chooses_queues(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_queued(&mut self, cx: &Cx) {
         self.map.on_queued(cx);

@@ -16,7 +16,7 @@ use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
 use super::{Accepted, Action, Departure, Port, PortConfig};
 use crate::buffer::{AnyBuffer, Buffer};
 use crate::mark::{self, AnyMarker, Marker, with_scheme};
-use crate::sched::{self, AnyScheduler, Scheduler};
+use crate::sched::{self, AnyScheduler, Gate, QueueSet, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 /// A packet that is offered to a port.
@@ -82,18 +82,24 @@ pub trait Egress: Any + Send {
     fn drain(&mut self, until: Time, buffer: &mut AnyBuffer, out: &mut Vec<Departure>);
 
     /// When the next departure would start, or `None` if the port is empty. [`Time::MAX`] means
-    /// that the port is paused.
+    /// that all that waits is paused.
     fn next_start(&self) -> Option<Time>;
 
-    /// Lets nothing leave before `at`, see [`Port::hold`]: [`Time::MAX`] pauses, the present moment
-    /// resumes. The host first drains up to the present moment.
-    fn hold(&mut self, at: Time);
+    /// Pauses these queues from `now` on and lets all others go on, see [`Port::pause`]. The host first
+    /// drains up to the present moment.
+    fn pause(&mut self, queues: QueueSet, now: Time);
 
     /// Bytes waiting in all queues.
     fn bytes(&self) -> u32;
 
     /// Packets waiting in all queues.
     fn packets(&self) -> u32;
+
+    /// Whether a queue may hold packets of any class: all are then paused together, see [`Port::pause`].
+    fn shares_queues(&self) -> bool;
+
+    /// All packets that wait, each with its queue, in no order. It is not meant to be asked often.
+    fn waiting(&self) -> Vec<(PktId, QueueId)>;
 
     /// Number of queues.
     fn queues(&self) -> u8;
@@ -130,6 +136,9 @@ pub fn build(
     scheduling: &sched::Config,
 ) -> Result<Box<dyn Egress>, ConfigError> {
     let (marker, scheduler) = super::parts(config, marking, scheduling)?;
+    if config.can_pause {
+        return Ok(under(config, marker, Gate::new(scheduler)));
+    }
     // Every pair is a port of its own to compile. The schedulers of most runs are worth that; the
     // others are asked for at every hook.
     Ok(match scheduler {
@@ -158,8 +167,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     fn take(&mut self, offer: &Offer, buffer: &mut impl Buffer, served: &mut Served) {
         while self.ready <= offer.at {
             if self.packets() > 0 {
+                if self.scheduler.is_blocked() {
+                    break;
+                }
                 self.send(buffer, served);
-            } else if !self.scheduler.ranks_packets() {
+            } else if self.scheduler.can_pass() {
                 match self.pass_through(offer.pkt, offer.queue, offer.at, buffer) {
                     Ok((ecn, Action::Send)) => served.sent.push(Sent {
                         end: self.busy_until,
@@ -267,8 +279,8 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
         self.next_start()
     }
 
-    fn hold(&mut self, at: Time) {
-        self.hold(at);
+    fn pause(&mut self, queues: QueueSet, now: Time) {
+        self.pause(queues, now);
     }
 
     fn bytes(&self) -> u32 {
@@ -277,6 +289,14 @@ impl<M: Marker + Send + 'static, S: Scheduler + Send + 'static> Egress for Port<
 
     fn packets(&self) -> u32 {
         self.packets()
+    }
+
+    fn shares_queues(&self) -> bool {
+        self.marker.chooses_queues() || self.scheduler.is_merged()
+    }
+
+    fn waiting(&self) -> Vec<(PktId, QueueId)> {
+        self.waiting().collect()
     }
 
     fn queues(&self) -> u8 {

@@ -25,7 +25,7 @@ use tidegate_units::{
 
 use crate::buffer::{Buffer, Charge, Request};
 use crate::mark::{self, AnyMarker, Cx, Marker, PortInfo, Queues, Verdict};
-use crate::sched::{self, AnyScheduler, Pick, Scheduler};
+use crate::sched::{self, AnyScheduler, Pick, QueueSet, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
@@ -52,10 +52,12 @@ pub struct PortConfig {
     pub seed: u64,
     /// A number that no other port of the run has, so that each draws its own stream.
     pub stream: u64,
+    /// Whether queues of it may be paused, see [`Port::pause`]; only [`egress::build`] asks.
+    pub can_pause: bool,
 }
 
 impl Default for PortConfig {
-    /// Port 0 at 10 Gb/s, passing what is not ECN-capable, with seed and stream 0.
+    /// Port 0 at 10 Gb/s that is never paused, passing what is not ECN-capable, with seed and stream 0.
     fn default() -> Self {
         Self {
             id: PortId(0),
@@ -63,6 +65,7 @@ impl Default for PortConfig {
             non_ect: NonEct::Pass,
             seed: 0,
             stream: 0,
+            can_pause: false,
         }
     }
 }
@@ -115,8 +118,8 @@ pub struct Port<M, S> {
     store: Store,
     /// When the last packet that [`Port::depart`] sent will be off the wire.
     busy_until: Time,
-    /// When the next packet may leave: not before `busy_until`, the moment at which the port last
-    /// went from empty to holding a packet, or what [`Port::hold`] has set since.
+    /// When the next packet may leave: not before `busy_until` and the moment since when there has been
+    /// one to send, because it came or because a pause ended.
     ready: Time,
     wire: ByteTime,
     /// The list of all packets, if the scheduler serves the queues as one.
@@ -262,9 +265,10 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
             ecn: pkt.ecn,
             queue: id_of_queue,
         };
+        let was_blocked = self.scheduler.is_blocked();
         if self.scheduler.is_ranked(id_of_queue) {
             let slot = self.store.insert(entry);
-            self.note_first(now);
+            self.note_first(now, was_blocked);
             self.scheduler.on_ranked(id_of_queue, slot, &pkt, now);
         } else {
             let merged = self.scheduler.is_merged();
@@ -274,7 +278,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
                 &mut queue.list
             };
             if self.store.push(list, entry) {
-                self.note_first(now);
+                self.note_first(now, was_blocked);
                 let marker = &mut self.marker;
                 let served = if merged { QueueId(0) } else { id_of_queue };
                 self.scheduler
@@ -287,7 +291,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         })
     }
 
-    /// Takes the next packet at the present moment `now`, or `None` if the port is empty. Whether
+    /// Takes the next packet at the present moment `now`, or `None` if none may leave. Whether
     /// the wire is free is for the host to know.
     #[inline(always)]
     #[expect(
@@ -295,7 +299,7 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         reason = "on the path of every packet; what the host does not read is left out"
     )]
     pub fn dequeue(&mut self, now: Time, buffer: &mut impl Buffer) -> Option<Departure> {
-        if self.store.packets() == 0 {
+        if self.store.packets() == 0 || self.scheduler.is_blocked() {
             return None;
         }
         let Self {
@@ -465,21 +469,38 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         self.ready = end;
     }
 
-    /// When the next departure would start, or `None` if the port is empty. Only for a port that
-    /// is driven with [`depart`](Self::depart).
+    /// When the next departure would start, or `None` if the port is empty: [`Time::MAX`] if all that
+    /// waits is paused. Only for a port that is driven with [`depart`](Self::depart).
     #[inline]
     pub fn next_start(&self) -> Option<Time> {
-        (self.store.packets() > 0).then_some(self.ready)
+        let start = if self.scheduler.is_blocked() {
+            Time::MAX
+        } else {
+            self.ready
+        };
+        (self.store.packets() > 0).then_some(start)
     }
 
-    /// Lets nothing leave before `at`, whatever was said before: [`Time::MAX`] pauses the port, the
-    /// present moment resumes it. A packet that is on the wire finishes.
+    /// Pauses these queues from `now` on and lets all others go on, whatever was said before: none
+    /// resumes the port. A packet that is on the wire finishes. Queues that hold packets of any class,
+    /// because the scheme chooses the queues or the scheduler serves all as one, are paused together.
     ///
-    /// A host first takes the departures up to the present moment. Only for a port that is driven
-    /// with [`depart`](Self::depart).
-    #[inline]
-    pub fn hold(&mut self, at: Time) {
-        self.ready = self.busy_until.max(at);
+    /// A host first takes the departures up to the present moment. Only for a port that was made to be
+    /// paused.
+    pub fn pause(&mut self, queues: QueueSet, now: Time) {
+        let Self {
+            marker, scheduler, ..
+        } = self;
+        let queues = if marker.chooses_queues() && !queues.is_empty() {
+            QueueSet::first_queues(scheduler.queues())
+        } else {
+            queues
+        };
+        let was_blocked = scheduler.is_blocked();
+        scheduler.pause(queues, now, |turn| marker.on_turn(turn));
+        if was_blocked {
+            self.ready = self.ready.max(now);
+        }
     }
 
     /// Bytes waiting in all queues.
@@ -492,6 +513,11 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
     #[inline]
     pub const fn packets(&self) -> u32 {
         self.store.packets()
+    }
+
+    /// All packets that wait, each with its queue, in no order.
+    pub fn waiting(&self) -> impl Iterator<Item = (PktId, QueueId)> {
+        self.store.waiting()
     }
 
     /// Number of queues.
@@ -545,10 +571,10 @@ impl<M: Marker, S: Scheduler> Port<M, S> {
         }
     }
 
-    /// Nothing leaves before the first packet of an empty port came.
+    /// Nothing leaves before the first packet came to a port that had none to send.
     #[inline]
-    fn note_first(&mut self, now: Time) {
-        if self.store.packets() == 1 {
+    fn note_first(&mut self, now: Time, was_blocked: bool) {
+        if self.store.packets() == 1 || was_blocked {
             self.ready = self.ready.max(now);
         }
     }

@@ -628,6 +628,8 @@ impl Scheduler for LastInFirstOut {
     ) {
         assert_eq!(next, None);
     }
+
+    fn withdraw(&mut self, _: QueueId, _: Time, _: impl FnMut(&Turn)) {}
 }
 
 #[test]

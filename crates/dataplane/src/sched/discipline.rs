@@ -56,6 +56,36 @@ pub trait Discipline: Clone + Debug {
         turn: impl FnMut(&Turn),
     );
 
+    /// An active queue is paused, see [`Scheduler::withdraw`](super::Scheduler::withdraw). It is still
+    /// active.
+    fn withdraw(
+        &mut self,
+        _part: &mut GroupView<'_, Self>,
+        _queue: QueueId,
+        _now: Time,
+        _turn: impl FnMut(&Turn),
+    ) {
+    }
+
+    /// The packets of a ranked queue that was withdrawn may be served again.
+    fn restore(&mut self, _queue: QueueId) {}
+
+    /// A packet for a ranked queue that is withdrawn was stored in `slot`.
+    fn on_ranked_aside(
+        &mut self,
+        _part: &mut GroupView<'_, Self>,
+        _queue: QueueId,
+        _slot: Slot,
+        _pkt: &Pkt,
+        _now: Time,
+    ) {
+    }
+
+    /// Whether ranked packets of this group may be served, whichever was served last.
+    fn has_any_ranked(&self, _members: &Members) -> bool {
+        false
+    }
+
     /// A packet for a ranked queue was stored in `slot`.
     #[inline]
     fn on_ranked(

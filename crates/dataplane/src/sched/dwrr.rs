@@ -206,6 +206,38 @@ impl Ring {
     }
 }
 
+impl Ring {
+    /// Takes a queue out of the list, wherever it stands. What is left of its deficit is lost, as that
+    /// of a queue that empties.
+    #[cold]
+    fn withdraw(
+        &mut self,
+        queues: &mut [State],
+        queue: QueueId,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        let mut ahead = self.back;
+        while queues[ahead.index()].next != queue {
+            ahead = queues[ahead.index()].next;
+        }
+        let next = queues[queue.index()].next;
+        queues[ahead.index()].next = next;
+        if self.front == queue {
+            self.front = next;
+        }
+        if self.back == queue {
+            self.back = ahead;
+        }
+        self.active -= 1;
+        turn(&Turn {
+            queue,
+            now,
+            event: TurnEvent::Withdrawn,
+        });
+    }
+}
+
 impl Scheduler for Dwrr {
     #[inline]
     fn queues(&self) -> u8 {
@@ -234,6 +266,10 @@ impl Scheduler for Dwrr {
     ) {
         self.ring
             .on_departed(&mut self.queues, queue, len, next, now, turn);
+    }
+
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        self.ring.withdraw(&mut self.queues, queue, now, turn);
     }
 
     #[inline]
@@ -302,6 +338,16 @@ impl Discipline for Turns {
         turn: impl FnMut(&Turn),
     ) {
         group.on_departed(queues, queue, len, next, now, turn);
+    }
+
+    fn withdraw(
+        &mut self,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
+        queue: QueueId,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        group.withdraw(queues, queue, now, turn);
     }
 
     #[inline]

@@ -293,6 +293,35 @@ impl<D: Discipline> Scheduler for Layered<D> {
         }
     }
 
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        match self.members(queue) {
+            None => self.busy.remove(queue),
+            Some(members) => self.work(members, |inside, part, busy| {
+                inside.withdraw(part, queue, now, turn);
+                if !D::RANKED {
+                    busy.remove(queue);
+                } else if !inside.has_any_ranked(&members) {
+                    busy.remove(QueueId(members.first));
+                }
+            }),
+        }
+    }
+
+    fn restore(&mut self, queue: QueueId) {
+        if let Some(members) = self.members(queue) {
+            self.rules.inside.restore(queue);
+            self.busy.insert(QueueId(members.first));
+        }
+    }
+
+    fn on_ranked_aside(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
+        if let Some(members) = self.members(queue) {
+            self.work(members, |inside, part, _| {
+                inside.on_ranked_aside(part, queue, slot, pkt, now);
+            });
+        }
+    }
+
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, mut turn: impl FnMut(&Turn)) {
         // A strict queue leaves no trace.

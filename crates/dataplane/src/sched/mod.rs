@@ -1,11 +1,13 @@
 //! Schedulers: which queue is served next.
 //!
 //! A scheduler learns of the packets at the heads of its queues through two hooks, one for a queue
-//! that gets its first packet and one for a packet that left, and names the queue to serve.
+//! that gets its first packet and one for a packet that left, and names the queue to serve. A [`Gate`]
+//! in front of it hides the queues that are paused.
 
 mod discipline;
 pub mod dwrr;
 pub mod fifo;
+mod gate;
 pub mod layered;
 pub mod pifo;
 mod queue_set;
@@ -17,8 +19,10 @@ pub mod wrr;
 pub use discipline::{Discipline, GroupView, Members};
 pub use dwrr::Dwrr;
 pub use fifo::Fifo;
+pub use gate::Gate;
 pub use layered::Layered;
 pub use pifo::Pifo;
+pub use queue_set::QueueSet;
 pub use strict::Strict;
 pub use wfq::Wfq;
 pub use wrr::Wrr;
@@ -54,6 +58,8 @@ pub enum TurnEvent {
     },
     /// The scheduler came to the queue and found it empty (only cyclic schedulers look).
     Skipped,
+    /// The queue holds packets and is paused: it leaves without the end of a turn.
+    Withdrawn,
 }
 
 /// A queue's part in the rounds of its scheduler.
@@ -134,6 +140,37 @@ pub trait Scheduler {
         now: Time,
         turn: impl FnMut(&Turn),
     );
+
+    /// `queue`, which holds packets, may not be served from now on: it is treated as one that is empty,
+    /// until it comes back through [`on_active`](Self::on_active) or, if it is ranked, through
+    /// [`restore`](Self::restore). Never called between `pick` and `on_departed`.
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn));
+
+    /// The packets of a ranked queue that was withdrawn may be served again, each by the rank that it
+    /// got when it came.
+    fn restore(&mut self, _queue: QueueId) {}
+
+    /// A packet for a ranked queue that is withdrawn was stored in `slot`.
+    fn on_ranked_aside(&mut self, _queue: QueueId, _slot: Slot, _pkt: &Pkt, _now: Time) {}
+
+    /// Whether there is nothing to pick, although packets may wait: they are all in paused queues. A
+    /// scheduler without a [`Gate`] picks whatever waits.
+    #[inline]
+    fn is_blocked(&self) -> bool {
+        false
+    }
+
+    /// Whether a packet that finds its port ready and empty may take the short way of
+    /// [`on_pass`](Self::on_pass).
+    #[inline]
+    fn can_pass(&self) -> bool {
+        !self.ranks_packets()
+    }
+
+    /// Pauses these queues and lets all others go on. Only a scheduler behind a [`Gate`] can be paused.
+    fn pause(&mut self, queues: QueueSet, _now: Time, _turn: impl FnMut(&Turn)) {
+        debug_assert!(queues.is_empty(), "a port is made to be paused or not");
+    }
 
     /// A packet of `len` bytes came to `queue`, which is not ranked, while no packet waited anywhere,
     /// and leaves at once: all three of the hooks above.
@@ -306,6 +343,18 @@ impl Scheduler for AnyScheduler {
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
         with_scheduler!(self, scheduler => scheduler.on_pass(queue, len, now, turn));
+    }
+
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        with_scheduler!(self, scheduler => scheduler.withdraw(queue, now, turn));
+    }
+
+    fn restore(&mut self, queue: QueueId) {
+        with_scheduler!(self, scheduler => scheduler.restore(queue));
+    }
+
+    fn on_ranked_aside(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
+        with_scheduler!(self, scheduler => scheduler.on_ranked_aside(queue, slot, pkt, now));
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {

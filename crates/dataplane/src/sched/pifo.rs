@@ -75,6 +75,7 @@ impl Divide for Config {
     fn divide(&self) -> Result<(Ranks, Box<[Class]>), ConfigError> {
         let ranks = Ranks {
             heap: Vec::new(),
+            aside: Vec::new(),
             arrivals: 0,
             rank: self.rank,
         };
@@ -95,6 +96,8 @@ pub struct Pifo {
 pub struct Ranks {
     /// A binary heap: no entry leaves after those at twice its place, plus one and plus two.
     heap: Vec<Entry>,
+    /// Those of queues that are paused, in no order.
+    aside: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
     rank: RankFunction,
@@ -143,9 +146,9 @@ impl Pifo {
 }
 
 impl Ranks {
-    /// Ranks a packet and puts it at its place in the heap.
+    /// Ranks a packet.
     #[inline]
-    fn push(
+    fn rank(
         &mut self,
         group: u8,
         queue: QueueId,
@@ -153,7 +156,7 @@ impl Ranks {
         slot: Slot,
         pkt: &Pkt,
         now: Time,
-    ) {
+    ) -> Entry {
         let rank = match self.rank {
             RankFunction::Lstf => (now + Span::from_ps(pkt.rank)).as_ps(),
             RankFunction::Srpt => pkt.rank,
@@ -161,13 +164,18 @@ impl Ranks {
         };
         let arrival = self.arrivals;
         self.arrivals += 1;
-        let entry = Entry {
+        Entry {
             rank,
             arrival,
             slot,
             queue,
             group,
-        };
+        }
+    }
+
+    /// Puts an entry at its place in the heap.
+    #[inline]
+    fn push(&mut self, entry: Entry) {
         let mut place = self.heap.len();
         self.heap.push(entry);
         while place > 0 {
@@ -201,6 +209,37 @@ impl Ranks {
             }
             self.heap.swap(place, at);
             place = at;
+        }
+    }
+
+    /// Takes the packets of a queue out of the heap.
+    #[cold]
+    fn set_aside(&mut self, queue: QueueId) {
+        let mut rest = core::mem::take(&mut self.heap);
+        self.aside
+            .extend(rest.extract_if(.., |entry| entry.queue == queue));
+        // In order they are a heap.
+        rest.sort_unstable_by(|a, b| {
+            if a.leaves_before(b, self.rank) {
+                core::cmp::Ordering::Less
+            } else {
+                core::cmp::Ordering::Greater
+            }
+        });
+        self.heap = rest;
+    }
+
+    /// Puts them back.
+    #[cold]
+    fn put_back(&mut self, queue: QueueId) {
+        let mut index = 0;
+        while let Some(entry) = self.aside.get(index) {
+            if entry.queue == queue {
+                let entry = self.aside.swap_remove(index);
+                self.push(entry);
+            } else {
+                index += 1;
+            }
         }
     }
 
@@ -284,7 +323,8 @@ impl Scheduler for Pifo {
     #[inline]
     fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
         let class = &mut self.classes[queue.index()];
-        self.ranks.push(0, queue, class, slot, pkt, now);
+        let entry = self.ranks.rank(0, queue, class, slot, pkt, now);
+        self.ranks.push(entry);
     }
 
     #[inline]
@@ -297,6 +337,20 @@ impl Scheduler for Pifo {
 
     #[inline]
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
+
+    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+        self.ranks.set_aside(queue);
+    }
+
+    fn restore(&mut self, queue: QueueId) {
+        self.ranks.put_back(queue);
+    }
+
+    fn on_ranked_aside(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
+        let class = &mut self.classes[queue.index()];
+        let entry = self.ranks.rank(0, queue, class, slot, pkt, now);
+        self.ranks.aside.push(entry);
+    }
 }
 
 impl Discipline for Ranks {
@@ -352,7 +406,40 @@ impl Discipline for Ranks {
         now: Time,
     ) {
         let class = &mut part.queues[queue.index()];
-        self.push(part.members.first, queue, class, slot, pkt, now);
+        let entry = self.rank(part.members.first, queue, class, slot, pkt, now);
+        self.push(entry);
+    }
+
+    fn withdraw(
+        &mut self,
+        _: &mut GroupView<'_, Self>,
+        queue: QueueId,
+        _: Time,
+        _: impl FnMut(&Turn),
+    ) {
+        self.set_aside(queue);
+    }
+
+    fn restore(&mut self, queue: QueueId) {
+        self.put_back(queue);
+    }
+
+    fn on_ranked_aside(
+        &mut self,
+        part: &mut GroupView<'_, Self>,
+        queue: QueueId,
+        slot: Slot,
+        pkt: &Pkt,
+        now: Time,
+    ) {
+        let class = &mut part.queues[queue.index()];
+        let entry = self.rank(part.members.first, queue, class, slot, pkt, now);
+        self.aside.push(entry);
+    }
+
+    fn has_any_ranked(&self, members: &Members) -> bool {
+        let mut entries = self.heap.iter();
+        entries.any(|entry| entry.group == members.first)
     }
 
     #[inline]

@@ -2,13 +2,23 @@
 
 use tidegate_units::QueueId;
 
+/// A set of queues of one port.
+///
 /// Two words rather than a `u128`, which would align every scheduler to 16 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct QueueSet([u64; 2]);
+pub struct QueueSet([u64; 2]);
 
 impl QueueSet {
+    /// The first `count` queues.
     #[inline]
-    pub(super) fn insert(&mut self, queue: QueueId) {
+    pub const fn first_queues(count: u8) -> Self {
+        let [low, high] = ones_from(count);
+        Self([!low, !high])
+    }
+
+    /// Puts a queue into the set.
+    #[inline]
+    pub fn insert(&mut self, queue: QueueId) {
         self.0[word(queue)] |= bit(queue);
     }
 
@@ -17,8 +27,22 @@ impl QueueSet {
         self.0[word(queue)] &= !bit(queue);
     }
 
+    /// Whether a queue is in the set.
     #[inline]
-    pub(super) const fn is_empty(self) -> bool {
+    pub const fn contains(self, queue: QueueId) -> bool {
+        self.0[word(queue)] & bit(queue) != 0
+    }
+
+    /// The queues of this set that are not in the other.
+    #[inline]
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self([self.0[0] & !other.0[0], self.0[1] & !other.0[1]])
+    }
+
+    /// Whether there is no queue in the set.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
         self.0[0] | self.0[1] == 0
     }
 
@@ -166,6 +190,17 @@ mod tests {
         ] {
             assert_eq!(set(queues).only(), only.map(QueueId), "{queues:?}");
         }
+    }
+
+    #[test]
+    fn sets_are_compared_queue_by_queue() {
+        assert_eq!(QueueSet::first_queues(0), set(&[]));
+        assert_eq!(QueueSet::first_queues(3), set(&[0, 1, 2]));
+        assert_eq!(QueueSet::first_queues(65).len(), 65);
+        assert_eq!(QueueSet::first_queues(128).len(), 128);
+        let some = set(&[0, 63, 64, 127]);
+        assert_eq!(some.without(set(&[0, 1, 127])), set(&[63, 64]));
+        assert!(some.contains(QueueId(64)) && !some.contains(QueueId(65)));
     }
 
     #[test]

@@ -94,6 +94,10 @@ impl Scheduler for Strict {
         }
     }
 
+    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+        self.active.remove(queue);
+    }
+
     fn first(&self) -> Option<QueueId> {
         Some(match self.order {
             Order::HighestFirst => QueueId(self.queues - 1),

@@ -22,6 +22,7 @@ impl Marker for Recorder {
             TurnEvent::Ended => String::from("ended"),
             TurnEvent::Emptied { len } => format!("emptied {len}"),
             TurnEvent::Skipped => String::from("skipped"),
+            TurnEvent::Withdrawn => String::from("withdrawn"),
         };
         self.0.push(format!("{} {event}", turn.queue));
     }
@@ -68,6 +69,11 @@ impl<S: Scheduler> Bench<S> {
     pub(super) fn departure(&mut self) -> (u32, u8, u32) {
         let departure = self.port.dequeue(self.now, &mut self.buffer).unwrap();
         (departure.id.0, departure.queue.0, departure.len)
+    }
+
+    /// Whether no packet may leave, and none does.
+    pub(super) fn is_held(&mut self) -> bool {
+        self.port.dequeue(self.now, &mut self.buffer).is_none()
     }
 
     /// The ids of all packets, in the order in which they leave.

@@ -238,6 +238,12 @@ impl Scheduler for Wfq {
         self.stamps.next(state, next, &mut self.virtual_time);
     }
 
+    /// It comes back with a stamp of that moment: neither the time that it was paused for nor its
+    /// packet at the head counts.
+    fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
+        self.active.remove(queue);
+    }
+
     #[inline]
     fn on_pass(&mut self, queue: QueueId, len: u32, _: Time, _: impl FnMut(&Turn)) {
         let inverse = self.queues[queue.index()].inverse;

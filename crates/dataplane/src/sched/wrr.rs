@@ -272,6 +272,38 @@ impl Cycle {
     }
 }
 
+impl Cycle {
+    /// Takes a queue out of the rounds. A turn of its own ends, and what is left of its quantum is lost.
+    #[cold]
+    fn withdraw(
+        &mut self,
+        queues: &mut [State],
+        queue: QueueId,
+        now: Time,
+        mut turn: impl FnMut(&Turn),
+    ) {
+        if self.order == Order::ActiveList {
+            let mut ahead = self.back;
+            while queues[ahead.index()].next != queue {
+                ahead = queues[ahead.index()].next;
+            }
+            let next = queues[queue.index()].next;
+            queues[ahead.index()].next = next;
+            if self.back == queue {
+                self.back = ahead;
+            }
+            if self.current == queue {
+                self.current = next;
+                self.in_turn = false;
+            }
+        } else if self.current == queue {
+            self.in_turn = false;
+        }
+        let event = TurnEvent::Withdrawn;
+        turn(&Turn { queue, now, event });
+    }
+}
+
 impl Scheduler for Wrr {
     #[inline]
     fn queues(&self) -> u8 {
@@ -307,6 +339,11 @@ impl Scheduler for Wrr {
         }
         self.cycle
             .on_departed(&mut self.queues, queue, len, next, now, turn);
+    }
+
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        self.active.remove(queue);
+        self.cycle.withdraw(&mut self.queues, queue, now, turn);
     }
 
     fn round(&self, queue: QueueId) -> Option<Round> {
@@ -383,6 +420,16 @@ impl Discipline for Turns {
         turn: impl FnMut(&Turn),
     ) {
         group.on_departed(queues, queue, len, next, now, turn);
+    }
+
+    fn withdraw(
+        &mut self,
+        GroupView { queues, group, .. }: &mut GroupView<'_, Self>,
+        queue: QueueId,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        group.withdraw(queues, queue, now, turn);
     }
 
     fn quantum(queue: &State) -> Option<u32> {

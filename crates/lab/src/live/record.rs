@@ -82,6 +82,8 @@ fn outcome(built: &Built, live: &testbed::Outcome) -> Outcome {
         probes: live.pings.clone(),
         links: Vec::new(),
         ports: Vec::new(),
+        pauses: Vec::new(),
+        deadlocks: Vec::new(),
         tally: Tally {
             finished: finished as u32,
             live: (started - finished) as u32,
@@ -133,5 +135,6 @@ fn link(name: &str, rate: Rate, per_packet: u64, seen: &ObservedPort) -> Link {
         utilisation: speed(bytes) / real(rate.as_bps()),
         goodput_bps: speed(payload),
         paused: 0.0,
+        paused_by_class: BTreeMap::new(),
     }
 }

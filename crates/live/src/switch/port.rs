@@ -119,6 +119,7 @@ impl SwitchPort {
             non_ect: options.non_ect,
             seed: options.seed,
             stream: u64::from(id.0),
+            can_pause: false,
         };
         let port = Port::build(&port_config, &config.marking, &config.scheduling)?;
         Ok(Self {

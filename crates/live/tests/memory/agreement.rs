@@ -205,6 +205,7 @@ fn simulated(config: &Config, trace: &[Arrival]) -> Option<Outcome> {
             non_ect: options.non_ect,
             seed: options.seed,
             stream: u64::from(id),
+            can_pause: false,
         };
         let port = Port::build(&port_config, &config.marking, &config.scheduling);
         port.ok().map(|port| Box::new(port) as Box<dyn Egress>)

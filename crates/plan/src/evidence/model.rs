@@ -121,10 +121,6 @@ impl<'a> Model<'a> {
             let note = "three layers are simulated as two, over the same round trip";
             model.notes.push(note.to_owned());
         }
-        if network.lossless().next().is_some() {
-            let note = "a pause stops a whole port in the simulator, whatever its class";
-            model.notes.push(note.to_owned());
-        }
         model
     }
 

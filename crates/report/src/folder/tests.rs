@@ -24,6 +24,7 @@ fn record(id: &str) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),

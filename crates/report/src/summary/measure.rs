@@ -3,7 +3,7 @@
 //! Of flows only those that count are taken, and of times only those of flows that finished; warnings
 //! say how many did not.
 
-use crate::record::{Class, Distribution, Flow, Queue, Record};
+use crate::record::{Class, ClassPauses, Distribution, Flow, Queue, Record};
 use crate::statistics::bootstrap::{BLOCKS, Sample, Statistic};
 use crate::statistics::{P99, Percentile, jain, mean, real, weighted_percentile};
 
@@ -169,7 +169,7 @@ fn of_class(flow: &Flow, class: Class) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "a figure for people needs no more than 53 bits"
 )]
-fn seconds(ps: u64) -> f64 {
+pub(super) fn seconds(ps: u64) -> f64 {
     ps as f64 / 1e12
 }
 
@@ -215,6 +215,10 @@ const OF_RUN: &[Measure] = measures! {
     "goodput", "goodput", "bit/s", Higher, Flows(goodput, MEAN);
     "fairness", "fairness", "", Higher, Run(fairness);
     "utilisation", "utilisation", "", Higher, Run(utilisation);
+    "pauses", "pauses", "", Lower, Run(pauses);
+    "pause_rate", "pause rate", "bit/s", Lower, Run(pause_rate);
+    "pause_time", "time paused", "s", Lower, Run(pause_time);
+    "pause_longest", "longest pause", "s", Lower, Run(pause_longest);
     "rtt_mean", "probe rtt mean", "s", Lower, Probes(MEAN);
     "rtt_p99", "probe rtt p99", "s", Lower, Probes(TAIL);
 };
@@ -227,6 +231,10 @@ const OF_SERVICE: &[Measure] = measures! {
     "timeouts", "timeouts", "", Lower, Run(|run, part| sum(run, part, |flow| flow.timeouts));
     "retransmissions", "resent", "", Lower, Run(|run, part| sum(run, part, |flow| flow.retransmissions));
     "unfinished", "unfinished", "", Lower, Run(left_over);
+    "pauses", "pauses", "", Lower, Run(pauses);
+    "pause_rate", "pause rate", "bit/s", Lower, Run(pause_rate);
+    "pause_time", "time paused", "s", Lower, Run(pause_time);
+    "pause_longest", "longest pause", "s", Lower, Run(pause_longest);
 };
 
 const OF_QUEUE: &[Measure] = measures! {
@@ -344,6 +352,40 @@ fn utilisation(record: &Record, _: Option<u8>) -> Value {
     let parts = record.links.iter().map(|link| link.utilisation);
     let parts: Vec<f64> = parts.filter(|part| part.is_finite()).collect();
     Some((mean(&parts)?, parts.len()))
+}
+
+/// The paused classes of links, of a class if one is meant: they have the numbers of services. `None` where
+/// switches pause nobody.
+fn paused(record: &Record, part: Option<u8>) -> Option<impl Iterator<Item = &ClassPauses>> {
+    let classes = record.pauses.as_ref()?.classes.iter();
+    Some(classes.filter(move |class| is_of(class.of.class, part)))
+}
+
+/// Pause frames that stopped a class of a link.
+fn pauses(record: &Record, part: Option<u8>) -> Value {
+    whole(paused(record, part)?.map(|class| class.pauses).sum())
+}
+
+/// The rate of those frames in the whole network, at 64 bytes each.
+fn pause_rate(record: &Record, part: Option<u8>) -> Value {
+    let (frames, runs) = pauses(record, part)?;
+    let span = seconds(record.run.ended_at_ps);
+    (span > 0.0).then(|| (frames * PAUSE_FRAME * 8.0 / span, runs))
+}
+
+/// Bytes of a pause frame (IEEE 802.1Qbb).
+const PAUSE_FRAME: f64 = 64.0;
+
+/// How long classes of links were paused, all together.
+fn pause_time(record: &Record, part: Option<u8>) -> Value {
+    let times = paused(record, part)?.map(|class| class.paused_ps);
+    Some((seconds(times.sum()), 1))
+}
+
+/// The longest time that one of them was paused for without a break.
+fn pause_longest(record: &Record, part: Option<u8>) -> Value {
+    let times = paused(record, part)?.map(|class| class.longest_ps);
+    Some((seconds(times.max().unwrap_or(0)), 1))
 }
 
 /// A class's part of what a sum over the flows that count is for all classes.

@@ -4,7 +4,8 @@ use tidegate_units::Rng;
 
 use super::*;
 use crate::record::{
-    Class, Counters, Distribution, End, Flow, Link, Probe, Queue, Record, Run, Series,
+    Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
+    Probe, Queue, Record, Run, Series,
 };
 use crate::statistics::Percentile;
 
@@ -37,6 +38,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),
@@ -318,6 +320,7 @@ fn links_probes_and_endless_flows_have_their_numbers() {
         utilisation,
         goodput_bps: 0.0,
         paused: 0.0,
+        paused_by_class: BTreeMap::new(),
     };
     record.links = vec![link(0.25), link(f64::NAN), link(0.75)];
     record.probes = (1..=200)
@@ -349,6 +352,87 @@ fn links_probes_and_endless_flows_have_their_numbers() {
         summary.points[0].warnings.is_empty(),
         "{:?}",
         summary.points[0].warnings
+    );
+}
+
+/// A run of 10 ms in which two classes of links were paused.
+fn paused() -> Record {
+    let mut record = small(run("tcn", "0.6", 1), &[1; 1_000]);
+    record.flows[0].service = 3;
+    record.run.ended_at_ps = 10 * MS;
+    let class = |link: &str, class, pauses, paused_ms, longest_ms| ClassPauses {
+        of: of_link(link, class),
+        pauses,
+        paused_ps: paused_ms * MS,
+        longest_ps: longest_ms * MS,
+    };
+    record.pauses = Some(Pauses {
+        storm_ps: 3 * MS,
+        classes: vec![
+            class("a>b", 3, 200, 4, 3),
+            class("b>c", 3, 50, 2, 1),
+            class("b>c", 4, 6, 5, 4),
+        ],
+        deadlocks: Vec::new(),
+    });
+    record
+}
+
+fn of_link(link: &str, class: u8) -> LinkClass {
+    LinkClass {
+        link: link.to_owned(),
+        class,
+    }
+}
+
+#[test]
+fn pauses_are_summed_up_in_all_and_by_class() {
+    let summary = Summary::new(&[paused()], None);
+    let value = |name| get(&summary, 0, name).unwrap().value;
+    assert!(near(value("pauses"), 256.0));
+    // 256 frames of 64 bytes in 10 ms.
+    assert!(near(value("pause_rate"), 256.0 * 512.0 / 0.01));
+    assert!(near(value("pause_time"), 0.011));
+    assert!(near(value("pause_longest"), 0.004));
+    let services = summary.services.as_ref().unwrap();
+    assert!(near(value_of(services, 3, 0, "pauses").unwrap(), 250.0));
+    assert!(near(
+        value_of(services, 3, 0, "pause_longest").unwrap(),
+        0.003
+    ));
+    assert!(near(value_of(services, 0, 0, "pauses").unwrap(), 0.0));
+    // Where nobody is ever paused, there is nothing to say of it.
+    let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1; 1_000])], None);
+    assert_eq!(get(&summary, 0, "pauses"), None);
+}
+
+#[test]
+fn storms_and_deadlocks_are_warned_of() {
+    let warnings = |record| Summary::new(&[record], None).points[0].warnings.clone();
+    let storm = &warnings(paused())[0];
+    assert_eq!(
+        storm,
+        "a pause storm in the run with seed 1: b>c (class 4) was paused for 4.00 ms at a stretch, longer \
+         than 3.00 ms (observe.storm); where nothing drains, look at the receivers and at deadlocks"
+    );
+    let mut record = paused();
+    let pauses = record.pauses.as_mut().unwrap();
+    pauses.storm_ps = 4 * MS;
+    assert_eq!(
+        warnings(record.clone()).len(),
+        0,
+        "as long as allowed is no storm"
+    );
+    record.pauses.as_mut().unwrap().deadlocks = vec![Deadlock {
+        cycle: vec![of_link("a>b", 3), of_link("b>a", 4)],
+        behind: vec![of_link("h>a", 3)],
+        since_ps: 5 * MS,
+    }];
+    assert_eq!(
+        warnings(record)[0],
+        "in the run with seed 1 pauses hold each other for good since 5.00 ms: a>b (class 3) waits for b>a \
+         (class 4) waits for a>b (class 3), and one more class of a link waits behind them; break the cycle, \
+         with routes that do not turn up again after they came down or with other classes"
     );
 }
 

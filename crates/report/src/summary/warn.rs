@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::record::{Class, End, Flow, Record};
+use crate::format::quantity;
+use crate::record::{Class, Deadlock, End, Flow, LinkClass, Record};
 use crate::statistics::bootstrap::BLOCKS;
 use crate::statistics::{mean, real, student, variance};
 
 use super::group::Group;
-use super::measure::{blocked, completion, counted, slowdown, unfinished};
+use super::measure::{blocked, completion, counted, seconds, slowdown, unfinished};
 
 /// Of fewer flows a 99th percentile is the largest value.
 const RUN_TAIL: usize = 100;
@@ -57,6 +58,8 @@ pub(super) fn of_all(groups: &[Group<'_>], missing_baseline: Option<&str>) -> Ve
 /// What holds for one point.
 pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
     let mut warnings: Vec<String> = group.records.iter().filter_map(|run| ending(run)).collect();
+    warnings.extend(group.records.iter().flat_map(|run| deadlocks(run)));
+    warnings.extend(group.records.iter().filter_map(|run| storm(run)));
     warnings.extend(left_over(group));
     warnings.extend(too_few(group));
     warnings.extend(trend(group));
@@ -77,6 +80,56 @@ fn ending(record: &Record) -> Option<String> {
              that finished before"
         )),
     }
+}
+
+/// Pauses that hold each other.
+fn deadlocks(record: &Record) -> Vec<String> {
+    let found = record.pauses.iter().flat_map(|pauses| &pauses.deadlocks);
+    let warning = |deadlock: &Deadlock| {
+        let first = deadlock.cycle.first();
+        let cycle: Vec<String> = deadlock.cycle.iter().chain(first).map(named).collect();
+        let behind = match deadlock.behind.len() {
+            0 => String::new(),
+            1 => ", and one more class of a link waits behind them".to_owned(),
+            more => format!(", and {more} more classes of links wait behind them"),
+        };
+        format!(
+            "in the run with seed {} pauses hold each other for good since {}: {}{behind}; break the \
+             cycle, with routes that do not turn up again after they came down or with other classes",
+            record.run.seed,
+            time(deadlock.since_ps),
+            cycle.join(" waits for ")
+        )
+    };
+    found.map(warning).collect()
+}
+
+/// Pauses that last too long.
+fn storm(record: &Record) -> Option<String> {
+    let pauses = record.pauses.as_ref()?;
+    let longest = pauses.storms().max_by_key(|class| class.longest_ps)?;
+    let others = match pauses.storms().count() - 1 {
+        0 => String::new(),
+        1 => ", and another class of a link for too long as well".to_owned(),
+        more => format!(", and {more} other classes of links for too long as well"),
+    };
+    Some(format!(
+        "a pause storm in the run with seed {}: {} was paused for {} at a stretch, longer than {} \
+         (observe.storm){others}; where nothing drains, look at the receivers and at deadlocks",
+        record.run.seed,
+        named(&longest.of),
+        time(longest.longest_ps),
+        time(pauses.storm_ps)
+    ))
+}
+
+fn named(LinkClass { link, class }: &LinkClass) -> String {
+    format!("{link} (class {class})")
+}
+
+/// A time for people.
+fn time(ps: u64) -> String {
+    quantity(seconds(ps), "s")
 }
 
 /// Flows without a completion time.

@@ -152,8 +152,10 @@ fn record(
                 utilisation: busy,
                 goodput_bps: 9.4e9 * busy * (0.97 + chance.next() / 20.0) / large,
                 paused: 0.0,
+                paused_by_class: BTreeMap::new(),
             })
             .collect(),
+        pauses: None,
         probes: (0..500)
             .map(|number| Probe {
                 series: 0,

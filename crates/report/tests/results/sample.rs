@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tidegate_report::folder::{FORMAT, Manifest, Planned};
 use tidegate_report::record::{
-    Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
-    Setting, Trace,
+    Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
+    Probe, Quantity, Queue, Record, Run, Series, Setting, Trace,
 };
 use tidegate_report::statistics::Percentile;
 
@@ -72,6 +72,7 @@ pub(crate) fn empty(id: &str) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),
@@ -89,6 +90,10 @@ pub(crate) fn awkward(id: &str) -> Record {
             (0.1 + 0.2, f64::NAN),
             (1.0, 1e308),
         ],
+    };
+    let class = |class| LinkClass {
+        link: "tést ✓".to_owned(),
+        class,
     };
     Record {
         run: Run {
@@ -125,7 +130,22 @@ pub(crate) fn awkward(id: &str) -> Record {
             utilisation: f64::NAN,
             goodput_bps: 9.007_199_254_740_993e15,
             paused: -0.0,
+            paused_by_class: BTreeMap::from([(0, 0.25), (7, f64::MIN_POSITIVE)]),
         }],
+        pauses: Some(Pauses {
+            storm_ps: 0,
+            classes: vec![ClassPauses {
+                of: class(u8::MAX),
+                pauses: u64::MAX,
+                paused_ps: 1,
+                longest_ps: (1 << 53) + 1,
+            }],
+            deadlocks: vec![Deadlock {
+                cycle: vec![class(3), class(4)],
+                behind: vec![],
+                since_ps: u64::MAX,
+            }],
+        }),
         flows: flows(),
         probes: vec![
             Probe {

@@ -197,5 +197,6 @@ pub(super) const SEED: &str = "The seed of everything random.";
 pub(super) const SERIES: &str = "What is written down again and again.";
 pub(super) const STALLED: &str =
     "The run is given up when nothing has been delivered for this long.";
+pub(super) const STORM: &str = "How long PFC may pause a class of a link at a stretch: what lasts longer is reported as a storm.";
 pub(super) const TAGGING: &str =
     "PIAS tags, which choose the first queues; `none` for queues by service alone.";

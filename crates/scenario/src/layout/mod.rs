@@ -12,7 +12,7 @@ pub(crate) use doc::tidy;
 pub(crate) use key::{Key, Shape, toml_of};
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
-use tidegate_sim::observe::Convention;
+use tidegate_sim::observe::{Convention, Observe};
 use tidegate_sim::setup::{HostDelay, HostReceive, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
 use tidegate_sim::{Ecmp, topology};
@@ -23,7 +23,7 @@ use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, S
 use doc::{
     ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
     LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, TAGGING,
+    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -373,6 +373,7 @@ impl Section {
                     Self::Window,
                 ),
                 optional_table("series", SERIES, Self::Series),
+                setting::<Span>("storm", STORM, &Observe::STORM),
             ],
             Self::Root => root_keys(),
             Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],

@@ -289,6 +289,7 @@ impl Page<'_> {
         if observe.series.is_none() {
             self.line("series", "\"none\"");
         }
+        self.setting("storm", &observe.storm);
         let to = match observe.to {
             Time::MAX => "none".to_owned(),
             to => (to - Time::ZERO).to_string(),

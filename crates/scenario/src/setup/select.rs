@@ -46,6 +46,7 @@ pub(crate) fn observe(
             None => None,
             Some(series) => Some(sampling(series, &finder, limits)?),
         },
+        storm: asked.storm,
     })
 }
 

@@ -8,6 +8,7 @@
 
 mod agenda;
 mod coupling;
+mod pauses;
 mod single;
 
 use tidegate_dataplane::buffer::AnyBuffer;
@@ -18,12 +19,13 @@ use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 use self::agenda::{Agenda, Start};
 use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
+use self::pauses::Pauses;
 use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::network::{LinkId, Network};
-use crate::observe::link::PauseClock;
 use crate::observe::port::ObservedPort;
 use crate::packet::Packet;
+use crate::pause::{LinkPauses, PauseCounters};
 use crate::setup::{Ports, Setup};
 use crate::slab::Slab;
 
@@ -41,7 +43,8 @@ pub(crate) struct Fabric<C> {
     pauses: Pauses,
     nodes: Vec<Node>,
     busy: Busy,
-    /// Whether the ports of hosts, if they have any, are served bucket by bucket.
+    /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that the
+    /// hosts have sent in it.
     gathers_sends: bool,
     /// Whether buffers ask which port a packet came in through.
     counts_ingress: bool,
@@ -49,17 +52,6 @@ pub(crate) struct Fabric<C> {
     coupling: Option<Box<Coupling>>,
     scratch: Scratch,
     pub(crate) reports: Reports,
-}
-
-/// Links that are paused, and the frames that do it.
-#[derive(Debug)]
-struct Pauses {
-    /// How long each link was paused.
-    clocks: Vec<PauseClock>,
-    /// How many pause frames each received.
-    received: Vec<u32>,
-    /// Frames that no port has received yet.
-    in_flight: u32,
 }
 
 /// Ports that hold packets, by how they are served.
@@ -126,8 +118,8 @@ struct Wire {
     last_queue: u8,
     /// Whether it is listed as busy, here or by its node.
     is_busy: bool,
-    /// How many classes hold it up at present.
-    pauses: u8,
+    /// Whether any class of it is paused.
+    is_paused: bool,
     bytes: u64,
 }
 
@@ -140,7 +132,7 @@ pub struct LinkCount {
     pub packets: u64,
     /// Bytes, as packets count.
     pub bytes: u64,
-    /// Pause frames that stopped it.
+    /// Pause frames that stopped a class of it.
     pub pauses: u32,
 }
 
@@ -151,8 +143,15 @@ pub(crate) struct LinkView<'a> {
     pub count: LinkCount,
     /// Its port, unless it leaves an ideal host.
     pub port: Option<&'a (dyn Egress + 'static)>,
-    /// How long it was paused.
-    pub pauses: PauseClock,
+    pauses: Option<&'a LinkPauses>,
+}
+
+impl LinkView<'_> {
+    /// How often and how long it has been paused at `now`.
+    pub(crate) fn pauses(&self, now: Time) -> PauseCounters {
+        self.pauses
+            .map_or_else(PauseCounters::default, |pauses| pauses.counters(now))
+    }
 }
 
 /// The ports of a node share a buffer.
@@ -192,6 +191,7 @@ impl<C: Calendar> Fabric<C> {
                 rate: link.rate,
                 seed: setup.seed,
                 stream: index as u64,
+                can_pause: setup.sends_pauses(),
                 ..PortConfig::default()
             };
             let made = match Self::ports_of(setup, network.is_host(link.from)) {
@@ -222,8 +222,6 @@ impl<C: Calendar> Fabric<C> {
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
         let coupling = has_coupled_ports.then(|| Box::new(Coupling::new(setup, plan, &ports)));
-        // A pause frame stops a port in the middle of a bucket.
-        let gathers_sends = C::IN_BUCKETS && !setup.sends_pauses();
         let all = network.links().iter().zip(&ports).zip(&numbers);
         let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
@@ -240,25 +238,21 @@ impl<C: Calendar> Fabric<C> {
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
             is_busy: false,
-            pauses: 0,
+            is_paused: false,
         });
         Ok(Self {
             calendar,
             packets: Slab::new(),
             routes: Vec::new(),
             wires: wires.collect(),
-            pauses: Pauses {
-                clocks: vec![PauseClock::default(); ports.len()],
-                received: vec![0; ports.len()],
-                in_flight: 0,
-            },
+            pauses: Pauses::new(setup),
             busy: Busy {
                 switches: vec![Vec::new(); plan.count()],
                 hosts: Vec::new(),
                 alone: Vec::new(),
                 nodes: Vec::new(),
             },
-            gathers_sends,
+            gathers_sends: C::IN_BUCKETS,
             counts_ingress: setup.sends_pauses(),
             coupling,
             scratch: Scratch {
@@ -429,6 +423,12 @@ impl<C: Calendar> Fabric<C> {
                 if !wire.is_busy {
                     wire.is_busy = true;
                     busy.push(Start { at, link });
+                } else if wire.is_paused {
+                    // What it held is paused, and something may have come that is not.
+                    let mut listed = busy.iter_mut().chain(&mut self.busy.alone);
+                    if let Some(start) = listed.find(|start| start.link == link) {
+                        start.at = at;
+                    }
                 }
             }
         }
@@ -529,14 +529,15 @@ impl<C: Calendar> Fabric<C> {
     /// A link to look at.
     pub(crate) fn view(&self, link: LinkId) -> LinkView<'_> {
         let wire = &self.wires[link.index()];
+        let pauses = self.pauses.links.get(link.index());
         LinkView {
             count: LinkCount {
                 packets: wire.packets,
                 bytes: wire.bytes,
-                pauses: self.pauses.received[link.index()],
+                pauses: pauses.map_or(0, LinkPauses::frames),
             },
             port: self.ports[link.index()].as_deref(),
-            pauses: self.pauses.clocks[link.index()],
+            pauses,
         }
     }
 
@@ -550,11 +551,12 @@ impl<C: Calendar> Fabric<C> {
         !self.is_sending() && self.busy.alone.is_empty() && self.busy.nodes.is_empty()
     }
 
-    /// Whether there are ports that hold packets and cannot be paused.
+    /// Whether there are ports, among those that are served bucket by bucket, that hold packets which
+    /// are not paused.
     #[inline]
     pub(crate) fn is_sending(&self) -> bool {
-        let mut switches = self.busy.switches.iter();
-        !self.busy.hosts.is_empty() || switches.any(|level| !level.is_empty())
+        let sends = |starts: &Vec<Start>| starts.iter().any(|start| start.at != Time::MAX);
+        sends(&self.busy.hosts) || self.busy.switches.iter().any(sends)
     }
 }
 

@@ -1,17 +1,14 @@
 //! One packet at a time: nodes whose ports depend on each other or can be paused, and everything on the
 //! reference engine.
 
-use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;
 use tidegate_dataplane::{Action, Departure, Pkt};
 use tidegate_units::{PktId, QueueId, Span, Time};
 
 use super::agenda::Start;
 use super::{Fabric, ingress};
-use crate::calendar::{Arrival, Calendar, Destination, Rank};
-use crate::network::{LinkId, Network};
-use crate::observe::link::PAUSE_FRAME;
-use crate::packet::Packet;
+use crate::calendar::{Arrival, Calendar};
+use crate::network::LinkId;
 
 impl<C: Calendar> Fabric<C> {
     /// A packet reaches a switch, when everything before that has been done.
@@ -61,6 +58,10 @@ impl<C: Calendar> Fabric<C> {
             } else {
                 self.busy.alone.push(Start { at, link });
             }
+        } else if wire.is_paused {
+            // It may be the first packet that is not paused.
+            let start = port.next_start();
+            self.note_start(link, start);
         }
         self.transmit_departures(link);
         if is_coupled {
@@ -124,7 +125,7 @@ impl<C: Calendar> Fabric<C> {
     /// Takes everything that starts to leave a coupled node no later than `until`, in order of
     /// time, and of links at one moment.
     #[inline]
-    fn settle(&mut self, node_id: u32, until: Time) {
+    pub(super) fn settle(&mut self, node_id: u32, until: Time) {
         while let Some(next) = self.nodes[node_id as usize].busy.due(until) {
             self.serve_next(node_id, next);
         }
@@ -144,7 +145,7 @@ impl<C: Calendar> Fabric<C> {
         self.send_pauses(node_id, at);
     }
 
-    fn transmit_departures(&mut self, link: LinkId) {
+    pub(super) fn transmit_departures(&mut self, link: LinkId) {
         for index in 0..self.scratch.departures.len() {
             let Departure { at, id, ecn, .. } = self.scratch.departures[index];
             if self.scratch.departures[index].action == Action::Send {
@@ -159,81 +160,6 @@ impl<C: Calendar> Fabric<C> {
             }
         }
         self.scratch.departures.clear();
-    }
-
-    /// Sends the pause frames that a node's buffer asks for.
-    #[inline]
-    fn send_pauses(&mut self, node_id: u32, now: Time) {
-        if self.nodes[node_id as usize].is_lossless {
-            self.send_pauses_of(node_id, now);
-        }
-    }
-
-    fn send_pauses_of(&mut self, node_id: u32, now: Time) {
-        let node = &mut self.nodes[node_id as usize];
-        while let Some(pause) = node.buffer.poll_pause() {
-            let link = node.links[usize::from(pause.ingress / node.classes)];
-            let wire = &self.wires[link.index()];
-            let packet = self.packets.insert(Packet {
-                link,
-                spilled: Packet::PAUSE,
-                class: pause.action as u8,
-                ..Packet::default()
-            });
-            // A pause frame does not wait for data: it goes out at once.
-            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
-            let (destination, target) = if wire.leads_to_host {
-                (Destination::Host, link.0)
-            } else {
-                (Destination::Switch, Network::reverse(link).0)
-            };
-            let rank = Rank::of(&self.packets[packet]);
-            let arrival = Arrival { at, target, packet };
-            self.calendar.push(arrival, destination, rank);
-            self.pauses.in_flight += 1;
-        }
-    }
-
-    /// A pause frame reaches the node whose port it stops or lets go.
-    #[cold]
-    pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
-        let frame = self.packets.take(arrival.packet);
-        self.pauses.in_flight -= 1;
-        let (link, now) = (Network::reverse(frame.link), arrival.at);
-        let wire = &mut self.wires[link.index()];
-        let was_paused = wire.pauses > 0;
-        if frame.class == PauseAction::Pause as u8 {
-            wire.pauses += 1;
-            self.pauses.received[link.index()] += 1;
-        } else {
-            wire.pauses = wire.pauses.saturating_sub(1);
-        }
-        let is_paused = wire.pauses > 0;
-        if was_paused == is_paused {
-            return;
-        }
-        if is_paused {
-            self.pauses.clocks[link.index()].stop(now);
-        } else {
-            self.pauses.clocks[link.index()].resume(now);
-        }
-        let node_id = wire.node;
-        if self.nodes[node_id as usize].is_coupled {
-            self.settle(node_id, now);
-        }
-        if let Some(port) = self.ports[link.index()].as_mut() {
-            let buffer = &mut self.nodes[node_id as usize].buffer;
-            port.drain(now, buffer, &mut self.scratch.departures);
-            port.hold(if is_paused { Time::MAX } else { now });
-            if let Some(at) = port.next_start() {
-                self.nodes[node_id as usize].busy.change(link, at);
-                let mut alone = self.busy.alone.iter_mut();
-                if let Some(start) = alone.find(|start| start.link == link) {
-                    start.at = at;
-                }
-            }
-            self.transmit_departures(link);
-        }
     }
 
     /// When the next packet leaves a port.

@@ -1,10 +1,11 @@
 //! What a link carried in the window, and for how long it was paused.
 
-use tidegate_units::{Rate, Span, Time};
+use tidegate_units::{Rate, Span};
 
 use super::{Window, statistics};
 use crate::fabric::LinkCount;
 use crate::network::LinkId;
+use crate::pause::{CLASSES, ClassCounters, PauseCounters};
 use crate::setup::Accounting;
 
 /// Bytes of a pause frame (IEEE 802.1Qbb).
@@ -28,8 +29,10 @@ pub struct ObservedLink {
     pub payload: u64,
     /// Pause frames that reached its sender. Frames that end a pause are not counted.
     pub pauses: u64,
-    /// How long its sender was paused.
+    /// How long its sender was paused, in any class.
     pub paused: Span,
+    /// The same by class.
+    pub by_class: [ClassCounters; CLASSES],
 }
 
 impl ObservedLink {
@@ -50,7 +53,14 @@ impl ObservedLink {
             bytes,
             payload: bytes.saturating_sub(packets * u64::from(accounting.per_packet)),
             pauses: u64::from(after.count.pauses.wrapping_sub(before.count.pauses)),
-            paused: after.paused - before.paused,
+            paused: after.pauses.any - before.pauses.any,
+            by_class: std::array::from_fn(|class| {
+                let [before, after] = [before, after].map(|state| state.pauses.classes[class]);
+                ClassCounters {
+                    pauses: after.pauses - before.pauses,
+                    paused: after.paused - before.paused,
+                }
+            }),
         }
     }
 
@@ -103,38 +113,13 @@ fn pause_rate(pauses: u64, span: Span) -> Option<Rate> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LinkState {
     pub(crate) count: LinkCount,
-    pub(crate) paused: Span,
-}
-
-/// For how long a link has been paused.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PauseClock {
-    /// All pauses that are over.
-    over: Span,
-    /// When the present one began.
-    since: Option<Time>,
-}
-
-impl PauseClock {
-    /// The sender of the link stops.
-    pub(crate) fn stop(&mut self, now: Time) {
-        self.since = self.since.or(Some(now));
-    }
-
-    /// The sender of the link may go on.
-    pub(crate) fn resume(&mut self, now: Time) {
-        self.over = self.paused(now);
-        self.since = None;
-    }
-
-    /// How long it was paused until `now`.
-    pub(crate) fn paused(&self, now: Time) -> Span {
-        self.over + self.since.map_or(Span::ZERO, |since| now - since)
-    }
+    pub(crate) pauses: PauseCounters,
 }
 
 #[cfg(test)]
 mod tests {
+    use tidegate_units::Time;
+
     use super::*;
 
     fn state(packets: u64, bytes: u64, pauses: u32, paused_us: u64) -> LinkState {
@@ -144,7 +129,13 @@ mod tests {
                 bytes,
                 pauses,
             },
-            paused: Span::from_us(paused_us),
+            pauses: PauseCounters {
+                any: Span::from_us(paused_us),
+                classes: std::array::from_fn(|class| ClassCounters {
+                    pauses: u64::from(pauses * u32::from(class == 3)),
+                    paused: Span::from_us(paused_us * u64::from(class == 3)),
+                }),
+            },
         }
     }
 
@@ -168,6 +159,9 @@ mod tests {
         assert_eq!(link.payload, 625_000 - 20_000);
         assert_eq!(link.goodput(), Rate::from_bps(605_000 * 8 * 1_000));
         assert_eq!(link.paused_share(), Some(0.125));
+        assert_eq!(link.by_class[2], ClassCounters::default());
+        assert_eq!(link.by_class[3].pauses, 3);
+        assert_eq!(link.by_class[3].paused, Span::from_us(125));
         // 3 · 64 · 8 bits in a millisecond.
         assert_eq!(link.pause_rate(), Rate::from_bps(1_536_000));
         assert_eq!(total_pause_rate(&[link; 2]), Rate::from_bps(3_072_000));
@@ -179,20 +173,5 @@ mod tests {
         assert_eq!((link.goodput(), link.pause_rate()), (None, None));
         assert_eq!(link.utilisation(), Some(0.0));
         assert_eq!(total_pause_rate(&[]), None);
-    }
-
-    #[test]
-    fn a_pause_counts_from_its_begin_and_not_twice() {
-        let us = Time::from_us;
-        let mut clock = PauseClock::default();
-        assert_eq!(clock.paused(us(5)), Span::ZERO);
-        clock.stop(us(10));
-        clock.stop(us(12));
-        assert_eq!(clock.paused(us(15)), Span::from_us(5));
-        clock.resume(us(20));
-        clock.resume(us(30));
-        assert_eq!(clock.paused(us(40)), Span::from_us(10));
-        clock.stop(us(50));
-        assert_eq!(clock.paused(us(51)), Span::from_us(11));
     }
 }

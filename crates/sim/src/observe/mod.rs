@@ -14,7 +14,7 @@ pub mod statistics;
 #[cfg(test)]
 mod tests;
 
-use tidegate_units::{ConfigError, QueueId, Rate};
+use tidegate_units::{ConfigError, QueueId, Rate, Span};
 
 use crate::network::LinkId;
 use crate::setup::Setup;
@@ -27,7 +27,7 @@ pub use link::ObservedLink;
 pub use series::{Sampling, Series};
 
 /// What to observe. The default is nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observe {
     /// When: all that follows is about this part of the run.
     pub window: Window,
@@ -40,6 +40,21 @@ pub struct Observe {
     pub flows: Which<u32>,
     /// What is written down again and again.
     pub series: Option<Sampling>,
+    /// A class of a link that is paused at a stretch for longer is in a storm.
+    pub storm: Span,
+}
+
+impl Default for Observe {
+    fn default() -> Self {
+        Self {
+            window: Window::default(),
+            ports: Which::None,
+            links: Which::None,
+            flows: Which::None,
+            series: None,
+            storm: Self::STORM,
+        }
+    }
 }
 
 /// Some of the things of a kind.
@@ -121,6 +136,9 @@ impl<T: Copy + PartialEq> Which<T> {
 }
 
 impl Observe {
+    /// A tenth of the shortest time after which the watchdogs of switches act.
+    pub const STORM: Span = Span::from_ms(10);
+
     /// Checks what can be checked before anything is built.
     pub(crate) fn check(&self, setup: &Setup) -> Result<(), ConfigError> {
         if self.window.from >= self.window.to {

@@ -170,7 +170,7 @@ impl<'a> Observer<'a> {
             let view = engine.link(link);
             LinkState {
                 count: view.count,
-                paused: view.pauses.paused(now),
+                pauses: view.pauses(now),
             }
         };
         Snapshot {

@@ -3,6 +3,7 @@
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
 use tidegate_dataplane::observe::{ObservedQueue, PortObserver, Window};
+use tidegate_dataplane::sched::QueueSet;
 use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats};
 use tidegate_units::{ByteTime, PktId, QueueId, Rate, Time};
 
@@ -116,8 +117,8 @@ impl Egress for ObservedPort {
         self.inner.next_start()
     }
 
-    fn hold(&mut self, at: Time) {
-        self.inner.hold(at);
+    fn pause(&mut self, queues: QueueSet, now: Time) {
+        self.inner.pause(queues, now);
     }
 
     fn bytes(&self) -> u32 {
@@ -126,6 +127,14 @@ impl Egress for ObservedPort {
 
     fn packets(&self) -> u32 {
         self.inner.packets()
+    }
+
+    fn shares_queues(&self) -> bool {
+        self.inner.shares_queues()
+    }
+
+    fn waiting(&self) -> Vec<(PktId, QueueId)> {
+        self.inner.waiting()
     }
 
     fn queues(&self) -> u8 {

@@ -6,7 +6,7 @@ use tidegate_sim::setup::{
     Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
 };
 use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, star};
-use tidegate_sim::{Ecmp, Flow, Network, Setup};
+use tidegate_sim::{Ecmp, Flow, HostId, Network, Setup};
 use tidegate_transport::config::{Echo, Repair, TsoSizing};
 use tidegate_transport::{pias, window};
 use tidegate_units::{Bytes, Rate, Size, Span, Time};
@@ -237,26 +237,42 @@ fn transport(dice: &mut Dice) -> Transport {
 fn lossless(seed: u64) -> Setup {
     let mut dice = Dice::new(seed);
     let network = network(&mut dice);
+    let flows = flows(&mut dice, network.hosts());
+    overload(&mut dice, network, flows, seed)
+}
+
+/// The same on a ring of switches, where pauses can hold each other for good.
+pub(crate) fn ring_case(seed: u64) -> Setup {
+    let mut dice = Dice::new(seed);
+    let delays = [0, 333, 1_000, 40_000].map(Span::from_ns);
+    let network = super::ring(5, Rate::from_gbps(10), *dice.pick(&delays));
+    let mut flows = flows(&mut dice, network.hosts());
+    for flow in &mut flows {
+        // All in one direction, and too much.
+        flow.dst = HostId((flow.src.0 + 2) % 5);
+        flow.bytes = 300_000;
+    }
+    overload(&mut dice, network, flows, seed)
+}
+
+fn overload(dice: &mut Dice, network: Network, mut flows: Vec<Flow>, seed: u64) -> Setup {
     let buffers = [
         "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=20KB xon=15KB",
         "pfc buffer=1MB classes=4 headroom=60KB rule=static xoff=4KB xon=2KB bypass=",
         "pfc buffer=400KB classes=2 headroom=9KB rule=shift shift=1 reserve=2KB",
+        "pfc buffer=2MB classes=8 headroom=20KB rule=factor factor=1/16 bypass=0,3",
+        "pfc buffer=3MB classes=8 headroom=60KB rule=static xoff=9KB xon=6KB provision=per-account",
     ];
-    let mut flows = flows(&mut dice, network.hosts());
     for flow in &mut flows {
         flow.rate = None;
     }
     let mut setup = Setup {
         switch: Ports {
             buffer: buffer(dice.pick::<&str>(&buffers)),
-            ..switch(&mut dice)
+            ..switch(dice)
         },
-        nic: Some(ports(
-            "none",
-            dice.pick::<&str>(&SCHEDULERS[..6]),
-            "unlimited",
-        )),
-        transports: vec![transport(&mut dice)],
+        nic: Some(ports("none", dice.pick::<&str>(&SCHEDULERS), "unlimited")),
+        transports: vec![transport(dice), transport(dice)],
         accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
         stop: Stop {
             at: Time::from_ms(*dice.pick(&[1, 20])),
@@ -265,8 +281,14 @@ fn lossless(seed: u64) -> Setup {
         seed,
         ..setup(network, flows)
     };
-    if let Some(Transport::Tcp(tcp)) = setup.transports.first_mut() {
-        tcp.source.config.initial_window = Size::Packets(100);
+    if dice.once_in(2) {
+        setup.observe.ports = Which::All;
+        setup.observe.links = Which::All;
+    }
+    for transport in &mut setup.transports {
+        if let Transport::Tcp(tcp) = transport {
+            tcp.source.config.initial_window = Size::Packets(100);
+        }
     }
     setup
 }

@@ -103,6 +103,21 @@ pub(crate) fn star(hosts: u32, host_delay: Span) -> Network {
     config.build().expect("the test has it right")
 }
 
+/// Switches in a ring, each with one host: where packets to the host two switches on all go round in one
+/// direction, pauses can hold each other.
+pub(crate) fn ring(switches: u32, rate: Rate, delay: Span) -> Network {
+    let mut network = Network::new(switches, switches);
+    for number in 0..switches {
+        let own = network.switch(number);
+        network.connect(HostId(number).node(), own, rate, delay);
+    }
+    for number in 0..switches {
+        let next = network.switch((number + 1) % switches);
+        network.connect(network.switch(number), next, rate, delay);
+    }
+    network
+}
+
 /// Hosts on both sides of a cable, all of 10 Gb/s unless said otherwise.
 pub(crate) fn dumbbell(left: u32, right: u32, bottleneck_rate: Rate) -> Network {
     let config = dumbbell::Config {

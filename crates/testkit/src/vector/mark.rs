@@ -388,7 +388,11 @@ impl Run {
             ("ended", None) => TurnEvent::Ended,
             ("emptied", Some(len)) => TurnEvent::Emptied { len },
             ("skipped", None) => TurnEvent::Skipped,
-            _ => return Err("a turn is joined, ended, skipped, or emptied with a len".to_owned()),
+            ("withdrawn", None) => TurnEvent::Withdrawn,
+            _ => {
+                let known = "a turn is joined, ended, skipped, withdrawn, or emptied with a len";
+                return Err(known.to_owned());
+            }
         };
         Ok(Turn {
             queue: self.queue(turn.queue)?,

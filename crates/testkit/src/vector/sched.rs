@@ -109,6 +109,7 @@ impl Marker for Turns {
             TurnEvent::Ended => format!("{queue} ended"),
             TurnEvent::Joined => format!("{queue} joined"),
             TurnEvent::Skipped => format!("{queue} skipped"),
+            TurnEvent::Withdrawn => format!("{queue} withdrawn"),
         });
     }
 }

@@ -147,6 +147,10 @@ impl Marker for DiffEcn {
         self.0.map.assign(pkt, queues, now)
     }
 
+    fn chooses_queues(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_queued(&mut self, cx: &Cx) {
         self.0.map.on_queued(cx);

@@ -18,6 +18,16 @@ const PKT: Pkt = Pkt {
     rank: 0,
 };
 
+/// A port at 10 Gb/s that can be paused.
+const PAUSABLE: PortConfig = PortConfig {
+    id: tidegate_units::PortId(0),
+    rate: Rate::from_gbps(10),
+    non_ect: NonEct::Pass,
+    seed: 0,
+    stream: 0,
+    can_pause: true,
+};
+
 fn scheme(name: &str) -> mark::Config {
     mark::Config::named(name).unwrap()
 }
@@ -55,16 +65,20 @@ struct Host {
 impl Host {
     fn new(marking: &mark::Config, scheduling: &sched::Config) -> Self {
         Self {
-            port: build(&PortConfig::default(), marking, scheduling).unwrap(),
+            port: build(&PAUSABLE, marking, scheduling).unwrap(),
             buffer: unlimited(),
             out: Vec::new(),
         }
     }
 
     fn arrive(&mut self, id: u32, ns: u64) {
+        self.arrive_at(id, Q0, ns);
+    }
+
+    fn arrive_at(&mut self, id: u32, queue: QueueId, ns: u64) {
         let now = Time::from_ns(ns);
         self.port
-            .arrive(PktId(id), PKT, Q0, now, &mut self.buffer, &mut self.out)
+            .arrive(PktId(id), PKT, queue, now, &mut self.buffer, &mut self.out)
             .unwrap();
     }
 
@@ -79,8 +93,13 @@ impl Host {
         self.out.drain(..).map(started).collect()
     }
 
-    fn hold(&mut self, at: Time) {
-        self.port.hold(at);
+    /// Pauses these queues from then on, and no others.
+    fn pause(&mut self, queues: &[u8], ns: u64) {
+        let mut set = QueueSet::default();
+        for &queue in queues {
+            set.insert(QueueId(queue));
+        }
+        self.port.pause(set, Time::from_ns(ns));
     }
 
     fn next_start(&self) -> Option<u64> {
@@ -101,11 +120,13 @@ fn an_arrival_takes_the_departures_before_it() {
     let ids: Vec<_> = host.out.iter().map(|departure| departure.id.0).collect();
     assert_eq!(ids, [1, 2], "a departure of the same moment comes first");
     assert_eq!((host.port.packets(), host.port.bytes()), (1, 1500));
+    assert_eq!(host.port.waiting(), [(PktId(3), Q0)]);
     host.out.clear();
     assert_eq!(host.drain(2399), []);
     assert_eq!(host.drain(2400), [(3, 2400)]);
     let stats = host.port.queue_stats(Q0).unwrap();
     assert_eq!((stats.dequeued_packets, stats.held_packets), (3, 0));
+    assert_eq!(host.port.waiting(), []);
     assert_eq!(host.port.queue_stats(QueueId(3)), None);
 }
 
@@ -130,10 +151,10 @@ fn a_pause_lets_the_packet_on_the_wire_finish_and_holds_the_next() {
     host.arrive(1, 0);
     host.arrive(2, 0);
     assert_eq!(host.drain(500), [(1, 0)]);
-    host.hold(Time::MAX);
+    host.pause(&[0], 500);
     assert_eq!(host.port.next_start(), Some(Time::MAX));
     assert_eq!(host.drain(1_000_000), []);
-    host.hold(Time::from_ns(1_000_000));
+    host.pause(&[], 1_000_000);
     assert_eq!(host.next_start(), Some(1_000_000));
     assert_eq!(host.drain(1_000_000), [(2, 1_000_000)]);
 }
@@ -144,9 +165,9 @@ fn a_resumed_port_starts_no_earlier_than_its_wire_is_free() {
     host.arrive(1, 0);
     host.arrive(2, 0);
     assert_eq!(host.drain(0), [(1, 0)]);
-    host.hold(Time::MAX);
+    host.pause(&[0], 0);
     // Resumed while packet 1 is still on the wire, which it leaves at 1200 ns.
-    host.hold(Time::from_ns(700));
+    host.pause(&[], 700);
     assert_eq!(host.next_start(), Some(1200));
     assert_eq!(host.drain(2000), [(2, 1200)]);
 }
@@ -154,11 +175,11 @@ fn a_resumed_port_starts_no_earlier_than_its_wire_is_free() {
 #[test]
 fn a_packet_that_comes_to_an_empty_paused_port_waits_for_the_end_of_the_pause() {
     let mut host = drop_tail();
-    host.hold(Time::MAX);
+    host.pause(&[0], 0);
     assert_eq!(host.next_start(), None);
     host.arrive(1, 100);
     assert_eq!(host.drain(5000), []);
-    host.hold(Time::from_ns(5000));
+    host.pause(&[], 5000);
     assert_eq!(host.drain(5000), [(1, 5000)]);
     // The pause is over: the next one leaves when it comes.
     host.arrive(2, 9000);
@@ -166,12 +187,31 @@ fn a_packet_that_comes_to_an_empty_paused_port_waits_for_the_end_of_the_pause() 
 }
 
 #[test]
-fn a_pause_may_have_an_end_of_its_own() {
-    let mut host = drop_tail();
-    host.arrive(1, 0);
-    host.hold(Time::from_ns(300));
-    assert_eq!(host.drain(299), []);
-    assert_eq!(host.drain(300), [(1, 300)]);
+fn a_packet_of_another_class_leaves_a_paused_port_when_it_comes() {
+    let mut host = Host::new(&scheme("none"), &scheduler("dwrr"));
+    host.pause(&[0], 0);
+    host.arrive(1, 100);
+    assert_eq!(host.port.next_start(), Some(Time::MAX));
+    host.arrive_at(2, QueueId(1), 700);
+    assert_eq!(host.next_start(), Some(700));
+    host.arrive_at(3, QueueId(2), 800);
+    assert_eq!(host.drain(5000), [(2, 700), (3, 1900)]);
+    // A pause of those that hold nothing changes nothing for the one that waits.
+    host.pause(&[1, 2], 6000);
+    assert_eq!(host.drain(9000), [(1, 6000)]);
+}
+
+#[test]
+fn queues_that_hold_packets_of_any_class_are_paused_together() {
+    for (marking, scheduling) in [("diff-ecn", "sp-dwrr"), ("none", "fifo")] {
+        let mut host = Host::new(&scheme(marking), &scheduler(scheduling));
+        host.arrive_at(1, Q0, 0);
+        host.arrive_at(2, Q0, 0);
+        host.pause(&[2], 600);
+        assert_eq!(host.port.next_start(), Some(Time::MAX), "{scheduling}");
+        host.pause(&[], 700);
+        assert_eq!(host.next_start(), Some(1200), "{scheduling}");
+    }
 }
 
 #[test]
@@ -225,72 +265,88 @@ fn every_pair_of_scheme_and_scheduler_does_what_the_port_of_enums_does() {
 fn serving_many_at_once_does_what_one_after_the_other_does() {
     for scheme_name in mark::Config::NAMES {
         for scheduler_name in sched::Config::NAMES {
-            let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
-            let config = PortConfig {
-                non_ect: NonEct::Drop,
-                ..PortConfig::default()
-            };
-            let made = [(); 2].map(|()| build(&config, &marking, &scheduling));
-            let [Ok(mut one), Ok(mut many)] = made else {
-                continue;
-            };
-            let per_port = buffer::Config::named("per-port").unwrap();
-            let mut buffers = [(); 2].map(|()| per_port.build(1, 3).unwrap());
-            let (mut served, mut out, mut dropped) = (Served::default(), Vec::new(), Vec::new());
-            let mut rng = Rng::new(5, 8);
-            let (mut now, mut id) = (Time::ZERO, 0);
-            // Sometimes too much for the wire, sometimes so little that it falls idle.
-            for round in 0..200 {
-                let most_halves = 1 + round / 10 % 6;
-                let mut offers = Vec::new();
-                for _ in 0..rng.next_u32() % 8 {
-                    now += HALF_PACKET * u64::from(rng.next_u32() % most_halves);
-                    let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct][rng.next_u32() as usize % 3];
-                    offers.push(Offer {
-                        at: now,
-                        pkt: Pkt { ecn, ..PKT },
-                        id: PktId(id),
-                        queue: QueueId((rng.next_u32() % 4) as u8),
-                    });
-                    id += 1;
-                }
-                let next = many.serve(&offers, now, &mut buffers[0], &mut served);
-                for Offer { at, pkt, id, queue } in offers {
-                    let taken = one.arrive(id, pkt, queue, at, &mut buffers[1], &mut out);
-                    if taken.is_err() {
-                        dropped.push((id, at));
-                    }
-                }
-                one.drain(now, &mut buffers[1], &mut out);
-                assert_eq!(next, one.next_start(), "{scheme_name} / {scheduler_name}");
-                assert_eq!(many.packets(), one.packets());
-            }
-            let mut sent = Vec::new();
-            for Departure {
-                at,
-                id,
-                ecn,
-                action,
-                ..
-            } in out
-            {
-                let end = at + HALF_PACKET * 2;
-                match action {
-                    Action::Drop(_) => dropped.push((id, at)),
-                    Action::Send => sent.push(Sent { end, id, ecn }),
-                }
-            }
-            assert_eq!(served.sent, sent, "{scheme_name} / {scheduler_name}");
-            for list in [&mut dropped, &mut served.dropped] {
-                list.sort_by_key(|&(id, _)| id.0);
-            }
-            assert_eq!(served.dropped, dropped, "{scheme_name} / {scheduler_name}");
-            assert_eq!(many.stats(), one.stats());
-            for queue in 0..3 {
-                let queue = QueueId(queue);
-                assert_eq!(many.queue_stats(queue), one.queue_stats(queue));
+            for can_pause in [false, true] {
+                serve_both_ways(scheme_name, scheduler_name, can_pause);
             }
         }
+    }
+}
+
+fn serve_both_ways(scheme_name: &str, scheduler_name: &str, can_pause: bool) {
+    let (marking, scheduling) = (scheme(scheme_name), scheduler(scheduler_name));
+    let config = PortConfig {
+        non_ect: NonEct::Drop,
+        can_pause,
+        ..PortConfig::default()
+    };
+    let made = [(); 2].map(|()| build(&config, &marking, &scheduling));
+    let [Ok(mut one), Ok(mut many)] = made else {
+        return;
+    };
+    let per_port = buffer::Config::named("per-port").unwrap();
+    let mut buffers = [(); 2].map(|()| per_port.build(1, 3).unwrap());
+    let (mut served, mut out, mut dropped) = (Served::default(), Vec::new(), Vec::new());
+    let mut rng = Rng::new(5, 8);
+    let (mut now, mut id) = (Time::ZERO, 0);
+    // Sometimes too much for the wire, sometimes so little that it falls idle.
+    for round in 0..200 {
+        if can_pause && rng.next_u32().is_multiple_of(4) {
+            let mut paused = QueueSet::default();
+            let classes = rng.next_u32() % 8;
+            for queue in (0..3).filter(|queue| classes & 1 << queue != 0) {
+                paused.insert(QueueId(queue));
+            }
+            many.pause(paused, now);
+            one.pause(paused, now);
+        }
+        let most_halves = 1 + round / 10 % 6;
+        let mut offers = Vec::new();
+        for _ in 0..rng.next_u32() % 8 {
+            now += HALF_PACKET * u64::from(rng.next_u32() % most_halves);
+            let ecn = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct][rng.next_u32() as usize % 3];
+            offers.push(Offer {
+                at: now,
+                pkt: Pkt { ecn, ..PKT },
+                id: PktId(id),
+                queue: QueueId((rng.next_u32() % 4) as u8),
+            });
+            id += 1;
+        }
+        let next = many.serve(&offers, now, &mut buffers[0], &mut served);
+        for Offer { at, pkt, id, queue } in offers {
+            let taken = one.arrive(id, pkt, queue, at, &mut buffers[1], &mut out);
+            if taken.is_err() {
+                dropped.push((id, at));
+            }
+        }
+        one.drain(now, &mut buffers[1], &mut out);
+        assert_eq!(next, one.next_start(), "{scheme_name} / {scheduler_name}");
+        assert_eq!(many.packets(), one.packets());
+    }
+    let mut sent = Vec::new();
+    for Departure {
+        at,
+        id,
+        ecn,
+        action,
+        ..
+    } in out
+    {
+        let end = at + HALF_PACKET * 2;
+        match action {
+            Action::Drop(_) => dropped.push((id, at)),
+            Action::Send => sent.push(Sent { end, id, ecn }),
+        }
+    }
+    assert_eq!(served.sent, sent, "{scheme_name} / {scheduler_name}");
+    for list in [&mut dropped, &mut served.dropped] {
+        list.sort_by_key(|&(id, _)| id.0);
+    }
+    assert_eq!(served.dropped, dropped, "{scheme_name} / {scheduler_name}");
+    assert_eq!(many.stats(), one.stats());
+    for queue in 0..3 {
+        let queue = QueueId(queue);
+        assert_eq!(many.queue_stats(queue), one.queue_stats(queue));
     }
 }
 

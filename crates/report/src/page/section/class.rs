@@ -14,6 +14,8 @@ const OF_SERVICES: &[&str] = &[
     "fct_large_mean",
     "byte_share",
     "goodput_share",
+    "pause_rate",
+    "pause_time",
 ];
 const OF_QUEUES: &[&str] = &["throughput_share", "queue_p99", "wait_p99", "mark_share"];
 

@@ -1,0 +1,180 @@
+//! A gate in front of a scheduler, for ports that are paused by class (IEEE 802.1Qbb).
+//!
+//! The scheduler sees only queues that may be served: one that is paused is withdrawn from it as if it
+//! had emptied, and comes back as if it had got its first packet when the pause ends. So each scheduler
+//! does with a paused queue what it does with an empty one: the queue neither holds up the others nor
+//! saves up service for later. Only ranks are kept: under PIFO a packet has the rank of its arrival.
+//!
+//! A port that is never paused has no gate, and pays nothing for those that have.
+
+use alloc::boxed::Box;
+
+use tidegate_units::{QueueId, Time};
+
+use super::{Pick, QueueSet, Round, Scheduler, Turn};
+use crate::{Pkt, Slot};
+
+/// A scheduler whose queues can be paused.
+#[derive(Clone, Debug)]
+pub struct Gate<S> {
+    inner: S,
+    /// The queues that hold packets.
+    waiting: QueueSet,
+    paused: QueueSet,
+    /// By queue: bytes of the first packet; of a ranked one, how many packets wait. It means nothing
+    /// while the queue is empty.
+    heads: Box<[u32]>,
+}
+
+impl<S: Scheduler> Gate<S> {
+    /// A gate with all queues open.
+    pub fn new(inner: S) -> Self {
+        Self {
+            waiting: QueueSet::default(),
+            paused: QueueSet::default(),
+            heads: (0..inner.queues()).map(|_| 0).collect(),
+            inner,
+        }
+    }
+
+    fn close(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        if self.waiting.contains(queue) {
+            self.inner.withdraw(queue, now, turn);
+        }
+    }
+
+    fn open(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        if !self.waiting.contains(queue) {
+            return;
+        }
+        if self.inner.is_ranked(queue) {
+            self.inner.restore(queue);
+        } else {
+            let len = self.heads[queue.index()];
+            self.inner.on_active(queue, len, now, turn);
+        }
+    }
+}
+
+impl<S: Scheduler> Scheduler for Gate<S> {
+    const RANKS_PACKETS: bool = S::RANKS_PACKETS;
+
+    #[inline]
+    fn queues(&self) -> u8 {
+        self.inner.queues()
+    }
+
+    #[inline]
+    fn is_merged(&self) -> bool {
+        self.inner.is_merged()
+    }
+
+    #[inline]
+    fn is_ranked(&self, queue: QueueId) -> bool {
+        self.inner.is_ranked(queue)
+    }
+
+    #[inline]
+    fn ranks_packets(&self) -> bool {
+        self.inner.ranks_packets()
+    }
+
+    #[inline]
+    fn on_ranked(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
+        if self.waiting.contains(queue) {
+            self.heads[queue.index()] += 1;
+        } else {
+            self.waiting.insert(queue);
+            self.heads[queue.index()] = 1;
+        }
+        if self.paused.contains(queue) {
+            self.inner.on_ranked_aside(queue, slot, pkt, now);
+        } else {
+            self.inner.on_ranked(queue, slot, pkt, now);
+        }
+    }
+
+    #[inline]
+    fn on_active(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        self.waiting.insert(queue);
+        self.heads[queue.index()] = len;
+        if !self.paused.contains(queue) {
+            self.inner.on_active(queue, len, now, turn);
+        }
+    }
+
+    #[inline]
+    fn pick(&mut self, now: Time, turn: impl FnMut(&Turn)) -> Pick {
+        self.inner.pick(now, turn)
+    }
+
+    #[inline]
+    fn on_departed(
+        &mut self,
+        queue: QueueId,
+        len: u32,
+        next: Option<u32>,
+        now: Time,
+        turn: impl FnMut(&Turn),
+    ) {
+        let head = &mut self.heads[queue.index()];
+        let left = if self.inner.is_ranked(queue) {
+            Some(*head - 1).filter(|&packets| packets > 0)
+        } else {
+            next
+        };
+        match left {
+            Some(left) => *head = left,
+            None => self.waiting.remove(queue),
+        }
+        self.inner.on_departed(queue, len, next, now, turn);
+    }
+
+    fn withdraw(&mut self, queue: QueueId, now: Time, turn: impl FnMut(&Turn)) {
+        self.inner.withdraw(queue, now, turn);
+    }
+
+    #[inline]
+    fn is_blocked(&self) -> bool {
+        self.waiting.without(self.paused).is_empty()
+    }
+
+    #[inline]
+    fn can_pass(&self) -> bool {
+        self.inner.can_pass() && self.paused.is_empty()
+    }
+
+    fn pause(&mut self, queues: QueueSet, now: Time, mut turn: impl FnMut(&Turn)) {
+        let queues = if self.inner.is_merged() && !queues.is_empty() {
+            // One list of all classes stops with any of them.
+            QueueSet::first_queues(self.queues())
+        } else {
+            queues
+        };
+        let mut closing = queues.without(self.paused);
+        let mut opening = self.paused.without(queues);
+        self.paused = queues;
+        while let Some(queue) = closing.pop_first() {
+            self.close(queue, now, &mut turn);
+        }
+        while let Some(queue) = opening.pop_first() {
+            self.open(queue, now, &mut turn);
+        }
+    }
+
+    #[inline]
+    fn on_pass(&mut self, queue: QueueId, len: u32, now: Time, turn: impl FnMut(&Turn)) {
+        self.inner.on_pass(queue, len, now, turn);
+    }
+
+    fn round(&self, queue: QueueId) -> Option<Round> {
+        self.inner.round(queue)
+    }
+
+    fn first(&self) -> Option<QueueId> {
+        self.inner.first()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Pause frames: sent by switches whose buffer asks for them, and what they do where they arrive.
+
+use std::collections::BTreeMap;
+
+use tidegate_dataplane::buffer::{Buffer, PauseAction};
+use tidegate_dataplane::egress::Egress;
+use tidegate_units::{QueueId, Time};
+
+use super::Fabric;
+use crate::calendar::{Arrival, Calendar, Destination, Rank};
+use crate::network::{LinkId, Network};
+use crate::observe::link::PAUSE_FRAME;
+use crate::packet::Packet;
+use crate::pause::{ClassPauses, Deadlock, Hold, LinkClass, LinkPauses, find, queues_of};
+use crate::setup::Setup;
+
+/// Links that are paused, and the frames that do it.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    /// By link; empty where nothing is ever paused.
+    pub(super) links: Vec<LinkPauses>,
+    /// Frames that no port has received yet.
+    pub(super) in_flight: u32,
+}
+
+impl Pauses {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let links = if setup.sends_pauses() {
+            setup.network.links().len()
+        } else {
+            0
+        };
+        Self {
+            links: vec![LinkPauses::default(); links],
+            in_flight: 0,
+        }
+    }
+}
+
+impl<C: Calendar> Fabric<C> {
+    /// Sends the pause frames that a node's buffer asks for.
+    #[inline]
+    pub(super) fn send_pauses(&mut self, node_id: u32, now: Time) {
+        if self.nodes[node_id as usize].is_lossless {
+            self.send_pauses_of(node_id, now);
+        }
+    }
+
+    fn send_pauses_of(&mut self, node_id: u32, now: Time) {
+        let node = &mut self.nodes[node_id as usize];
+        while let Some(pause) = node.buffer.poll_pause() {
+            let link = node.links[usize::from(pause.ingress / node.classes)];
+            let wire = &self.wires[link.index()];
+            let packet = self.packets.insert(Packet {
+                link,
+                spilled: Packet::PAUSE,
+                class: (pause.ingress % node.classes) as u8,
+                // Nothing else of the frame is read.
+                is_retransmission: pause.action == PauseAction::Pause,
+                ..Packet::default()
+            });
+            // A pause frame does not wait for data: it goes out at once.
+            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+            let (destination, target) = if wire.leads_to_host {
+                (Destination::Host, link.0)
+            } else {
+                (Destination::Switch, Network::reverse(link).0)
+            };
+            let rank = Rank::of(&self.packets[packet]);
+            let arrival = Arrival { at, target, packet };
+            self.calendar.push(arrival, destination, rank);
+            self.pauses.in_flight += 1;
+        }
+    }
+
+    /// Decides how the ports of hosts are served in a step, given what arrives at hosts in it: a pause frame
+    /// stops a port in the middle of a step.
+    #[inline]
+    pub(crate) fn plan_sends(&mut self, arrivals: &[Arrival]) {
+        if !self.pauses.links.is_empty() {
+            let is_pause = |arrival: &Arrival| self.packets[arrival.packet].is_pause();
+            let is_paused = self.pauses.in_flight > 0 && arrivals.iter().any(is_pause);
+            self.gathers_sends = C::IN_BUCKETS && !is_paused;
+        }
+    }
+
+    /// A pause frame reaches the node whose port it concerns: it stops a class or lets it go on.
+    #[cold]
+    pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
+        let frame = self.packets.take(arrival.packet);
+        self.pauses.in_flight -= 1;
+        let (link, now) = (Network::reverse(frame.link), arrival.at);
+        let classes = self.wires[frame.link.index()].classes;
+        let pauses = &mut self.pauses.links[link.index()];
+        let is_paused = frame.is_retransmission;
+        if !pauses.change(frame.class, is_paused, now) {
+            return;
+        }
+        let wire = &mut self.wires[link.index()];
+        wire.is_paused = pauses.is_any_paused();
+        let queues = pauses.queues(classes, wire.last_queue);
+        let node_id = wire.node;
+        if self.nodes[node_id as usize].is_coupled {
+            self.settle(node_id, now);
+        }
+        if let Some(port) = self.ports[link.index()].as_mut() {
+            let buffer = &mut self.nodes[node_id as usize].buffer;
+            port.drain(now, buffer, &mut self.scratch.departures);
+            port.pause(queues, now);
+            let start = port.next_start();
+            self.note_start(link, start);
+            self.transmit_departures(link);
+        }
+    }
+
+    /// A port that is listed as busy, if it is, sends at another time than was noted.
+    pub(super) fn note_start(&mut self, link: LinkId, start: Option<Time>) {
+        let Some(at) = start else {
+            return;
+        };
+        let node = &mut self.nodes[self.wires[link.index()].node as usize];
+        node.busy.change(link, at);
+        let mut of_hosts = self.busy.alone.iter_mut().chain(&mut self.busy.hosts);
+        if let Some(start) = of_hosts.find(|start| start.link == link) {
+            start.at = at;
+        }
+    }
+
+    /// How the classes of all links were paused until `now`.
+    pub(crate) fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
+        let links = (0..).map(LinkId).zip(&self.pauses.links);
+        links
+            .flat_map(|(link, pauses)| pauses.results(link, now))
+            .collect()
+    }
+
+    /// Which classes of links will never run again.
+    pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
+        let mut holds = Vec::new();
+        let mut indices = BTreeMap::new();
+        for (link, pauses) in (0..).map(LinkId).zip(&self.pauses.links) {
+            for (class, since) in pauses.present() {
+                // The node that the link leads to may have asked it to go on meanwhile.
+                let back = &self.wires[Network::reverse(link).index()];
+                let ingress = back.number * back.classes + u16::from(class);
+                if self.nodes[back.node as usize].buffer.is_paused(ingress) {
+                    let of = LinkClass { link, class };
+                    indices.insert(of, holds.len());
+                    holds.push(Hold {
+                        of,
+                        since,
+                        waits_for: Vec::new(),
+                    });
+                }
+            }
+        }
+        if holds.is_empty() {
+            return Vec::new();
+        }
+        for (of, egress, queue) in self.waiting_classes() {
+            if let Some(&index) = indices.get(&of) {
+                holds[index]
+                    .waits_for
+                    .push(self.holders(egress, queue, &indices));
+            }
+        }
+        find(&holds)
+    }
+
+    /// The classes of links of which packets wait at switches, each with the link and queue that they
+    /// wait for, once.
+    fn waiting_classes(&self) -> Vec<(LinkClass, LinkId, QueueId)> {
+        let mut all = Vec::new();
+        for (egress, port) in (0..).map(LinkId).zip(&self.ports) {
+            let wire = &self.wires[egress.index()];
+            let is_lossless = self.nodes[wire.node as usize].is_lossless;
+            let Some(port) = port
+                .as_deref()
+                .filter(|port| is_lossless && port.packets() > 0)
+            else {
+                continue;
+            };
+            for (id, queue) in port.waiting() {
+                let packet = &self.packets[id.0];
+                let class = packet.class.min(wire.classes as u8 - 1);
+                let link = packet.link;
+                all.push((LinkClass { link, class }, egress, queue));
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Who pauses a queue of a link's port.
+    fn holders(
+        &self,
+        egress: LinkId,
+        queue: QueueId,
+        indices: &BTreeMap<LinkClass, usize>,
+    ) -> Vec<usize> {
+        let wire = &self.wires[egress.index()];
+        let shares_queues = self.ports[egress.index()]
+            .as_deref()
+            .is_some_and(Egress::shares_queues);
+        let pauses = &self.pauses.links[egress.index()];
+        let classes = pauses.present().map(|(class, _)| class);
+        let stopping = classes.filter(|&class| {
+            shares_queues || queues_of(class, wire.classes, wire.last_queue).any(|it| it == queue)
+        });
+        let holders = stopping.filter_map(|class| {
+            let of = LinkClass {
+                link: egress,
+                class,
+            };
+            indices.get(&of).copied()
+        });
+        holders.collect()
+    }
+}
