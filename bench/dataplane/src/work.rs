@@ -8,7 +8,7 @@ use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
 use tidegate_dataplane::mark::{Cx, Marker, Verdict};
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{Departure, Pkt, Port, PortConfig};
-use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Span, Time};
+use tidegate_units::{Bytes, Ecn, FlowId, PktId, QueueId, Size, Span, Time};
 
 /// Packets that wait in a port: below the default thresholds of 65 packets.
 const HELD: u32 = 64;
@@ -201,7 +201,9 @@ pub(crate) fn served_pairs(port: Box<dyn Egress>, iterations: u32) {
 
 /// A port that holds as many packets as it is to hold, and one that leaves with the first arrival.
 fn filled(port: Box<dyn Egress>) -> (Box<dyn Egress>, AnyBuffer, Vec<Departure>) {
-    let config = buffer::Config::PerPort(per_port::Config { limit: LIMIT });
+    let config = buffer::Config::PerPort(per_port::Config {
+        limit: Size::Bytes(LIMIT),
+    });
     let mut buffer = config.build(4, port.queues()).expect("as above");
     let mut port = black_box(port);
     let mut out = Vec::with_capacity(1);

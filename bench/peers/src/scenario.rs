@@ -34,6 +34,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         network: network(options)?,
         flows,
         paths,
+        pauses: Vec::new(),
         probes: Vec::new(),
         switch: ports(options)?,
         // A host's queue is as long as its window needs.
@@ -111,7 +112,9 @@ fn ports(options: &Options) -> Result<Ports, String> {
     Ok(Ports {
         marking: mark::Config::QueueRed(marking),
         scheduling: sched::Config::named("fifo").expect("there is such a scheduler"),
-        buffer: buffer::Config::PerPort(buffer::per_port::Config { limit }),
+        buffer: buffer::Config::PerPort(buffer::per_port::Config {
+            limit: Size::Bytes(limit),
+        }),
         non_ect: NonEct::Pass,
     })
 }

@@ -37,6 +37,7 @@ pub fn record(
             label: experiment.label.clone(),
             scheme: experiment.scheme(),
             percentile: percentile(built.convention),
+            bins: built.window.bins.iter().map(|bin| bin.0).collect(),
             replication: experiment.replication,
             seed: experiment.seed.to_string(),
             fingerprint: format!("{:016x}", outcome.fingerprint()),
@@ -60,6 +61,7 @@ pub fn record(
         probes: probes(outcome),
         series: (observed.series.as_ref())
             .map_or_else(Series::default, |series| series::series(series, built)),
+        trace: Vec::new(),
     })
 }
 
@@ -170,6 +172,8 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
             marks: result.marks,
             received: None,
             goodput_bps: None,
+            rtt_ps: result.round_trip().map(|(rtt, _)| rtt.as_ps()),
+            rtt_variation_ps: result.round_trip().map(|(_, variation)| variation.as_ps()),
         });
     }
     for seen in &outcome.observed.flows {

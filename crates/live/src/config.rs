@@ -1,7 +1,7 @@
 //! The configuration of a switch.
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
-use tidegate_units::{ConfigError, Rate, Span, choices, settings};
+use tidegate_units::{ConfigError, Rate, Size, Span, choices, settings};
 
 /// A switch: what all of its ports do, and the ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,7 +232,13 @@ impl Config {
         let options = &self.options;
         let ports = self.ports.len() as u64;
         let bytes = match &self.buffer {
-            buffer::Config::PerPort(config) => config.limit.0 * ports,
+            buffer::Config::PerPort(config) => match config.limit {
+                Size::Bytes(limit) => limit.0 * ports,
+                // One that is counted in packets holds as many frames as it says.
+                Size::Packets(limit) => {
+                    u64::from(limit) * u64::from(options.count.bytes(FULL_FRAME)) * ports
+                }
+            },
             buffer::Config::PerQueue(config) => {
                 let queues = config.limit.iter().map(|limit| limit.0).sum();
                 config.port_limit.map_or(queues, |limit| limit.0) * ports

@@ -33,6 +33,9 @@ pub struct Record {
     /// What was written down again and again. It has a file of its own.
     #[serde(skip)]
     pub series: Series,
+    /// What happened to a flow that was traced. It has a file of its own, if there is any.
+    #[serde(skip)]
+    pub trace: Vec<TraceEvent>,
 }
 
 /// What was run, and how it ended.
@@ -52,6 +55,10 @@ pub struct Run {
     /// Which of its sorted flows has a percentile of their times: by the scenario's convention.
     #[serde(default, skip_serializing_if = "Percentile::is_default")]
     pub percentile: Percentile,
+    /// The scenario's own bins of flow sizes: the largest of each but the last, which has no end. Empty
+    /// if it names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bins: Vec<u64>,
     /// Which repetition of the point it is, from 0.
     pub replication: u32,
     /// The seed, as text: JSON readers round large numbers.
@@ -149,6 +156,10 @@ pub struct Flow {
     pub received: Option<u64>,
     /// Its goodput while it was active in the observed window, if it was observed.
     pub goodput_bps: Option<u64>,
+    /// The sender's smoothed round-trip time at the end, if it keeps one.
+    pub rtt_ps: Option<u64>,
+    /// The deviation of round-trip times from it.
+    pub rtt_variation_ps: Option<u64>,
 }
 
 /// A flow's size, as results are grouped by it.
@@ -301,6 +312,60 @@ pub struct Probe {
     pub rtt_ps: u64,
 }
 
+/// One thing that happened to a traced flow. Bytes are counted from the first of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// When.
+    pub at_ps: u64,
+    /// The flow's number.
+    pub flow: u32,
+    /// What it was.
+    pub event: Traced,
+    /// The first byte of a segment, or the next one that an ACK asks for.
+    pub seq: u64,
+    /// Bytes of a segment, or the window that an ACK offers.
+    pub len: u32,
+    /// Of a segment that leaves: CWR; of one that arrives: CE; of an ACK: ECE.
+    pub flag: bool,
+}
+
+/// What happens to a traced flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traced {
+    /// A segment left for the first time.
+    Sent,
+    /// A segment left that had left before.
+    Resent,
+    /// A segment left, at this time, and never arrived.
+    Lost,
+    /// A segment arrived at the receiver.
+    Arrived,
+    /// An ACK arrived at the sender.
+    Acked,
+}
+
+impl Traced {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Sent,
+        Self::Resent,
+        Self::Lost,
+        Self::Arrived,
+        Self::Acked,
+    ];
+
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Resent => "resent",
+            Self::Lost => "lost",
+            Self::Arrived => "arrived",
+            Self::Acked => "acked",
+        }
+    }
+}
+
 /// Samples at equal times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
@@ -341,8 +406,14 @@ pub enum Quantity {
     QueuePackets,
     /// The speed of a link or a sender, in bits per second.
     Rate,
+    /// The retransmission timeout, in seconds.
+    Rto,
     /// The smoothed round-trip time, in seconds.
     Rtt,
+    /// The deviation of round-trip times from the smoothed one, in seconds.
+    RttVariation,
+    /// The slow start threshold in bytes.
+    Ssthresh,
     /// A queue's marking threshold in bytes.
     Threshold,
     /// The congestion window in bytes.
@@ -351,7 +422,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::ActiveFlows,
         Self::Alpha,
         Self::Capacity,
@@ -359,7 +430,10 @@ impl Quantity {
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Rate,
+        Self::Rto,
         Self::Rtt,
+        Self::RttVariation,
+        Self::Ssthresh,
         Self::Threshold,
         Self::Window,
     ];
@@ -374,7 +448,10 @@ impl Quantity {
             Self::QueueBytes => "queue-bytes",
             Self::QueuePackets => "queue-packets",
             Self::Rate => "rate",
+            Self::Rto => "rto",
             Self::Rtt => "rtt",
+            Self::RttVariation => "rtt-variation",
+            Self::Ssthresh => "ssthresh",
             Self::Threshold => "threshold",
             Self::Window => "window",
         }
@@ -385,8 +462,8 @@ impl Quantity {
         match self {
             Self::ActiveFlows | Self::Alpha | Self::QueuePackets => "",
             Self::Capacity | Self::Goodput | Self::Rate => "bit/s",
-            Self::QueueBytes | Self::Threshold | Self::Window => "B",
-            Self::Rtt => "s",
+            Self::QueueBytes | Self::Ssthresh | Self::Threshold | Self::Window => "B",
+            Self::Rto | Self::Rtt | Self::RttVariation => "s",
         }
     }
 }

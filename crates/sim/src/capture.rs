@@ -21,6 +21,8 @@ pub(crate) struct Captured {
     pub(crate) dst: HostId,
     /// The connection's slot in the table.
     pub(crate) slot: u32,
+    /// The flow that the connection carries.
+    pub(crate) flow: u32,
     pub(crate) packet: Packet,
     pub(crate) body: Content,
 }
@@ -92,6 +94,7 @@ impl<W: Write> LinkCapture<W> {
             slot,
             packet,
             body,
+            ..
         } = &ahead.value;
         // Ports name connections; more than there are ports share them.
         let source = FIRST_PORT + (slot % u32::from(u16::MAX - FIRST_PORT)) as u16;

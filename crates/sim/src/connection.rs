@@ -7,7 +7,8 @@ use tidegate_units::{ByteTime, ConfigError, Rate, Span, Time};
 
 use crate::network::HostId;
 use crate::packet::Side;
-use crate::setup::{Opening, Transport};
+use crate::result::FlowResult;
+use crate::setup::{Opening, Pauses, Transport};
 
 /// One connection of the table. What every packet needs comes first, in one cache line.
 #[derive(Debug)]
@@ -55,6 +56,25 @@ impl Connection {
     /// How far the flow is.
     pub(crate) const fn phase(&self) -> Phase {
         self.phase
+    }
+
+    /// Writes down what was counted since the flow began.
+    pub(crate) fn report(&self, result: &mut FlowResult) {
+        let counts = self.ends.counts().since(self.before);
+        result.retransmissions = counts.retransmissions;
+        result.timeouts = counts.timeouts;
+        result.marks = counts.marks;
+        if let Ends::Tcp(ends) = &self.ends
+            && let Some(rtt) = ends[0].smoothed_rtt()
+        {
+            result.rtt = rtt;
+            result.rtt_variation = ends[0].rtt_variation();
+        }
+    }
+
+    /// The flow begins at `start` with a message of so many bytes, if it has more than one.
+    pub(crate) fn end_message(&mut self, start: u64, message: u64) {
+        self.phase_ends = [(start + message).min(self.flow_end); 2];
     }
 
     /// The flow goes into another phase.
@@ -155,14 +175,22 @@ impl Counts {
     }
 }
 
-/// An application that writes at a rate.
+/// An application that writes little by little.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) left: u64,
     /// When it writes next.
     pub(crate) next: Time,
-    pub(crate) chunk: u32,
-    pub(crate) byte_time: ByteTime,
+    pub(crate) pace: Pace,
+}
+
+/// How an application writes.
+#[derive(Debug)]
+pub(crate) enum Pace {
+    /// A message, and the next one a pause after it has arrived.
+    Pauses(Pauses),
+    /// At a rate.
+    Rate(ByteTime),
 }
 
 impl Ends {

@@ -17,6 +17,10 @@ pub struct FlowResult {
     pub timeouts: u32,
     /// Data packets that arrived marked; with DCQCN, notifications that the sender received.
     pub marks: u32,
+    /// The sender's smoothed round-trip time at the end; [`Span::MAX`] if it has none.
+    pub rtt: Span,
+    /// The deviation of round-trip times from it.
+    pub rtt_variation: Span,
 }
 
 impl FlowResult {
@@ -27,7 +31,14 @@ impl FlowResult {
         retransmissions: 0,
         timeouts: 0,
         marks: 0,
+        rtt: Span::MAX,
+        rtt_variation: Span::ZERO,
     };
+
+    /// The sender's smoothed round-trip time at the end and its deviation, if it has them.
+    pub fn round_trip(&self) -> Option<(Span, Span)> {
+        (self.rtt != Span::MAX).then_some((self.rtt, self.rtt_variation))
+    }
 
     /// From the application's write until the receiver has the last byte.
     pub fn completion(&self, flow: &Flow) -> Option<Span> {

@@ -15,6 +15,7 @@ use crate::observe::observer::Observer;
 use crate::pause::{ClassPauses, Deadlock};
 use crate::result::FlowResult;
 use crate::setup::{Setup, Transport};
+use crate::trace::flow::FlowTrace;
 use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
 
 /// What a run left behind.
@@ -93,6 +94,16 @@ pub fn run_captured<W: Write>(
     capture: &mut LinkCapture<W>,
 ) -> Result<Outcome, ConfigError> {
     run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
+}
+
+/// Runs a setup and traces one of its flows. The trace does not change the outcome.
+pub fn run_traced(
+    setup: &Setup,
+    interrupt: &AtomicBool,
+    trace: &mut FlowTrace,
+    report: &mut dyn FnMut(Status),
+) -> Result<Outcome, ConfigError> {
+    run_on::<BucketEngine>(setup, interrupt, Some(trace), report)
 }
 
 /// Runs a setup on the reference engine: the same outcome, event by event.

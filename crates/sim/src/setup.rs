@@ -23,6 +23,9 @@ pub struct Setup {
     /// Which path each flow takes where there is a choice first: one number a flow, which its ACKs take
     /// too. Empty: by hash.
     pub paths: Vec<u32>,
+    /// Flows that are sent as messages with pauses, by number and in rising order; the others are sent
+    /// without a pause.
+    pub pauses: Vec<(u32, Pauses)>,
     /// Pings, which are no flows.
     pub probes: Vec<Probe>,
     /// The ports of the switches.
@@ -49,6 +52,15 @@ pub struct Setup {
     pub stop: Stop,
     /// The seed of everything random.
     pub seed: u64,
+}
+
+/// How an application pauses within a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pauses {
+    /// Bytes that it writes at once.
+    pub message: u64,
+    /// How long it waits after the last ACK of a message before it writes the next one.
+    pub pause: Span,
 }
 
 /// What the ports of a node have in common.
@@ -288,6 +300,7 @@ impl Setup {
             network,
             flows,
             paths: Vec::new(),
+            pauses: Vec::new(),
             probes: Vec::new(),
             switch: Ports {
                 marking,
@@ -368,6 +381,17 @@ impl Setup {
                 self.paths.len(),
                 allowed,
             ));
+        }
+        for (flow, Pauses { message, pause }) in &self.pauses {
+            if *flow as usize >= self.flows.len() || *message == 0 || *pause == Span::ZERO {
+                let found = format!("{message} bytes and {pause} (flow {flow})");
+                let allowed = "a flow that exists, with messages and pauses above zero";
+                return Err(ConfigError::out_of_range("pauses", found, allowed));
+            }
+        }
+        if !self.pauses.is_sorted_by_key(|(flow, _)| flow) {
+            let allowed = "in the order of their flows";
+            return Err(ConfigError::out_of_range("pauses", "out of order", allowed));
         }
         for probe in &self.probes {
             if probe.src.0 >= hosts || probe.dst.0 >= hosts || probe.src == probe.dst {

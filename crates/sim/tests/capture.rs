@@ -12,8 +12,9 @@ use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_sim::capture::LinkCapture;
-use tidegate_sim::run::{run, run_captured};
-use tidegate_sim::setup::{Opening, Stack};
+use tidegate_sim::run::{run, run_captured, run_traced};
+use tidegate_sim::setup::{Opening, Stack, Transport};
+use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
 use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
 use tidegate_transport::{Config, window};
 use tidegate_units::{Rate, Span, Time};
@@ -132,4 +133,54 @@ fn a_link_that_does_not_exist_cannot_be_captured() {
     let refused = LinkCapture::new(Vec::new(), "", &setup.network, &[LinkId(14)]);
     let message = refused.err().unwrap().to_string();
     assert_eq!(message, "there is no link 14 to capture");
+}
+
+/// The trace of one flow of the incast, with what the run itself has counted of it.
+#[test]
+fn a_trace_has_every_segment_and_ack_of_its_flow() {
+    let setup = incast();
+    let never = AtomicBool::new(false);
+    let plain = run(&setup, &never).unwrap();
+    for number in 0..6_u32 {
+        let mut trace = FlowTrace::new(&setup, number).unwrap();
+        assert_eq!(trace.ports().len(), 1);
+        let traced = run_traced(&setup, &never, &mut trace, &mut |_| {}).unwrap();
+        assert_eq!(traced.fingerprint(), plain.fingerprint());
+        let events = trace.finish();
+        let count = |kind| events.iter().filter(|event| event.kind == kind).count();
+        let flow = plain.flows[number as usize];
+        assert_eq!(count(EventKind::Resent), flow.retransmissions as usize);
+        let bytes: u64 = events
+            .iter()
+            .filter(|event| event.kind == EventKind::Sent)
+            .map(|event| u64::from(event.len))
+            .sum();
+        assert_eq!(bytes, 400_000, "each byte leaves once for the first time");
+        let marked = |event: &&Event| event.kind == EventKind::Arrived && event.is_flagged;
+        assert_eq!(events.iter().filter(marked).count(), flow.marks as usize);
+        let left = count(EventKind::Sent) + count(EventKind::Resent);
+        assert_eq!(left, count(EventKind::Arrived) + count(EventKind::Lost));
+        assert!(events.is_sorted_by_key(|event| event.at));
+        let last = events.iter().filter(|event| event.kind == EventKind::Acked);
+        assert_eq!(last.map(|event| event.seq).max(), Some(400_000));
+        let echoed = events
+            .iter()
+            .any(|event| event.kind == EventKind::Acked && event.is_flagged);
+        assert_eq!(echoed, flow.marks > 0);
+    }
+    let lost: u64 = plain.tally.dropped;
+    assert!(lost > 0, "the trace has losses to find");
+}
+
+#[test]
+fn a_trace_of_a_flow_that_is_not_there_is_refused_with_those_that_are() {
+    let mut setup = incast();
+    let refused = FlowTrace::new(&setup, 6).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "trace = 6 is out of range; allowed: 0 to 5, the flows of this run in order of start"
+    );
+    setup.transports = vec![Transport::Dcqcn(Box::default())];
+    let refused = FlowTrace::new(&setup, 0).unwrap_err().to_string();
+    assert!(refused.contains("flows of TCP"), "{refused}");
 }

@@ -11,6 +11,7 @@ use tidegate_dataplane::mark;
 use tidegate_sim::observe::Sampling;
 use tidegate_sim::pause::ClassPauses;
 use tidegate_sim::setup::{Opening, Stop, Transport};
+use tidegate_sim::setup::{Opening, Pauses, Stop, Transport};
 use tidegate_sim::topology::leaf_spine;
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{End, Flow, HostId, LinkId, Outcome, Setup, run};
@@ -397,4 +398,44 @@ fn a_run_that_tells_its_status_leaves_the_same() {
     assert!(reports.is_sorted_by(|a, b| a.now < b.now && a.finished <= b.finished));
     let last = reports.last().unwrap();
     assert!(last.now <= watched.ended_at && last.finished <= 8);
+}
+
+/// Messages of one connection, beside a flow without pauses that shares the link.
+#[test]
+fn messages_wait_for_the_one_before_on_both_engines() {
+    let base = |messages: u64, opening| {
+        let flows = vec![
+            flow(Time::ZERO, 0, 2, 20_000 * messages),
+            flow(Time::from_us(3), 1, 2, 500_000),
+        ];
+        Setup {
+            pauses: vec![(
+                0,
+                Pauses {
+                    message: 20_000,
+                    pause: Span::from_ms(2),
+                },
+            )],
+            opening,
+            ..setup(star(3, Span::from_us(2)), flows)
+        }
+    };
+    for opening in [Opening::Ready, Opening::Handshake, Opening::Persistent] {
+        let four = both(&base(4, opening)).expect("it can run");
+        assert_eq!(difference(&four), None);
+        assert_eq!(four[0].end, End::Finished);
+        let took = four[0].flows[0].received_at - Time::ZERO;
+        // Three pauses, and four messages that take microseconds each.
+        assert!(took > Span::from_ms(6) && took < Span::from_ms(8), "{took}");
+        let one = both(&base(1, opening)).expect("it can run");
+        assert_eq!(difference(&one), None);
+        assert!(one[0].flows[0].received_at < Time::from_ms(2));
+    }
+    // A run that ends between two messages has no finished flow.
+    let mut cut = base(4, Opening::Ready);
+    cut.stop.at = Time::from_ms(3);
+    let cut = both(&cut).expect("it can run");
+    assert_eq!(difference(&cut), None);
+    assert_eq!(cut[0].flows[0].received_at, Time::MAX);
+    assert_eq!(cut[0].tally.live, 1);
 }

@@ -169,6 +169,10 @@ pub(crate) struct Run {
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) on: testbed::On,
+    /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet, on the
+    /// report and as SVG into the folder `trace`
+    #[arg(long, value_name = "FLOW")]
+    pub(crate) trace: Option<u32>,
     #[command(flatten)]
     pub(crate) running: Running,
 }
@@ -178,7 +182,7 @@ pub(crate) struct Reproduce {
     /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// All figures of a paper: tcn, ecn-sharp, bcc
+    /// All figures of a paper: tcn, ecn-sharp, bcc, odctcp
     #[arg(long, value_name = "NAME")]
     pub(crate) paper: Vec<String>,
     /// All figures

@@ -30,11 +30,12 @@ fn main() -> ExitCode {
                 &[builtin::MAIN.to_owned()],
                 &cli.main,
                 &On::default(),
+                None,
                 output,
             )
         }),
         Some(Command::Run(run)) => with(run.running.common, |output| {
-            cmd::run::run(&run.files, &run.running, &run.on, output)
+            cmd::run::run(&run.files, &run.running, &run.on, run.trace, output)
         }),
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
             }
             TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
             TestbedCommand::Run(run) => with(run.running.common, |output| {
-                cmd::run::run(&run.files, &run.running, &run.on(), output)
+                cmd::run::run(&run.files, &run.running, &run.on(), None, output)
             }),
             TestbedCommand::Twin(twin) => {
                 with(twin.common, |output| cmd::testbed::twin(twin, output))

@@ -28,6 +28,8 @@ const OF_SERVICE: [&str; 6] = [
     "byte_share",
     "goodput",
 ];
+/// What is shown of flows of some sizes.
+const OF_SIZE: [&str; 4] = ["fct_mean", "fct_p99", "slowdown_mean", "goodput"];
 /// What is shown of queues.
 const OF_QUEUE: [&str; 4] = ["throughput_share", "queue_mean", "queue_p99", "wait_p99"];
 const MOST_METRICS: usize = 4;
@@ -76,6 +78,7 @@ pub(crate) fn tables(summary: &Summary, look: Look) -> Tables {
         tables.add(title, &sheet, &chosen[0], Shown::Ratio, look);
     }
     let parts = [
+        (&summary.sizes, "size", "size of flow", &OF_SIZE[..]),
         (
             &summary.services,
             "service",
@@ -212,11 +215,10 @@ impl<'a> Sheet<'a> {
     fn of_parts(summary: &Summary, breakdown: &'a Breakdown, noun: &str) -> Self {
         let mut sections = Vec::new();
         let Breakdown { metrics, parts } = breakdown;
-        let name = |number: u8| format!("{noun} {number}");
         for group in page::groups(summary) {
             if let [row] = group.rows.as_slice() {
                 let rows = parts.iter().map(|part| Row {
-                    name: name(part.number),
+                    name: part.title(noun),
                     estimates: &part.points[row.point],
                 });
                 sections.push(Section {
@@ -227,7 +229,7 @@ impl<'a> Sheet<'a> {
                 continue;
             }
             for part in parts {
-                let title = group.title.iter().cloned().chain([name(part.number)]);
+                let title = group.title.iter().cloned().chain([part.title(noun)]);
                 let rows = group.rows.iter().map(|row| Row {
                     name: row.name.clone(),
                     estimates: &part.points[row.point],

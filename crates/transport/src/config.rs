@@ -33,6 +33,16 @@ choices! {
 }
 
 choices! {
+    /// What a clock that ticks makes of a round trip.
+    pub enum ClockReading {
+        /// The ticks that went by: none for a round trip within one.
+        Elapsed = "elapsed",
+        /// One tick more, so that no sample is below a tick (FreeBSD with timestamps).
+        PlusOne = "plus-one",
+    }
+}
+
+choices! {
     /// How the receiver echoes marks, whatever the sender's window rule.
     pub enum Echo {
         /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. Every change of CE is acknowledged at
@@ -201,6 +211,8 @@ settings! {
         pub rto_max: Span = Span::from_secs(60),
         /// Tick of the clock that measures round trips (`G` in RFC 6298).
         pub clock_granularity: Span = Span::from_us(1),
+        /// What that clock makes of a round trip.
+        pub clock_reading: ClockReading = ClockReading::Elapsed,
         /// What a lost SYN changes.
         pub syn_loss: SynLoss = SynLoss::Cautious,
         /// Give up after this many timeouts in a row without an answer, or `none` for never.

@@ -3,7 +3,8 @@
 use tidegate_units::{Bytes, Setting, Size, Span, choices};
 
 use crate::config::{
-    AckPolicy, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Repair, SlowStart, SynLoss,
+    AckPolicy, ClockReading, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Repair,
+    SlowStart, SynLoss,
 };
 
 choices! {
@@ -93,8 +94,11 @@ impl Profile {
                 // Without ten segments to begin with, the thesis restarts from four (section
                 // 4.2.3), which RFC 5681 makes the initial window.
                 initial_window: Size::Packets(if self == Self::OdctcpTestbed { 10 } else { 4 }),
+                // The default limit of FreeBSD's socket buffers, up to which they grow.
+                receive_window: Bytes::from_kib(2 * 1024),
                 rto_min: Span::from_ms(230),
                 clock_granularity: Span::from_ms(1),
+                clock_reading: ClockReading::PlusOne,
                 ack_delay: Span::from_ms(100),
                 abc: Some(2),
                 slow_start: SlowStart::UpTo,

@@ -5,7 +5,7 @@
 
 use tidegate_units::{Span, Time};
 
-use crate::config::Config;
+use crate::config::{ClockReading, Config};
 use crate::seq::Seq;
 
 /// The estimate of the round-trip time.
@@ -27,6 +27,8 @@ pub(crate) struct Rtt {
     min: Span,
     max: Span,
     granularity: Span,
+    /// What every sample counts beside the ticks that went by.
+    extra: Span,
 }
 
 impl Rtt {
@@ -43,6 +45,10 @@ impl Rtt {
             min: config.rto_min,
             max: config.rto_max,
             granularity: config.clock_granularity,
+            extra: match config.clock_reading {
+                ClockReading::Elapsed => Span::ZERO,
+                ClockReading::PlusOne => config.clock_granularity,
+            },
         }
     }
 
@@ -114,10 +120,16 @@ impl Rtt {
         self.smoothed
     }
 
-    /// The time between two readings of a clock that ticks every `granularity`.
+    /// The deviation of samples from it; zero before there is one.
+    pub(crate) const fn variation(&self) -> Span {
+        self.variation
+    }
+
+    /// The time between two readings of a clock that ticks every `granularity`, as samples count it.
     fn elapsed(&self, from: Time, to: Time) -> Span {
         let tick = self.granularity.as_ps();
-        Span::from_ps((to.as_ps() / tick).saturating_sub(from.as_ps() / tick) * tick)
+        let ticks = (to.as_ps() / tick).saturating_sub(from.as_ps() / tick);
+        Span::from_ps(ticks * tick) + self.extra
     }
 
     #[cold]
@@ -209,6 +221,23 @@ mod tests {
         assert_eq!(rtt.smoothed(), Some(Span::ZERO));
         // RTTVAR is zero, so G stands in for it.
         assert_eq!(rtt.unclamped(), granularity);
+    }
+
+    #[test]
+    fn a_clock_that_adds_a_tick_never_reads_zero() {
+        let granularity = Span::from_ms(1);
+        let mut rtt = Rtt::new(&Config {
+            clock_granularity: granularity,
+            clock_reading: ClockReading::PlusOne,
+            ..config()
+        });
+        time(&mut rtt, 2_100, 2_900);
+        assert_eq!(rtt.smoothed(), Some(granularity));
+        assert_eq!(rtt.variation(), Span::from_us(500));
+        // 3 ms of the clock and one more: SRTT = 7/8 + 4/8, RTTVAR = 3/4 · 0.5 + 3/4.
+        time(&mut rtt, 3_900, 6_100);
+        assert_eq!(rtt.smoothed(), Some(Span::from_us(1_375)));
+        assert_eq!(rtt.variation(), Span::from_us(1_125));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub mod pfc;
 pub mod unlimited;
 
 pub use dynamic_threshold::DynamicThreshold;
-pub use per_port::PerPort;
+pub use per_port::{PacketLimit, PerPort};
 pub use per_queue::PerQueue;
 pub use pfc::{Pause, PauseAction, Pfc};
 pub use unlimited::Unlimited;
@@ -128,6 +128,8 @@ macro_rules! buffers {
         /// Any buffer, chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyBuffer {
+            /// Per-port limits in packets.
+            PacketLimit(PacketLimit),
             /// Lossless ingress accounting over an egress buffer that may drop.
             PfcOver(Box<Pfc<Self>>),
             $(
@@ -160,15 +162,22 @@ macro_rules! buffers {
                         }
                         AnyBuffer::PfcOver(Box::new(Pfc::over(&pair.0, ports, egress)?))
                     }
-                    $(Self::$variant(config) => AnyBuffer::$variant(config.build(ports, queues)?),)*
+                    $(Self::$variant(config) => config.build(ports, queues)?.into(),)*
                 })
             }
         }
+
+        $(impl From<$module::$variant> for AnyBuffer {
+            fn from(buffer: $module::$variant) -> Self {
+                Self::$variant(buffer)
+            }
+        })*
 
         /// Calls the same method of whichever buffer it is.
         macro_rules! forward {
             ($self:ident, $buffer:ident => $call:expr) => {
                 match $self {
+                    AnyBuffer::PacketLimit($buffer) => $call,
                     AnyBuffer::PfcOver($buffer) => $call,
                     $(AnyBuffer::$variant($buffer) => $call,)*
                 }

@@ -2,14 +2,15 @@
 //!
 //! TCN, section 6.2 (300 KB a port); MQ-ECN's and TCN's simulators and kernel module work this way.
 //! A packet is dropped if the bytes held by all queues of its port, and its own, would exceed the
-//! limit. Nothing is pushed out.
+//! limit. Nothing is pushed out. A limit in packets counts them, whatever their length, as dummynet
+//! and most software queues do: that is [`PacketLimit`].
 
 use alloc::boxed::Box;
 use alloc::vec;
 
-use tidegate_units::{Bytes, ConfigError, settings};
+use tidegate_units::{Bytes, ConfigError, Size, settings};
 
-use super::{Buffer, Charge, Influx, Request};
+use super::{AnyBuffer, Buffer, Charge, Influx, Request};
 use crate::DropReason;
 
 settings! {
@@ -17,17 +18,20 @@ settings! {
     #[named("per-port", "stores a packet if bytes of the port + len ≤ limit",
         "buffers.md#per-port")]
     pub struct Config {
-        /// Most bytes that the queues of a port hold together. The default is that of the
-        /// simulations, 200 packets of 1500 bytes (section 6.2); the authors' testbed switch has
-        /// 96 KB, counted in bytes on the wire.
-        pub limit: Bytes = Bytes::from_kb(300),
+        /// Most bytes that the queues of a port hold together, or most packets of any length, such
+        /// as `20pkts`. The default is that of the simulations, 200 packets of 1500 bytes (section
+        /// 6.2); the authors' testbed switch has 96 KB, counted in bytes on the wire.
+        pub limit: Size = Size::Bytes(Bytes::from_kb(300)),
     }
 }
 
 impl Config {
     /// Makes the buffer of a switch with `ports` ports. The number of queues does not matter.
-    pub fn build(&self, ports: u16, _queues: u8) -> Result<PerPort, ConfigError> {
-        PerPort::new(ports, self.limit)
+    pub fn build(&self, ports: u16, _queues: u8) -> Result<AnyBuffer, ConfigError> {
+        Ok(match self.limit {
+            Size::Bytes(limit) => AnyBuffer::PerPort(PerPort::new(ports, limit)?),
+            Size::Packets(limit) => AnyBuffer::PacketLimit(PacketLimit::new(ports, limit)?),
+        })
     }
 }
 
@@ -74,6 +78,52 @@ impl Buffer for PerPort {
     fn release(&mut self, charge: Charge) {
         if let Some(mut account) = self.account(charge.account() as usize) {
             account.release(charge);
+        }
+    }
+
+    /// There is no pool, and the limits are the port's own.
+    fn has_slack(&self, _influx: Influx, _pool_below: u32) -> bool {
+        true
+    }
+}
+
+/// Per-port limits in packets, whatever their length.
+#[derive(Clone, Debug)]
+pub struct PacketLimit {
+    /// Packets that each port may still take, never more than `limit`.
+    free: Box<[u32]>,
+    limit: u32,
+}
+
+impl PacketLimit {
+    /// A buffer for `ports` ports that hold up to `limit` packets each.
+    pub fn new(ports: u16, limit: u32) -> Result<Self, ConfigError> {
+        if limit == 0 {
+            let allowed = "at least 1pkts";
+            return Err(ConfigError::out_of_range("limit", "0pkts", allowed));
+        }
+        Ok(Self {
+            free: vec![limit; super::port_count(ports)?].into(),
+            limit,
+        })
+    }
+}
+
+impl Buffer for PacketLimit {
+    fn admit(&mut self, request: Request) -> Result<Charge, DropReason> {
+        let full = DropReason::PortFull;
+        let free = self.free.get_mut(request.port.index()).ok_or(full)?;
+        *free = free.checked_sub(1).ok_or(full)?;
+        Ok(Charge::new(request.len, u32::from(request.port.0)))
+    }
+
+    fn release(&mut self, charge: Charge) {
+        if let Some(free) = self.free.get_mut(charge.account() as usize) {
+            debug_assert!(
+                *free < self.limit,
+                "a receipt is released once, to the buffer that issued it"
+            );
+            *free = (*free + 1).min(self.limit);
         }
     }
 
@@ -133,6 +183,27 @@ mod tests {
             buffer.release(charge);
         }
         assert_eq!(*buffer.free, [3000, 3000]);
+    }
+
+    #[test]
+    fn a_limit_in_packets_counts_them_whatever_their_length() {
+        let mut buffer = PacketLimit::new(2, 2).unwrap();
+        let small = buffer.admit(request(0, 40)).unwrap();
+        let large = buffer.admit(request(0, 60_000)).unwrap();
+        assert_eq!(buffer.admit(request(0, 1)), Err(DropReason::PortFull));
+        let other = buffer.admit(request(1, 1500)).unwrap();
+        assert_eq!(small.bytes(), 40);
+        buffer.release(small);
+        let again = buffer.admit(request(0, 1500)).unwrap();
+        for charge in [large, other, again] {
+            buffer.release(charge);
+        }
+        assert_eq!(*buffer.free, [2, 2]);
+        assert_eq!(buffer.admit(request(2, 1)), Err(DropReason::PortFull));
+        assert_eq!(
+            PacketLimit::new(1, 0).unwrap_err().to_string(),
+            "limit = 0pkts is out of range; allowed: at least 1pkts"
+        );
     }
 
     #[test]

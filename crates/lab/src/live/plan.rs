@@ -97,6 +97,10 @@ fn check(setup: &Setup) -> Result<(), String> {
             "cables with a delay: topology.host_delays",
         ));
     }
+    if !setup.pauses.is_empty() {
+        let allowed = "sources without pauses; `messages` runs in the simulator";
+        return Err(only("traffic", allowed));
+    }
     let services = setup.flows.iter().map(|flow| flow.service);
     let classes = setup.probes.iter().map(|probe| probe.class);
     if services.chain(classes).any(|service| service > 63) {

@@ -102,14 +102,57 @@ fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
         SenderSample::Dcqcn { rate, .. } => Some(real(rate.as_bps())),
         SenderSample::Tcp { .. } => None,
     });
-    trace(Quantity::Rtt, |sender| match sender {
-        SenderSample::Dcqcn { .. } => None,
-        SenderSample::Tcp { rtt, .. } => rtt.map(|rtt| real(rtt.as_ps()) / 1e12),
+    let mut trace_tcp = |quantity, value: fn(&Tcp) -> Option<f64>| {
+        let samples = flow.samples.iter();
+        let values = samples.map(|sample| tcp(sample).as_ref().and_then(value));
+        add(traces, &of, quantity, values);
+    };
+    trace_tcp(Quantity::Rto, |tcp| Some(seconds(tcp.rto)));
+    trace_tcp(Quantity::Rtt, |tcp| tcp.rtt.map(seconds));
+    trace_tcp(Quantity::RttVariation, |tcp| {
+        tcp.rtt.map(|_| seconds(tcp.rtt_variation))
     });
-    trace(Quantity::Window, |sender| match sender {
-        SenderSample::Dcqcn { .. } => None,
-        SenderSample::Tcp { cwnd, .. } => Some(f64::from(*cwnd)),
+    // Without a limit to slow start there is nothing to draw.
+    trace_tcp(Quantity::Ssthresh, |tcp| {
+        (tcp.ssthresh < NO_THRESHOLD).then(|| f64::from(tcp.ssthresh))
     });
+    trace_tcp(Quantity::Window, |tcp| Some(f64::from(tcp.cwnd)));
+}
+
+/// A TCP sender at one moment.
+struct Tcp {
+    cwnd: u32,
+    ssthresh: u32,
+    rtt: Option<Span>,
+    rtt_variation: Span,
+    rto: Span,
+}
+
+/// From here on a slow start threshold is none: no window gets there.
+const NO_THRESHOLD: u32 = 1 << 30;
+
+fn tcp(sample: &FlowSample) -> Option<Tcp> {
+    match sample.sender? {
+        SenderSample::Dcqcn { .. } => None,
+        SenderSample::Tcp {
+            cwnd,
+            ssthresh,
+            rtt,
+            rtt_variation,
+            rto,
+            ..
+        } => Some(Tcp {
+            cwnd,
+            ssthresh,
+            rtt,
+            rtt_variation,
+            rto,
+        }),
+    }
+}
+
+fn seconds(span: Span) -> f64 {
+    real(span.as_ps()) / 1e12
 }
 
 /// A number in units of 2^−32.

@@ -448,6 +448,8 @@ mod tests {
             marks: 0,
             received: None,
             goodput_bps: None,
+            rtt_ps: None,
+            rtt_variation_ps: None,
         }];
         record
     }

@@ -43,11 +43,25 @@ pub enum Special {
         /// The percentile, or the mean if absent.
         percentile: Option<u32>,
     },
+    /// The standard deviation of the completion times of the flows of a source.
+    FctDeviation {
+        /// The source, by its place in the scenario.
+        source: u32,
+    },
+    /// The mean completion time of flows of some sizes.
+    FctOfSizes {
+        /// Only larger ones.
+        above: Option<Number>,
+        /// Only ones up to this size.
+        up_to: Option<Number>,
+    },
     /// The goodput of all flows of a source together, in bits per second.
     Goodput {
         /// The source, by its place in the scenario; all if absent.
         source: Option<u32>,
     },
+    /// The standard deviation of the goodputs of flows, as a part of their mean.
+    GoodputDeviation,
     /// The part of all packets that was dropped, every link counted.
     Loss,
     /// The same of each observed port whose name fits, and then the mean of the ports, however much
@@ -91,6 +105,19 @@ pub enum Special {
         from: Option<Number>,
         /// The time of the last.
         to: Option<Number>,
+        /// Samples within such a time are put together first, as their mean: what changes from packet to
+        /// packet is then no part of it.
+        averaged: Option<Number>,
+    },
+    /// The senders' smoothed round-trip times at the end of their flows: the mean.
+    Srtt {
+        /// The source, by its place in the scenario; all if absent.
+        source: Option<u32>,
+    },
+    /// The standard deviation of the same.
+    SrttDeviation {
+        /// The source, by its place in the scenario; all if absent.
+        source: Option<u32>,
     },
     /// How often retransmission timers ran out.
     Timeouts {
@@ -108,6 +135,8 @@ pub enum Special {
 pub enum FromSamples {
     /// How often the number changed.
     Changes,
+    /// The standard deviation.
+    Deviation,
     /// The largest.
     Max,
     /// The mean.
@@ -213,7 +242,12 @@ impl Measure {
 impl Special {
     const fn unit(&self) -> &'static str {
         match self {
-            Self::FctOfSource { .. } | Self::RttBeyond { .. } => "s",
+            Self::FctDeviation { .. }
+            | Self::FctOfSizes { .. }
+            | Self::FctOfSource { .. }
+            | Self::RttBeyond { .. }
+            | Self::Srtt { .. }
+            | Self::SrttDeviation { .. } => "s",
             Self::Goodput { .. } => "bit/s",
             Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
@@ -223,13 +257,15 @@ impl Special {
             Self::Series { take, quantity, .. } => match take {
                 FromSamples::Changes => "",
                 FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
-                FromSamples::Max
+                FromSamples::Deviation
+                | FromSamples::Max
                 | FromSamples::Mean
                 | FromSamples::Min
                 | FromSamples::UnsmoothedMax { .. }
                 | FromSamples::UnsmoothedMin { .. } => quantity.unit(),
             },
             Self::Division(_)
+            | Self::GoodputDeviation
             | Self::Loss
             | Self::LossOfPorts { .. }
             | Self::MarkFraction
@@ -240,8 +276,10 @@ impl Special {
     const fn title(&self) -> &'static str {
         match self {
             Self::Division(_) => "error",
-            Self::FctOfSource { .. } => "completion time",
+            Self::FctDeviation { .. } => "deviation of completion times",
+            Self::FctOfSizes { .. } | Self::FctOfSource { .. } => "completion time",
             Self::Goodput { .. } => "goodput",
+            Self::GoodputDeviation => "deviation of goodputs",
             Self::Loss | Self::LossOfPorts { .. } => "loss",
             Self::MarkFraction => "marked",
             Self::Quotient { .. } => "quotient",
@@ -253,6 +291,8 @@ impl Special {
             },
             Self::RttBeyond { .. } => "queueing delay",
             Self::Series { quantity, .. } => quantity.name(),
+            Self::Srtt { .. } => "smoothed round-trip time",
+            Self::SrttDeviation { .. } => "deviation of round-trip times",
             Self::Timeouts { .. } => "timeouts",
         }
     }
@@ -269,6 +309,33 @@ impl Special {
                 sum(&record.counters.marks),
                 record.counters.packet_hops as f64,
             ),
+            Self::FctDeviation { source } => {
+                let flows = record.flows.iter();
+                let flows = flows.filter(|flow| belongs(flow, Some(*source)));
+                deviation(&flows.filter_map(completion).collect::<Vec<_>>())
+            }
+            Self::FctOfSizes { above, up_to } => {
+                let fits = |flow: &&Flow| {
+                    let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
+                    above.as_ref().is_none_or(|above| bytes > above.value)
+                        && up_to.as_ref().is_none_or(|up_to| bytes <= up_to.value)
+                };
+                let flows = record.flows.iter().filter(|flow| belongs(flow, None));
+                mean(
+                    &flows
+                        .filter(fits)
+                        .filter_map(completion)
+                        .collect::<Vec<_>>(),
+                )
+            }
+            Self::GoodputDeviation => {
+                let rates = record.flows.iter().filter(|flow| flow.counts);
+                let rates = rates.filter_map(|flow| flow.goodput_bps);
+                let rates: Vec<f64> = rates.map(|rate| rate as f64).collect();
+                ratio(deviation(&rates)?, mean(&rates)?)
+            }
+            Self::Srtt { source } => mean(&round_trips(record, *source)),
+            Self::SrttDeviation { source } => deviation(&round_trips(record, *source)),
             Self::Goodput { source } => {
                 let flows = record.flows.iter().filter(|flow| belongs(flow, *source));
                 let rates: Vec<f64> = flows
@@ -297,17 +364,36 @@ impl Special {
                 take,
                 from,
                 to,
-            } => take.value(&samples(
-                record,
-                *quantity,
-                subject,
-                from.as_ref(),
-                to.as_ref(),
-            )?),
+                averaged,
+            } => {
+                let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
+                take.value(&match averaged {
+                    None => samples,
+                    Some(span) => average(&samples, span.value),
+                })
+            }
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
             Self::Quotient { .. } => None,
         }
     }
+}
+
+fn completion(flow: &Flow) -> Option<f64> {
+    flow.fct_ps.map(|picos| picos as f64 / 1e12)
+}
+
+/// The final smoothed round-trip times of a source's flows, in seconds.
+fn round_trips(record: &Record, source: Option<u32>) -> Vec<f64> {
+    let flows = record.flows.iter().filter(|flow| belongs(flow, source));
+    let times = flows.filter_map(|flow| flow.rtt_ps);
+    times.map(|picos| picos as f64 / 1e12).collect()
+}
+
+/// The standard deviation of several numbers.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let middle = mean(values).filter(|_| values.len() > 1)?;
+    let squares = values.iter().map(|value| (value - middle).powi(2));
+    Some((squares.sum::<f64>() / (values.len() - 1) as f64).sqrt())
 }
 
 fn fct_of_source(record: &Record, source: u32, percent: Option<u32>) -> Option<f64> {
@@ -371,6 +457,18 @@ pub(super) fn samples(
     )
 }
 
+/// The mean of the samples within each `span` from the first on, at the time of its first sample.
+fn average(samples: &[(f64, f64)], span: f64) -> Vec<(f64, f64)> {
+    let begin = samples.first().map_or(0.0, |&(at, _)| at);
+    let part = |at: f64| ((at - begin) / span + 1e-9).floor();
+    let parts = samples.chunk_by(|one, next| part(one.0).total_cmp(&part(next.0)).is_eq());
+    let whole = parts.map(|part| {
+        let sum: f64 = part.iter().map(|&(_, value)| value).sum();
+        (part[0].0, sum / part.len() as f64)
+    });
+    whole.collect()
+}
+
 impl FromQueue {
     fn value(self, record: &Record, port: &str, number: Option<u8>) -> Option<f64> {
         let queues = record.queues.iter().filter(|seen| {
@@ -402,6 +500,7 @@ impl FromSamples {
                 let pairs = samples.windows(2).filter(|pair| pair[0].1 != pair[1].1);
                 (!samples.is_empty()).then(|| pairs.count() as f64)
             }
+            Self::Deviation => deviation(&values.collect::<Vec<_>>()),
             Self::Max => values.reduce(f64::max),
             Self::Min => values.reduce(f64::min),
             Self::Mean => ratio(values.sum(), samples.len() as f64),
@@ -495,6 +594,18 @@ mod tests {
         assert_eq!(FromSamples::Changes.value(&samples), Some(4.0));
         assert_eq!(FromSamples::Max.value(&samples), Some(10.0));
         assert_eq!(FromSamples::Min.value(&samples), Some(5.0));
+    }
+
+    #[test]
+    fn samples_are_put_together_before_anything_is_taken() {
+        let samples = [(1.0, 0.0), (1.1, 4.0), (1.2, 6.0), (1.3, 2.0), (1.4, 9.0)];
+        let whole = average(&samples, 0.2);
+        assert_eq!(whole, [(1.0, 2.0), (1.2, 4.0), (1.4, 9.0)]);
+        assert_eq!(
+            FromSamples::Deviation.value(&whole[..2]),
+            Some(2_f64.sqrt())
+        );
+        assert_eq!(FromSamples::Deviation.value(&whole[..1]), None);
     }
 
     #[test]

@@ -87,6 +87,8 @@ fn values(us: f64, drops: u64) -> Values {
         marks: 0,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
     });
     Values::of(&record, None)
 }

@@ -171,6 +171,7 @@ mod tests {
             baseline: Some(0),
             services: None,
             queues: None,
+            sizes: None,
             warnings: Vec::new(),
         };
         // A key that is called as a column of ours gets a longer name.

@@ -51,6 +51,16 @@ pub const FLOWS: &[Field<Flow>] = &[
         "goodput while it was active in the observed window, in bit/s; null if not observed",
         goodput_bps: Option<u64>
     ),
+    field!(
+        Flow,
+        "the sender's smoothed round-trip time at the end, in picoseconds; null if it keeps none",
+        rtt_ps: Option<u64>
+    ),
+    field!(
+        Flow,
+        "the deviation of round-trip times from it, in picoseconds; null if it keeps none",
+        rtt_variation_ps: Option<u64>
+    ),
 ];
 
 /// The flows as a Parquet file.
@@ -80,6 +90,8 @@ pub fn read_flows(file: Bytes) -> Result<Vec<Flow>, Malformed> {
         marks: 0,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
     };
     Reader::new(file)?.rows(FLOWS, &blank)
 }

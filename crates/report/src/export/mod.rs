@@ -10,9 +10,11 @@ mod origin;
 mod probe;
 mod series;
 mod table;
+mod trace;
 
 pub use flow::{FLOWS, read_flows, write_flows};
 pub use origin::{ORIGIN, Origin};
 pub use probe::{PROBES, read_probes, write_probes};
 pub use series::{SERIES, read_series, write_series};
 pub use table::{Field, Malformed};
+pub use trace::{TRACE, read_trace, write_trace};

@@ -20,6 +20,7 @@ const RUN: &str = "run.json";
 const FLOWS: &str = "flows.parquet";
 const PROBES: &str = "probes.parquet";
 const SERIES: &str = "series.parquet";
+const TRACE: &str = "trace.parquet";
 
 /// `run.json` as it is written.
 #[derive(Serialize)]
@@ -81,8 +82,10 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
         (PROBES, export::write_probes(&record.probes, &origin)),
         (SERIES, export::write_series(&record.series, &origin)),
     ];
+    let traced =
+        (!record.trace.is_empty()).then(|| (TRACE, export::write_trace(&record.trace, &origin)));
     let mut files = BTreeMap::new();
-    for (name, table) in tables {
+    for (name, table) in tables.into_iter().chain(traced) {
         let path = partial.join(name);
         let table = table.map_err(|error| Error::broken(&path, error))?;
         disk::write(&path, &table, create)?;
@@ -183,6 +186,9 @@ pub(super) fn read(directory: &Path) -> Result<Record, Error> {
     record.flows = table(directory, FLOWS, &files, export::read_flows)?;
     record.probes = table(directory, PROBES, &files, export::read_probes)?;
     record.series = table(directory, SERIES, &files, export::read_series)?;
+    if files.contains_key(TRACE) {
+        record.trace = table(directory, TRACE, &files, export::read_trace)?;
+    }
     Ok(record)
 }
 

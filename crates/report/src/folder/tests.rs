@@ -14,6 +14,7 @@ fn record(id: &str) -> Record {
             label: String::new(),
             scheme: String::new(),
             percentile: Percentile::default(),
+            bins: Vec::new(),
             replication: 0,
             seed: "1".to_owned(),
             fingerprint: String::new(),
@@ -28,6 +29,7 @@ fn record(id: &str) -> Record {
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),
+        trace: Vec::new(),
     }
 }
 

@@ -314,6 +314,7 @@ mod tests {
             baseline: None,
             services: None,
             queues: None,
+            sizes: None,
             warnings: Vec::new(),
         })
     }

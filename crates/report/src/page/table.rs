@@ -97,6 +97,7 @@ pub(super) fn headline(out: &mut String, summary: &Summary) -> Result {
 pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
     let sweep = Sweep::new(summary);
     let kinds = [
+        ("size", "Flows by size", &summary.sizes),
         ("class", "Flows by class of service", &summary.services),
         ("queue", "Observed queues by number", &summary.queues),
     ];
@@ -111,7 +112,7 @@ pub(super) fn classes(out: &mut String, summary: &Summary) -> Result {
         begin(out, first, &columns)?;
         let mut rows = 0;
         for (part, of) in breakdown.parts.iter().zip(&parts) {
-            let name = format!("{kind} {}", part.number);
+            let name = part.title(kind);
             write_groups(out, of, &sweep, &columns, (&name, &mut rows))?;
         }
         out.push_str("</table></div>");

@@ -5,7 +5,7 @@ use crate::statistics::student::{self, Compared};
 use crate::statistics::{Interval, mean};
 
 use super::group::{Group, Measured, baselines};
-use super::measure::{self, Column, Found, Measure};
+use super::measure::{self, Column, Found, Measure, Slice};
 use super::single::{interval_within, ratio_within};
 use super::{Estimate, Method, Metric, Point, Relative, Summary, part, warn};
 
@@ -17,7 +17,7 @@ impl Summary {
         let groups = Group::all(records);
         let places =
             baseline.map_or_else(|| vec![None; groups.len()], |name| baselines(&groups, name));
-        let (metrics, estimates) = table(measure::of_run(), None, &groups, &places);
+        let (metrics, estimates) = table(measure::of_run(), Slice::Whole, &groups, &places);
         let points = groups.iter().zip(&places).zip(estimates);
         let points = points.map(|((group, &place), estimates)| point(group, place, estimates));
         let single = places.first().copied().flatten();
@@ -27,6 +27,7 @@ impl Summary {
             baseline: single.filter(|_| places.iter().all(|&place| place == single)),
             services: part::services(&groups, &places),
             queues: part::queues(&groups, &places),
+            sizes: part::sizes(&groups, &places),
             warnings: warn::of_all(&groups, baseline.filter(|_| single.is_none())),
         }
     }
@@ -51,14 +52,14 @@ fn point(group: &Group<'_>, place: Option<usize>, estimates: Vec<Option<Estimate
 /// The measures that have a value somewhere, and each point's numbers for them.
 pub(super) fn table(
     measures: impl Iterator<Item = &'static Measure>,
-    part: Option<u8>,
+    slice: Slice,
     groups: &[Group<'_>],
     baselines: &[Option<usize>],
 ) -> (Vec<Metric>, Vec<Vec<Option<Estimate>>>) {
     let mut metrics = Vec::new();
     let mut points = vec![Vec::new(); groups.len()];
     for measure in measures {
-        let column = estimates(Column { measure, part }, groups, baselines);
+        let column = estimates(Column { measure, slice }, groups, baselines);
         if column.iter().any(Option::is_some) {
             metrics.push(measure.metric);
             for (point, estimate) in points.iter_mut().zip(column) {

@@ -32,8 +32,32 @@ pub(super) enum Of {
 #[derive(Clone, Copy)]
 pub(super) struct Column {
     pub(super) measure: &'static Measure,
-    /// `None` for the whole.
-    pub(super) part: Option<u8>,
+    pub(super) slice: Slice,
+}
+
+/// Which flows and queues count.
+#[derive(Clone, Copy)]
+pub(super) enum Slice {
+    /// Those of a class of service, or of a queue's number.
+    Number(u8),
+    /// Flows of some sizes.
+    Sizes(Bin),
+    /// All.
+    Whole,
+}
+
+/// Sizes of flows: above one and up to another.
+#[derive(Clone, Copy)]
+pub(super) struct Bin {
+    pub(super) above: u64,
+    pub(super) up_to: u64,
+}
+
+impl Bin {
+    fn has(self, flow: &Flow) -> bool {
+        let within = |bytes| self.above < bytes && bytes <= self.up_to;
+        flow.bytes.is_some_and(within)
+    }
 }
 
 /// What a run gives for a measure.
@@ -49,7 +73,7 @@ impl Measure {
     pub(super) const fn whole(&'static self) -> Column {
         Column {
             measure: self,
-            part: None,
+            slice: Slice::Whole,
         }
     }
 }
@@ -70,7 +94,7 @@ impl Column {
                 let times = record.probes.iter().map(|probe| seconds(probe.rtt_ps));
                 calculate(times.collect(), statistic, Percentile::NearestRank)?
             }
-            Of::Run(value) => value(record, self.part)?,
+            Of::Run(value) => value(record, self.number())?,
         };
         value.is_finite().then_some(Found { value, samples })
     }
@@ -112,7 +136,18 @@ impl Column {
     }
 
     fn has(self, flow: &Flow) -> bool {
-        is_of(flow.service, self.part)
+        match self.slice {
+            Slice::Number(number) => flow.service == number,
+            Slice::Sizes(bin) => bin.has(flow),
+            Slice::Whole => true,
+        }
+    }
+
+    const fn number(self) -> Option<u8> {
+        match self.slice {
+            Slice::Number(number) => Some(number),
+            Slice::Sizes(_) | Slice::Whole => None,
+        }
     }
 }
 
@@ -237,6 +272,14 @@ const OF_SERVICE: &[Measure] = measures! {
     "pause_longest", "longest pause", "s", Lower, Run(pause_longest);
 };
 
+const OF_SIZE: &[Measure] = measures! {
+    "fct_mean", "mean", "s", Lower, Flows(completion, MEAN);
+    "fct_p99", "p99", "s", Lower, Flows(completion, TAIL);
+    "slowdown_mean", "slowdown mean", "", Lower, Flows(slowdown, MEAN);
+    "slowdown_p99", "slowdown p99", "", Lower, Flows(slowdown, TAIL);
+    "goodput", "goodput", "bit/s", Higher, Flows(goodput, MEAN);
+};
+
 const OF_QUEUE: &[Measure] = measures! {
     "throughput_share", "share of throughput", "", Neither, Run(throughput_share);
     "queue_mean", "queue mean", "B", Lower, Run(queue_mean);
@@ -256,6 +299,11 @@ pub(super) fn of_run() -> impl Iterator<Item = &'static Measure> {
 /// What is measured of a class of service, in the order of a table's columns.
 pub(super) fn of_service() -> impl Iterator<Item = &'static Measure> {
     OF_FLOWS.iter().chain(OF_SERVICE)
+}
+
+/// What is measured of the flows of some sizes, in the order of a table's columns.
+pub(super) fn of_size() -> impl Iterator<Item = &'static Measure> {
+    OF_SIZE.iter()
 }
 
 /// What is measured of the queues of a number, in the order of a table's columns.

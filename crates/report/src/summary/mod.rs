@@ -31,6 +31,9 @@ pub struct Summary {
     pub services: Option<Breakdown>,
     /// The observed queues of each number; `None` if only one was used.
     pub queues: Option<Breakdown>,
+    /// The flows of each of the scenario's own bins of sizes; `None` if it names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Breakdown>,
     /// Why some numbers should not be trusted, about all points.
     pub warnings: Vec<String>,
 }
@@ -44,11 +47,14 @@ pub struct Breakdown {
     pub parts: Vec<Part>,
 }
 
-/// A class of service, or the queues of one number.
+/// A class of service, the queues of one number, or a bin of flow sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The service, or the number of the queue.
+    /// The service, the number of the queue, or that of the bin.
     pub number: u8,
+    /// Its name, if it has more than a number: the sizes of a bin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// For each of [`Summary::points`] its numbers, one for each of [`Breakdown::metrics`]; `None`
     /// where it has no value.
     pub points: Vec<Vec<Option<Estimate>>>,
@@ -76,6 +82,11 @@ impl Metric {
     /// The metrics of a class of service, in the order of a table's columns.
     pub fn of_services() -> impl Iterator<Item = Self> {
         measure::of_service().map(|measure| measure.metric)
+    }
+
+    /// The metrics of a bin of flow sizes, in the order of a table's columns.
+    pub fn of_sizes() -> impl Iterator<Item = Self> {
+        measure::of_size().map(|measure| measure.metric)
     }
 
     /// The metrics of the queues of one number, in the order of a table's columns.

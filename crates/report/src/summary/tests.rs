@@ -28,6 +28,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
             label: format!("{scheme}, load {load}"),
             scheme: scheme.to_owned(),
             percentile: Percentile::default(),
+            bins: Vec::new(),
             replication: seed,
             seed: seed.to_string(),
             fingerprint: String::new(),
@@ -42,6 +43,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),
+        trace: Vec::new(),
     }
 }
 
@@ -67,6 +69,8 @@ fn flow(number: u32, class: Class, ms: u64) -> Flow {
         marks: 0,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
     }
 }
 
@@ -707,4 +711,29 @@ fn queues_of_a_number_are_taken_together() {
     assert!(near(value(1, "wait_mean"), 6e-6) && near(value(1, "wait_p99"), 7e-6));
     assert!(near(value(1, "queue_mean"), 100.0) && near(value(1, "queue_p99"), 200.0));
     assert!(near(value(1, "queue_marks"), 30.0) && near(value(1, "mark_share"), 0.1));
+}
+
+#[test]
+fn bins_of_ones_own_have_their_numbers() {
+    let sized = |bytes, ms| Flow {
+        bytes: Some(bytes),
+        ..flow(0, Class::Small, ms)
+    };
+    let flows = [
+        sized(1_000, 2),
+        sized(10_000, 4),
+        sized(10_001, 8),
+        sized(100_001, 16),
+    ];
+    let mut run = with_flows(run("tcn", "0.6", 1), flows);
+    run.run.bins = vec![10_000, 100_000];
+    let summary = Summary::new(&[run], None);
+    let sizes = summary.sizes.as_ref().unwrap();
+    let names: Vec<String> = sizes.parts.iter().map(|part| part.title("size")).collect();
+    assert_eq!(names, ["up to 10KB", "10KB to 100KB", "above 100KB"]);
+    for (bin, mean) in [(0, 0.003), (1, 0.008), (2, 0.016)] {
+        assert!(near(value_of(sizes, bin, 0, "fct_mean").unwrap(), mean));
+    }
+    let json = serde_json::to_value(&summary).unwrap();
+    assert_eq!(json["sizes"]["parts"][1]["name"], "10KB to 100KB");
 }

@@ -121,6 +121,7 @@ fn record(
             label,
             scheme: scheme.to_owned(),
             percentile: Percentile::default(),
+            bins: Vec::new(),
             replication,
             seed: seed.to_string(),
             fingerprint: format!("{hash:016x}"),
@@ -130,6 +131,7 @@ fn record(
             end: End::Finished,
             ended_at_ps: 2 * PS as u64,
         },
+        trace: Vec::new(),
         counters: Counters {
             marks: BTreeMap::from([(scheme.to_owned(), marks * 40)]),
             drops: BTreeMap::from([("full".to_owned(), (busy * 80.0) as u64)]),
@@ -204,6 +206,8 @@ fn flow(chance: &mut Chance, number: u32, busy: f64, delay: f64, large: f64) -> 
         marks: (bytes / 1e5) as u32,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
     }
 }
 

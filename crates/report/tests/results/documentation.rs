@@ -1,6 +1,6 @@
 //! The reference names every column, with its type and what it means.
 
-use tidegate_report::export::{FLOWS, Field, ORIGIN, PROBES, SERIES};
+use tidegate_report::export::{FLOWS, Field, ORIGIN, PROBES, SERIES, TRACE};
 use tidegate_report::record::Quantity;
 use tidegate_report::summary::Metric;
 
@@ -31,10 +31,18 @@ fn the_reference_describes_every_column_of_every_table() {
         format!("| `{}` | {} | {unit} | ", metric.name, metric.title)
     };
     let origin = ORIGIN.map(|(name, kind, doc)| format!("| `{name}` | {kind} | {doc} |\n"));
-    let tables = [origin.to_vec(), rows(FLOWS), rows(PROBES), rows(SERIES)].concat();
+    let tables = [
+        origin.to_vec(),
+        rows(FLOWS),
+        rows(PROBES),
+        rows(SERIES),
+        rows(TRACE),
+    ]
+    .concat();
     let quantities = Quantity::ALL.map(quantity);
     let metrics = Metric::all()
         .chain(Metric::of_services())
+        .chain(Metric::of_sizes())
         .chain(Metric::of_queues())
         .map(metric);
     for row in tables.into_iter().chain(quantities).chain(metrics) {

@@ -132,6 +132,8 @@ fn flows(record: &Record) -> Vec<String> {
         "marks UINTEGER",
         "received UBIGINT",
         "goodput_bps UBIGINT",
+        "rtt_ps UBIGINT",
+        "rtt_variation_ps UBIGINT",
     ];
     let rows = record.flows.iter().map(|flow| {
         [
@@ -152,6 +154,8 @@ fn flows(record: &Record) -> Vec<String> {
             flow.marks.to_string(),
             maybe(flow.received),
             maybe(flow.goodput_bps),
+            maybe(flow.rtt_ps),
+            maybe(flow.rtt_variation_ps),
         ]
     });
     table(record, columns, rows)

@@ -8,6 +8,8 @@ use tidegate_report::folder::{FORMAT, Manifest, Planned};
 use tidegate_report::record::{
     Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
     Probe, Quantity, Queue, Record, Run, Series, Setting, Trace,
+    Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
+    Setting, Trace, TraceEvent, Traced,
 };
 use tidegate_report::statistics::Percentile;
 
@@ -62,6 +64,7 @@ pub(crate) fn empty(id: &str) -> Record {
             label: "tcn, load 0.6".to_owned(),
             scheme: "tcn".to_owned(),
             percentile: Percentile::default(),
+            bins: Vec::new(),
             replication: 0,
             seed: u64::MAX.to_string(),
             fingerprint: "00ff".to_owned(),
@@ -76,6 +79,7 @@ pub(crate) fn empty(id: &str) -> Record {
         flows: Vec::new(),
         probes: Vec::new(),
         series: Series::default(),
+        trace: Vec::new(),
     }
 }
 
@@ -146,6 +150,11 @@ pub(crate) fn awkward(id: &str) -> Record {
                 since_ps: u64::MAX,
             }],
         }),
+        trace: vec![
+            event(0, Traced::Sent, false),
+            event(1, Traced::Lost, true),
+            event(u64::MAX, Traced::Acked, true),
+        ],
         flows: flows(),
         probes: vec![
             Probe {
@@ -187,6 +196,8 @@ fn flows() -> Vec<Flow> {
         marks: 0,
         received: Some(0),
         goodput_bps: Some(0),
+        rtt_ps: Some(0),
+        rtt_variation_ps: Some(0),
     };
     let nothing = Flow {
         number: 1,
@@ -198,6 +209,8 @@ fn flows() -> Vec<Flow> {
         ideal_ps: None,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
         ..plain.clone()
     };
     let largest = Flow {
@@ -217,6 +230,8 @@ fn flows() -> Vec<Flow> {
         marks: u32::MAX - 1,
         received: Some(u64::MAX),
         goodput_bps: Some(u64::MAX),
+        rtt_ps: Some(u64::MAX),
+        rtt_variation_ps: Some(1),
         ..plain.clone()
     };
     vec![plain.clone(), nothing, largest, plain]
@@ -247,5 +262,16 @@ fn series() -> Series {
             trace("", Quantity::Alpha, &[1.0 / 3.0]),
             trace("flow 7", Quantity::Window, &[1e300]),
         ],
+    }
+}
+
+fn event(at_ps: u64, event: Traced, flag: bool) -> TraceEvent {
+    TraceEvent {
+        at_ps,
+        flow: u32::MAX,
+        event,
+        seq: u64::MAX,
+        len: 1448,
+        flag,
     }
 }

@@ -287,7 +287,7 @@ impl Section {
         for field in fields {
             let default = part.as_ref().and_then(|part| part.value(field.name));
             let derived = match (self, kind, field.name) {
-                (Self::Traffic, "burst" | "long-lived", _) => None,
+                (Self::Traffic, "arrivals" | "burst" | "long-lived" | "messages", _) => None,
                 (Self::Traffic, _, "link") => Some((HOSTS, HOSTS_DOC)),
                 (Self::Traffic, _, "oversubscription") => Some((FABRIC, FABRIC_DOC)),
                 _ => None,
@@ -295,6 +295,9 @@ impl Section {
             let mut doc = tidy(field.doc);
             if field.name == "sizes" {
                 doc.push_str(" `file:NAME` is a table of sizes in a file: lines of `size cdf`.");
+            }
+            if field.name == "gaps" {
+                doc.push_str(" `file:NAME` is a table in a file: lines of `gap cdf`.");
             }
             keys.push(Key {
                 name: field.name,

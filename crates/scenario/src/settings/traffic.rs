@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tidegate_sim::workload::{Distribution, LineError, List, Sizes, Source};
+use tidegate_sim::workload::{Distribution, Gaps, LineError, List, Sizes, Source};
 use tidegate_units::Setting;
 
 use super::describe::text;
@@ -128,6 +128,7 @@ pub(crate) fn source(node: &Node, files: &mut Listed<'_>) -> Result<Traffic, Pro
             continue;
         }
         let text = match field.name {
+            "gaps" => gaps_text(node, files)?,
             "sizes" => sizes_text(node, files)?,
             name => setting_text(name, field.form, node)?,
         };
@@ -179,6 +180,22 @@ fn sizes_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
         texts.push(Sizes::Own(table).write());
     }
     Ok(texts.join(", "))
+}
+
+/// The text of gaps, with a table in a file written out. What is wrong with a table is said by its line.
+fn gaps_text(node: &Node, files: &mut Listed<'_>) -> Result<String, Problem> {
+    let text = setting_text("gaps", Gaps::FORM, node)?;
+    let (name, table) = match text.strip_prefix("file:") {
+        Some(name) => (
+            name.trim(),
+            files.read(name.trim(), &node.loc)?.1.to_string(),
+        ),
+        None if Gaps::read(&text).is_ok() => return Ok(text),
+        None => ("gaps", text.replace(';', "\n")),
+    };
+    let gaps = Gaps::parse(&table)
+        .map_err(|error| Problem::new(format!("`{name}`, {error}")).at(&node.loc))?;
+    Ok(gaps.write())
 }
 
 fn list(reader: &Reader<'_>, files: &mut Listed<'_>) -> Result<Traffic, Problem> {

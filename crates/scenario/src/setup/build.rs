@@ -100,9 +100,14 @@ impl Described {
         receive.map_err(|error| self.host_receive.locs.problem(&error))?;
         let (names, paths) = self.list_columns(&traffic, &plan, &network)?;
         let ports = port_names(&network);
+        let pauses = plan.iter().zip(0..).filter_map(|(planned, number)| {
+            let source = &traffic.sources[planned.source as usize];
+            source.pauses().map(|pauses| (number, pauses))
+        });
         let mut setup = Setup {
             flows,
             paths,
+            pauses: pauses.collect(),
             probes,
             switch: ports_of(&self.switch),
             nic: self.nic.as_ref().map(ports_of),

@@ -10,7 +10,7 @@ use tidegate_units::{Ecn, Time};
 
 use super::{Hosts, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
-use crate::connection::{Ends, Phase, arrived};
+use crate::connection::{Ends, Pace, Phase, arrived};
 use crate::fabric::{Fabric, two_words};
 use crate::network::LinkId;
 use crate::packet::{EndId, Packet, Side};
@@ -204,6 +204,11 @@ impl Hosts {
     /// The receiver has everything, or the sender knows it.
     fn advance(&mut self, end: EndId, now: Time) {
         let connection = &mut self.connections[end.slot()];
+        let reached = connection.phase_ends[end.side() as usize];
+        if reached < connection.flow_end {
+            self.end_message(end, reached, now);
+            return;
+        }
         let result = &mut self.results[connection.flow as usize];
         if end.side() == Side::Sink {
             connection.enter(Phase::Received);
@@ -222,6 +227,26 @@ impl Hosts {
         }
     }
 
+    /// One end has a whole message, and others follow: the sender writes the next one after its pause.
+    fn end_message(&mut self, end: EndId, reached: u64, now: Time) {
+        let connection = &mut self.connections[end.slot()];
+        let Some(writer) = connection.writer.as_mut() else {
+            return;
+        };
+        let Pace::Pauses(pauses) = writer.pace else {
+            return;
+        };
+        let next = now + pauses.pause;
+        if end.side() == Side::Source {
+            writer.next = next;
+        }
+        let message_end = (reached + pauses.message).min(connection.flow_end);
+        connection.phase_ends[end.side() as usize] = message_end;
+        if end.side() == Side::Source {
+            self.arm(next, Wake::application(end));
+        }
+    }
+
     /// The flow of a connection is over, one way or the other.
     pub(super) fn end_flow(&mut self, end: EndId, now: Time) {
         self.last_over = self.last_over.max(now);
@@ -229,11 +254,7 @@ impl Hosts {
         self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
         connection.enter(Phase::Over);
         connection.writer = None;
-        let counts = connection.ends.counts().since(connection.before);
-        let result = &mut self.results[connection.flow as usize];
-        result.retransmissions = counts.retransmissions;
-        result.timeouts = counts.timeouts;
-        result.marks = counts.marks;
+        connection.report(&mut self.results[connection.flow as usize]);
         self.tally.live -= 1;
     }
 

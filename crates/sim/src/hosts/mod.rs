@@ -24,7 +24,7 @@ use crate::network::{HostId, LinkId};
 use crate::packet::EndId;
 use crate::result::FlowResult;
 use crate::routes::Routes;
-use crate::setup::{Accounting, HostDelay, Opening, Setup, Transport};
+use crate::setup::{Accounting, HostDelay, Opening, Pauses, Setup, Transport};
 use crate::slab::Slab;
 use crate::workload::Probe;
 
@@ -48,6 +48,8 @@ pub(crate) struct Hosts {
     routes: Routes,
     /// The path that each flow takes where it has a choice, if they are named.
     paths: Vec<u32>,
+    /// Flows that are sent as messages with pauses.
+    pauses: Vec<(u32, Pauses)>,
     path: Vec<LinkId>,
     /// The speed of each host's link.
     lines: Vec<Rate>,
@@ -165,6 +167,7 @@ impl Hosts {
             started: 0,
             spilled: Slab::new(),
             paths: setup.paths.clone(),
+            pauses: setup.pauses.clone(),
             path,
             lines,
             rules: Rules {
@@ -292,7 +295,8 @@ fn min_timer(setup: &Setup) -> Span {
             timers[0].min(timers[1])
         }
     });
-    timers.min().unwrap_or(Span::ZERO)
+    let pauses = setup.pauses.iter().map(|(_, pauses)| pauses.pause);
+    timers.chain(pauses).min().unwrap_or(Span::ZERO)
 }
 
 /// Bytes that an application with a rate writes at a time: a full segment of Ethernet.

@@ -8,7 +8,7 @@ use tidegate_units::{ByteTime, Rng, Span, Time};
 
 use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake};
 use crate::calendar::Calendar;
-use crate::connection::{Connection, Ends, Phase, Prober, Writer};
+use crate::connection::{Connection, Ends, Pace, Phase, Prober, Writer};
 use crate::fabric::Fabric;
 use crate::network::HostId;
 use crate::packet::{EndId, Side};
@@ -48,21 +48,28 @@ impl Hosts {
             let unacked = before - connection.ends.arrived(Side::Source);
             tagging.on_write(before, unacked, now);
         }
-        match flow.rate {
-            None => {
+        let pauses = self
+            .pauses
+            .binary_search_by_key(&(number as u32), |&(flow, _)| flow);
+        let pauses = pauses.ok().map(|place| self.pauses[place].1);
+        if let Some(pauses) = pauses {
+            connection.end_message(before, pauses.message);
+        }
+        let pace = match (flow.rate, pauses) {
+            (None, None) => {
                 connection.ends.write(bytes, now);
                 self.pump(fabric, end, now);
+                return;
             }
-            Some(rate) => {
-                connection.writer = Some(Box::new(Writer {
-                    left: bytes,
-                    next: now,
-                    chunk: CHUNK,
-                    byte_time: ByteTime::new(rate),
-                }));
-                self.write_more(fabric, end, now);
-            }
-        }
+            (Some(rate), _) => Pace::Rate(ByteTime::new(rate)),
+            (None, Some(pauses)) => Pace::Pauses(pauses),
+        };
+        connection.writer = Some(Box::new(Writer {
+            left: bytes,
+            next: now,
+            pace,
+        }));
+        self.write_more(fabric, end, now);
     }
 
     /// The application at a source writes its next bytes.
@@ -78,14 +85,22 @@ impl Hosts {
         let Some(writer) = connection.writer.as_mut().filter(|it| it.next == now) else {
             return;
         };
-        let bytes = writer.left.min(u64::from(writer.chunk));
+        let most = match writer.pace {
+            Pace::Pauses(pauses) => pauses.message,
+            Pace::Rate(_) => u64::from(CHUNK),
+        };
+        let bytes = writer.left.min(most);
         writer.left -= bytes;
-        let next = now + writer.byte_time.span(bytes as u32);
+        let next = match writer.pace {
+            // When the message has arrived, the pause begins.
+            Pace::Pauses(_) => Time::MAX,
+            Pace::Rate(byte_time) => now + byte_time.span(bytes as u32),
+        };
         writer.next = next;
         let has_more = writer.left > 0;
         connection.ends.write(bytes, now);
         self.progress_at = self.progress_at.max(now);
-        if has_more {
+        if has_more && next != Time::MAX {
             self.arm(next, Wake::application(end));
         }
         self.pump(fabric, end, now);

@@ -54,6 +54,7 @@ impl Hosts {
             src,
             dst,
             slot,
+            flow: connection.flow,
             packet: *packet,
             body,
         }
@@ -85,11 +86,7 @@ impl Hosts {
         }
         for connection in &self.connections {
             if connection.phase() < Phase::Idle {
-                let counts = connection.ends.counts().since(connection.before);
-                let result = &mut self.results[connection.flow as usize];
-                result.retransmissions = counts.retransmissions;
-                result.timeouts = counts.timeouts;
-                result.marks = counts.marks;
+                connection.report(&mut self.results[connection.flow as usize]);
             }
         }
     }

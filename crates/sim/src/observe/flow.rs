@@ -153,6 +153,8 @@ fn sample(ends: &Ends, now: Time) -> Option<SenderSample> {
             ssthresh: ends[0].ssthresh(),
             alpha: ends[0].alpha().map(|alpha| alpha.of(1 << 32)),
             rtt: ends[0].smoothed_rtt(),
+            rtt_variation: ends[0].rtt_variation(),
+            rto: ends[0].rto(),
         },
     })
 }

@@ -142,6 +142,10 @@ pub enum SenderSample {
         alpha: Option<u64>,
         /// The smoothed round-trip time, once there is one.
         rtt: Option<Span>,
+        /// The deviation of round-trip times from it, which is zero until then.
+        rtt_variation: Span,
+        /// The retransmission timeout, with backoff.
+        rto: Span,
     },
 }
 

@@ -43,6 +43,7 @@ fn star(flows: Vec<Flow>) -> Setup {
         network,
         flows,
         paths: Vec::new(),
+        pauses: Vec::new(),
         probes: Vec::new(),
         switch: Ports {
             marking,

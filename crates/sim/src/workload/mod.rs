@@ -7,7 +7,9 @@
 //! |---|---|
 //! | [`poisson`] | background traffic at a load, of [sizes](Sizes) from a table; [`Published`] has the papers' |
 //! | [`burst`] | incast: many hosts answer one at the same time |
+//! | [`arrivals`] | flows whose gaps come from a table |
 //! | [`long_lived`] | named flows, endless or not, limited in rate or not |
+//! | [`messages`] | messages with pauses on one connection |
 //! | [`List`] | an exact list from a CSV file |
 //!
 //! [`probe`] has pings, which are no flows, and [`Window`] says which flows count and when a run ends.
@@ -26,6 +28,7 @@
 //! assert!(flows.is_sorted_by_key(|flow| flow.start));
 //! ```
 
+pub mod arrivals;
 pub mod burst;
 mod draw;
 mod exact;
@@ -33,6 +36,7 @@ mod hosts;
 mod list;
 mod load;
 pub mod long_lived;
+pub mod messages;
 mod pattern;
 pub mod poisson;
 pub mod probe;
@@ -51,7 +55,7 @@ pub use probe::Probe;
 pub use published::Published;
 pub use service::Assignment;
 pub(crate) use shares::Shares;
-pub use size::{Distribution, Mean, Rounding, Sampler, Sizes, Table};
+pub use size::{Distribution, Gaps, Mean, Rounding, Sampler, Sizes, Table};
 pub use text::{Fault, LineError};
 pub use window::{Drain, Window};
 
@@ -61,6 +65,7 @@ use tidegate_units::{ConfigError, NoSettings, Setting, catalogue};
 
 use crate::flow::Flow;
 use crate::network::HostId;
+use crate::setup::Pauses;
 
 /// The most flows of a source, and of all of them together: 4 GB of memory.
 const MAX_FLOWS: u64 = 100_000_000;
@@ -122,8 +127,10 @@ macro_rules! sources {
 }
 
 sources! {
+    Arrivals(arrivals),
     Burst(burst),
     LongLived(long_lived),
+    Messages(messages),
     Poisson(poisson),
 }
 
@@ -134,6 +141,14 @@ impl Source {
             && config.until.is_some()
         {
             config.flows = config.flows.or(Some(flows));
+        }
+    }
+
+    /// The pauses within each of its flows, if there are any.
+    pub fn pauses(&self) -> Option<Pauses> {
+        match self {
+            Self::Messages(config) => Some(config.pauses()),
+            _ => None,
         }
     }
 

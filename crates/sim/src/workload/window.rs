@@ -6,7 +6,7 @@
 //! | TrafficGenerator (TCN's, ECN♯'s and DiffECN's testbeds) | none | `all-finished` |
 //! | ECN♯'s simulations | none | `fixed-time`: arrivals for 0.2 s of 0.5 s; flows that have not finished count as they are |
 
-use tidegate_units::{ConfigError, Span, Time, choices, settings};
+use tidegate_units::{Bytes, ConfigError, Setting, Span, Time, choices, settings};
 
 use crate::flow::Flow;
 
@@ -38,8 +38,14 @@ settings! {
         pub end: Option<Span> = None,
         /// The number of finished flows that end a run of `nth-finish`.
         pub finishes: Option<u64> = None,
+        /// Sizes that flows are sorted by, beside the convention's small, medium and large: a flow is
+        /// in the bin of the first of these that it does not exceed, or in one more for those above.
+        pub bins: Vec<Bytes> = Vec::new(),
     }
 }
+
+/// More would not be read.
+const MOST_BINS: usize = 32;
 
 impl Window {
     /// Whether the flow with this `number`, counted from zero in order of start, counts.
@@ -77,6 +83,18 @@ impl Window {
                 .map_or("none".into(), |finishes| finishes.to_string());
             let allowed = "at least 1, as the run ends by `nth-finish`";
             return Err(ConfigError::out_of_range("finishes", written, allowed));
+        }
+        if !self.bins.is_sorted_by(|a, b| a < b) || self.bins.first() == Some(&Bytes(0)) {
+            let allowed = "sizes above 0 that rise from one to the next, such as 10KB, 100KB, 1MB";
+            return Err(ConfigError::out_of_range(
+                "bins",
+                self.bins.write(),
+                allowed,
+            ));
+        }
+        if self.bins.len() > MOST_BINS {
+            let allowed = format!("at most {MOST_BINS} sizes");
+            return Err(ConfigError::out_of_range("bins", self.bins.len(), allowed));
         }
         let endless = flows.iter().all(|flow| flow.bytes == Flow::ENDLESS);
         if endless && self.end.is_none() {

@@ -135,6 +135,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         network,
         flows,
         paths: Vec::new(),
+        pauses: Vec::new(),
         probes: Vec::new(),
         switch: ports("queue-red", "fifo", "per-port limit=1500KB"),
         nic: None,

@@ -1,8 +1,8 @@
 //! Setup and operations from bytes.
 
 use tidegate_transport::config::{
-    AckPolicy, Avoidance, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Reader, Repair,
-    SlowStart, SynLoss, TsoSizing,
+    AckPolicy, Avoidance, ClockReading, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart,
+    Reader, Repair, SlowStart, SynLoss, TsoSizing,
 };
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
 use tidegate_units::{Bytes, Ecn, Setting, Size, Span};
@@ -84,6 +84,7 @@ impl Source<'_> {
             rto_min: Span::from_us(200 + u64::from(self.byte())),
             rto_max: Span::from_secs(2),
             clock_granularity: self.pick(&[Span::from_us(1), Span::from_ms(1)]),
+            clock_reading: ClockReading::Elapsed,
             syn_loss: self.choice(SynLoss::NAMES),
             max_retries: None,
             // Longer than any input lasts, so that no end forgets the other.

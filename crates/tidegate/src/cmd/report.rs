@@ -10,7 +10,7 @@ use serde_json::json;
 use tidegate_report::figures::{self, Titles};
 use tidegate_report::folder::{self, Folder, Manifest, Planned};
 use tidegate_report::page::Page;
-use tidegate_report::plot::{self, Chart, Colour};
+use tidegate_report::plot::{self, Chart, Colour, Theme};
 use tidegate_report::record::Setting;
 use tidegate_report::{Record, Summary};
 
@@ -182,6 +182,25 @@ impl Comparison {
             written.map_err(|error| Unwritten::Other(Error::new(error)))?;
         }
         Ok(())
+    }
+
+    /// Writes the charts of traced flows as SVG: time and sequence, and what was sampled of the flow and
+    /// its queues. Returns how many there are.
+    pub(crate) fn write_trace(&self, folder: &Path) -> Result<usize, Error> {
+        let cannot = |path: &Path, error: std::io::Error| {
+            Error::new(format!("cannot write {}: {error}", path.display()))
+        };
+        std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        let sections = self.page().sections().into_iter();
+        let traced = sections.filter(|section| matches!(section.id, "trace" | "time"));
+        let mut count = 0;
+        for panel in traced.flat_map(|section| section.panels) {
+            let path = folder.join(format!("{}.svg", panel.chart.id));
+            let drawing = plot::svg(&panel.chart, Theme::Light);
+            std::fs::write(&path, drawing).map_err(|error| cannot(&path, error))?;
+            count += 1;
+        }
+        Ok(count)
     }
 }
 

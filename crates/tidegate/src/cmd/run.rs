@@ -34,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) command: String,
     /// In which world it runs.
     pub(crate) on: On,
+    /// The flow that is traced.
+    pub(crate) trace: Option<u32>,
 }
 
 impl Job {
@@ -76,6 +78,9 @@ pub(crate) struct Failed {
     pub(crate) why: String,
 }
 
+/// The folder for the charts of a trace, in that of the results.
+const TRACES: &str = "trace";
+
 /// Set by Ctrl-C.
 pub(super) static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
@@ -83,6 +88,7 @@ pub(crate) fn run(
     files: &[String],
     running: &Running,
     on: &On,
+    trace: Option<u32>,
     output: Output,
 ) -> Result<Verdict, Error> {
     let mut overrides = running.set.clone();
@@ -100,6 +106,9 @@ pub(crate) fn run(
             });
             report::check_baseline(name, points)?;
         }
+        if let Some(flow) = trace {
+            check_trace(file, &plan, on, flow)?;
+        }
         outline::warn(&scenario, &plan, output);
         let taken = jobs
             .iter()
@@ -111,6 +120,7 @@ pub(crate) fn run(
             share: share.map(|mut of_plans| of_plans.remove(0)),
             command: command(file, on, &overrides),
             on: on.clone(),
+            trace,
             file: file.clone(),
             scenario,
             plan,
@@ -134,6 +144,26 @@ pub(crate) fn run(
         output.print_json(&serde_json::json!({ "results": results }))?;
     }
     Ok(verdict)
+}
+
+/// That a flow of this number can be traced at every point.
+fn check_trace(file: &str, plan: &[Experiment], on: &On, flow: u32) -> Result<(), Error> {
+    if on.world == World::Live {
+        let text = "--trace reads the simulator's packets; capture those of a testbed with tcpdump";
+        return Err(Error::new(text));
+    }
+    for experiment in plan.iter().filter(|experiment| experiment.replication == 0) {
+        let built = experiment.build().map_err(Error::new)?;
+        if let Err(error) = tidegate_lab::trace::check(&built, flow) {
+            let label = &experiment.label;
+            let text = match label.is_empty() {
+                true => format!("{file}: --{error}"),
+                false => format!("{file}, {label}: --{error}"),
+            };
+            return Err(Error::new(text));
+        }
+    }
+    Ok(())
 }
 
 /// The point that others are compared with: the command's, else the scenario's.
@@ -197,6 +227,13 @@ fn run_job(
     let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
+    if job.trace.is_some() {
+        let drawn = comparison.write_trace(&job.path.join(TRACES))?;
+        output.say(&format!(
+            "{drawn} charts of the trace in {}",
+            job.path.join(TRACES).display()
+        ));
+    }
     let stalled = stalled(&comparison.records);
     let verdict = if result.failed.is_empty() && stalled.is_empty() {
         Verdict::Good
@@ -257,7 +294,10 @@ pub(crate) fn execute(
                 board.suspend(|| output.warn(&text));
             })
         }
-        World::Simulator => sweep.run(),
+        World::Simulator => match job.trace {
+            Some(flow) => tidegate_lab::trace::sweep(&sweep, flow),
+            None => sweep.run(),
+        },
     };
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
         Failure::Unwritten(error) => Some(error.to_string()),

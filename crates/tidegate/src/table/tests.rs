@@ -58,6 +58,7 @@ fn summary(metrics: Vec<Metric>, points: Vec<Point>) -> Summary {
         baseline: None,
         services: None,
         queues: None,
+        sizes: None,
         warnings: Vec::new(),
     }
 }
@@ -229,6 +230,7 @@ fn classes_of_service_have_a_table_unless_they_are_too_many() {
         let mut summary = swept();
         let part = |number| Part {
             number,
+            name: None,
             points: vec![vec![estimate(0.25, 0.0, None), estimate(0.5, 0.0, None)]; 4],
         };
         summary.services = Some(Breakdown {
@@ -252,6 +254,7 @@ fn queues_of_observed_ports_have_a_table_too() {
     let mut summary = swept();
     let part = |number| Part {
         number,
+        name: None,
         points: vec![vec![estimate(0.25, 0.0, None)]; 4],
     };
     summary.queues = Some(Breakdown {

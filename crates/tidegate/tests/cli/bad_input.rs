@@ -81,6 +81,22 @@ fn a_baseline_that_is_no_point() {
 }
 
 #[test]
+fn a_trace_of_a_flow_that_does_not_exist() {
+    let room = Room::with_tiny("no-flow");
+    let said = room.run("run tiny.toml --quiet --trace 1000000");
+    said.ended(2);
+    let expected = "--trace = 1000000 is out of range; allowed: 0 to ";
+    assert!(said.stderr.contains(expected), "{}", said.stderr);
+    assert!(
+        !room.path().join("tidegate-results").exists(),
+        "nothing is begun"
+    );
+    let live = room.run("run tiny.toml --on live --trace 0");
+    live.ended(2);
+    assert!(live.stderr.contains("tcpdump"), "{}", live.stderr);
+}
+
+#[test]
 fn words_that_are_no_command() {
     let room = Room::new("usage");
     room.run("runn").is("usage");

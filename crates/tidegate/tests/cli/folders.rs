@@ -147,6 +147,40 @@ fn figures_are_written_on_request() {
 }
 
 #[test]
+fn a_traced_flow_is_drawn_and_changes_no_result() {
+    let room = Room::with_tiny("traced");
+    room.run("run tiny.toml --out plain --quiet").ended(0);
+    room.run("run tiny.toml --out traced --quiet --trace 0")
+        .ended(0);
+    let flows = |folder: &str| {
+        let mut files = room.results(folder);
+        files.retain(|(path, _)| path.ends_with("flows.parquet"));
+        files
+    };
+    assert_eq!(flows("plain"), flows("traced"));
+    let runs = fs::read_dir(room.path().join("traced/runs")).unwrap();
+    for run in runs {
+        assert!(run.unwrap().path().join("trace.parquet").exists());
+    }
+    let drawn = fs::read_dir(room.path().join("traced/trace")).unwrap();
+    let names = drawn.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names: Vec<String> = names.collect();
+    for what in ["sequence", "window", "rto", "rtt", "queue-packets"] {
+        let named = format!("time-{what}");
+        assert!(
+            names.iter().any(|name| name.starts_with(&named)),
+            "{names:?}"
+        );
+    }
+    let page = fs::read_to_string(room.path().join("traced/report.html")).unwrap();
+    assert!(page.contains("Time and sequence"));
+    // What was written is read again.
+    room.run("report traced --quiet").ended(0);
+    let again = fs::read_to_string(room.path().join("traced/report.html")).unwrap();
+    assert_eq!(page, again);
+}
+
+#[test]
 fn a_disk_that_fills_up_keeps_what_is_finished() {
     let room = Room::new("disk");
     // The second point has far more flows than the files may have bytes.

@@ -406,6 +406,11 @@ impl Endpoint {
         self.sender.rtt().smoothed()
     }
 
+    /// The deviation of round-trip times from the smoothed one (`RTTVAR` in RFC 6298).
+    pub fn rtt_variation(&self) -> Span {
+        self.sender.rtt().variation()
+    }
+
     /// The retransmission timeout, with backoff.
     pub fn rto(&self) -> Span {
         self.sender.rtt().timeout()

@@ -40,6 +40,8 @@ fn run(label: &str, replication: u32, us: f64) -> Record {
         marks: 0,
         received: None,
         goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
     }];
     record
 }

@@ -17,11 +17,13 @@ const OF_SERVICES: &[&str] = &[
     "pause_rate",
     "pause_time",
 ];
+const OF_SIZES: &[&str] = &["fct_mean", "fct_p99", "slowdown_mean", "goodput"];
 const OF_QUEUES: &[&str] = &["throughput_share", "queue_p99", "wait_p99", "mark_share"];
 
 pub(super) fn section(material: &Material) -> Section {
     let summary = material.summary;
     let kinds = [
+        ("size", summary.sizes.as_ref(), OF_SIZES),
         ("class", summary.services.as_ref(), OF_SERVICES),
         ("queue", summary.queues.as_ref(), OF_QUEUES),
     ];
@@ -37,8 +39,16 @@ pub(super) fn section(material: &Material) -> Section {
     }
     Section {
         id: "classes",
-        title: "Classes of service",
-        intro: "What the flows of each service got, and what the observed queues of each number did.",
+        title: if summary.sizes.is_some() {
+            "Sizes and classes"
+        } else {
+            "Classes of service"
+        },
+        intro: if summary.sizes.is_some() {
+            "What the flows of each size and service got, and what the observed queues of each number did."
+        } else {
+            "What the flows of each service got, and what the observed queues of each number did."
+        },
         panels,
     }
 }
@@ -75,7 +85,7 @@ fn chart(
     };
     let slug = format!("{kind}-{}", metric.name.replace('_', "-"));
     let (id, title) = named(&slug, &format!("{what} by {kind}"), &facets);
-    let names = shown.iter().map(|part| format!("{kind} {}", part.number));
+    let names = shown.iter().map(|part| part.title(kind));
     let known = breakdown.parts.len();
     let note = format!("The first {SHOWN} of {known}; all are in summary.json.");
     let commands = points

@@ -7,6 +7,7 @@ mod probe;
 mod queue;
 mod result;
 mod time;
+mod trace;
 
 use super::Page;
 use super::budget::CURVES;
@@ -66,6 +67,7 @@ pub(super) fn all(page: &Page) -> Vec<Section> {
         class::section(&material),
         distribution::section(&material),
         queue::section(&material),
+        trace::section(&material),
         time::section(&material),
         link::section(&material),
         probe::section(&material),

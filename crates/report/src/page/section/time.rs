@@ -14,7 +14,7 @@ const TOGETHER: usize = 12;
 const APART: usize = 8;
 
 /// How a quantity is shown, in the order of the page.
-const QUANTITIES: [(Quantity, &str); 10] = [
+const QUANTITIES: [(Quantity, &str); 13] = [
     (Quantity::QueueBytes, "queue length"),
     (Quantity::QueuePackets, "packets in the queue"),
     (Quantity::Threshold, "marking threshold"),
@@ -22,8 +22,11 @@ const QUANTITIES: [(Quantity, &str); 10] = [
     (Quantity::Goodput, "goodput"),
     (Quantity::Rate, "rate"),
     (Quantity::Window, "congestion window"),
+    (Quantity::Ssthresh, "slow start threshold"),
     (Quantity::Alpha, "alpha"),
     (Quantity::Rtt, "smoothed round-trip time"),
+    (Quantity::RttVariation, "deviation of round-trip times"),
+    (Quantity::Rto, "retransmission timeout"),
     (Quantity::ActiveFlows, "active flows"),
 ];
 

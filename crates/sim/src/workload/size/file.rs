@@ -101,7 +101,7 @@ impl Distribution {
 }
 
 /// The two columns of a row, if it has two.
-fn columns(row: &str) -> Option<(&str, &str)> {
+pub(super) fn columns(row: &str) -> Option<(&str, &str)> {
     let (first, second) = row
         .split_once(',')
         .or_else(|| row.split_once(char::is_whitespace))?;

@@ -5,9 +5,11 @@
 //! is whole numbers: probabilities in units of 10^−18.
 
 mod file;
+mod gaps;
 mod sizes;
 mod table;
 
+pub use gaps::Gaps;
 pub use sizes::Sizes;
 pub use table::Table;
 

@@ -82,12 +82,9 @@ impl Setting for Sizes {
             Self::Own(distribution) => {
                 let mut text = String::new();
                 for Knot { size, cdf } in &distribution.knots {
-                    let (whole, rest) = (cdf / ONE, cdf % ONE);
                     let separator = if text.is_empty() { "" } else { "; " };
-                    let decimals = format!("{whole}.{rest:018}");
-                    let cdf = decimals.trim_end_matches('0').trim_end_matches('.');
                     // Writing to a string does not fail.
-                    let _ = write!(text, "{separator}{size} {cdf}");
+                    let _ = write!(text, "{separator}{size} {}", probability(*cdf));
                 }
                 text
             }
@@ -96,4 +93,12 @@ impl Setting for Sizes {
             Self::Uniform(from, to) => format!("{from}..{to}"),
         }
     }
+}
+
+/// A probability as a decimal number.
+pub(super) fn probability(cdf: u64) -> String {
+    let (whole, rest) = (cdf / ONE, cdf % ONE);
+    let decimals = format!("{whole}.{rest:018}");
+    let shortest = decimals.trim_end_matches('0').trim_end_matches('.');
+    shortest.to_owned()
 }

@@ -145,6 +145,7 @@ fn plan(
             scenario: scenario.clone(),
             path,
             command,
+            trace: None,
             on: On::default(),
         })
     };

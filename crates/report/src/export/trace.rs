@@ -1,0 +1,65 @@
+//! `trace.parquet`: one row for each event of a traced flow. The file is there if a flow was traced.
+
+use bytes::Bytes;
+use parquet::data_type::{ByteArray, ByteArrayType};
+
+use super::origin::Origin;
+use super::table::{Cell, Field, Malformed, Reader, Writer, field};
+use crate::record::{TraceEvent, Traced};
+
+/// The columns of `trace.parquet`.
+pub const TRACE: &[Field<TraceEvent>] = &[
+    field!(TraceEvent, "when it happened, in picoseconds of simulated time", at_ps: u64, Rising),
+    field!(TraceEvent, "the flow's number", flow: u32),
+    field!(
+        TraceEvent,
+        "`sent`, `resent`, `lost` (when it left), `arrived` at the receiver, or `acked` at the sender",
+        event: Traced
+    ),
+    field!(
+        TraceEvent,
+        "the first byte of the segment, or the next one that the ACK asks for",
+        seq: u64
+    ),
+    field!(TraceEvent, "bytes of the segment, or the window that the ACK offers", len: u32),
+    field!(
+        TraceEvent,
+        "CWR of a segment that leaves, CE of one that arrives, ECE of an ACK",
+        flag: bool
+    ),
+];
+
+/// The events as a Parquet file.
+pub fn write_trace(trace: &[TraceEvent], origin: &Origin) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("event", origin, TRACE)?;
+    writer.rows(trace)?;
+    writer.finish()
+}
+
+/// The events of a Parquet file.
+pub fn read_trace(file: Bytes) -> Result<Vec<TraceEvent>, Malformed> {
+    let blank = TraceEvent {
+        at_ps: 0,
+        flow: 0,
+        event: Traced::Sent,
+        seq: 0,
+        len: 0,
+        flag: false,
+    };
+    Reader::new(file)?.rows(TRACE, &blank)
+}
+
+impl Cell for Traced {
+    type Physical = ByteArrayType;
+    const KIND: &'static str = String::KIND;
+    const PARQUET: &'static str = String::PARQUET;
+
+    fn put(&self) -> Option<ByteArray> {
+        Some(self.name().into())
+    }
+    fn take(stored: Option<ByteArray>) -> Option<Self> {
+        let stored = stored?;
+        let named = |event: &Self| event.name().as_bytes() == stored.data();
+        Self::ALL.into_iter().find(named)
+    }
+}
