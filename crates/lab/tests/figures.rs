@@ -71,8 +71,14 @@ fn bcc_points_the_way_of_the_paper() {
 }
 
 #[test]
+fn odctcp_points_the_way_of_the_thesis() {
+    assert_direction(|id| id.starts_with("odctcp-"));
+}
+
+#[test]
 fn other_papers_point_their_way() {
-    assert_direction(|id| !id.starts_with("tcn-") && !id.starts_with("bcc-"));
+    let apart = ["tcn-", "bcc-", "odctcp-"];
+    assert_direction(|id| !apart.iter().any(|paper| id.starts_with(paper)));
 }
 
 #[test]
