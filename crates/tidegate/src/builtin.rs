@@ -22,6 +22,10 @@ pub(crate) const ALL: &[Builtin] = &[
         text: include_str!("../../../scenarios/main.toml"),
     },
     Builtin {
+        name: "one-sided",
+        text: include_str!("../../../scenarios/one-sided.toml"),
+    },
+    Builtin {
         name: "rtt-variation",
         text: include_str!("../../../scenarios/rtt-variation.toml"),
     },
