@@ -10,7 +10,6 @@ use common::{Dice, flow, link_to, ports, setup, stack, star, tcp};
 use tidegate_dataplane::mark;
 use tidegate_sim::observe::Sampling;
 use tidegate_sim::pause::ClassPauses;
-use tidegate_sim::setup::{Opening, Stop, Transport};
 use tidegate_sim::setup::{Opening, Pauses, Stop, Transport};
 use tidegate_sim::topology::leaf_spine;
 use tidegate_sim::workload::Probe;

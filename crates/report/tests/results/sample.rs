@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use tidegate_report::folder::{FORMAT, Manifest, Planned};
 use tidegate_report::record::{
     Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
-    Probe, Quantity, Queue, Record, Run, Series, Setting, Trace,
-    Class, Counters, Distribution, End, Flow, Link, Probe, Quantity, Queue, Record, Run, Series,
-    Setting, Trace, TraceEvent, Traced,
+    Probe, Quantity, Queue, Record, Run, Series, Setting, Trace, TraceEvent, Traced,
 };
 use tidegate_report::statistics::Percentile;
 

@@ -166,9 +166,9 @@ fn a_traced_flow_is_drawn_and_changes_no_result() {
     let names = drawn.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let names: Vec<String> = names.collect();
     for what in ["sequence", "window", "rto", "rtt", "queue-packets"] {
-        let named = format!("time-{what}");
+        let begin = format!("time-{what}");
         assert!(
-            names.iter().any(|name| name.starts_with(&named)),
+            names.iter().any(|name| name.starts_with(&begin)),
             "{names:?}"
         );
     }
