@@ -156,9 +156,10 @@ fn check_trace(file: &str, plan: &[Experiment], on: &On, flow: u32) -> Result<()
         let built = experiment.build().map_err(Error::new)?;
         if let Err(error) = tidegate_lab::trace::check(&built, flow) {
             let label = &experiment.label;
-            let text = match label.is_empty() {
-                true => format!("{file}: --{error}"),
-                false => format!("{file}, {label}: --{error}"),
+            let text = if label.is_empty() {
+                format!("{file}: --{error}")
+            } else {
+                format!("{file}, {label}: --{error}")
             };
             return Err(Error::new(text));
         }
