@@ -137,7 +137,9 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
     row("nothing", None)?;
     for trial in &setup.joint {
         let name = trial.get_ref();
-        let mut varied = figures.iter().flat_map(|figure| &figure.varied);
+        let is_own = |figure: &&Judged| setup.figures.iter().any(|own| *own.get_ref() == figure.id);
+        let own = figures.iter().filter(is_own);
+        let mut varied = own.flat_map(|figure| &figure.varied);
         let changed = varied.find(|varied| varied.trial == *name);
         row(changed.map_or(name, |varied| &varied.changed), Some(name))?;
     }
