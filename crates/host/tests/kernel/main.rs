@@ -36,6 +36,7 @@ const TESTS: &[suite::Test] = tests![
     bad_input::an_unprivileged_user_is_refused,
     bad_input::without_a_bpf_file_system_the_mount_is_named,
     bad_input::without_privilege_every_test_is_skipped_by_name,
+    echo::a_segment_with_cwr_waits_for_its_ack_as_the_variant_has_it,
     echo::each_ack_echoes_the_last_segment_that_it_acknowledges,
     life::a_dry_run_changes_nothing,
     life::a_load_that_is_killed_leaves_nothing_or_is_cleaned_up,
