@@ -7,12 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::query::{
     LinkInfoIter, LinkTypeInfo, MapInfoIter, ProgInfoIter, ProgInfoQueryOptions,
 };
 use libbpf_rs::{
-    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, ProgramType,
+    Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenObject, PrintLevel,
+    ProgramType,
 };
 use serde::Serialize;
 
@@ -102,14 +104,14 @@ pub fn load(algorithm: &Algorithm) -> Result<Loaded, Error> {
         }
     }
     let object = object.load();
-    let mut object = object.map_err(Error::system(format!("load {name}")))?;
+    let mut object = object.map_err(|error| refused(name, &error))?;
     let mut links = Vec::new();
     for &kernel_name in algorithm.kernel_names() {
         let map = object.maps_mut().find(|map| map.name() == kernel_name);
         let mut map = map.ok_or_else(|| Error::NotLoaded(kernel_name.into()))?;
         let link = map.attach_struct_ops().map_err(|error| {
             if error.kind() == libbpf_rs::ErrorKind::AlreadyExists {
-                Error::Loaded(kernel_name.into())
+                Error::Loaded(name.into())
             } else {
                 Error::system(format!("register {kernel_name}"))(error)
             }
@@ -423,7 +425,29 @@ pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
     all.filter(is_left).collect()
 }
 
-/// Says nothing of what libbpf prints: an error has what matters.
+/// What libbpf prints, the kernel's reasons among it. An error quotes the end of it.
+static PRINTED: Mutex<String> = Mutex::new(String::new());
+
+/// Keeps what libbpf prints from the screen.
 pub fn silence() {
-    libbpf_rs::set_print(None);
+    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
+        let mut printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.push_str(&text);
+    })));
 }
+
+/// The kernel did not take the programs of an algorithm.
+fn refused(name: &str, error: &libbpf_rs::Error) -> Error {
+    let printed = PRINTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut lines: Vec<_> = printed.lines().rev().take(REASONS).collect();
+    lines.push("");
+    lines.reverse();
+    let reasons = lines.join("\n  ");
+    Error::System {
+        action: format!("load {name}"),
+        why: format!("{error}{reasons}"),
+    }
+}
+
+/// Lines of the kernel's reasons that matter: they come last.
+const REASONS: usize = 8;

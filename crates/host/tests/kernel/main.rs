@@ -20,10 +20,12 @@ mod rules;
 mod testbed;
 mod traces;
 
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use rustix::fs::{FlockOperation, flock};
 use tidegate_harness::{suite, tests};
 use tidegate_host::algorithm::Algorithm;
 use tidegate_host::args::TYPES;
@@ -62,28 +64,39 @@ const INSIDE: &str = "TIDEGATE_TESTS_INSIDE";
 
 fn main() -> ExitCode {
     kernel::silence();
-    let obstacle = obstacle();
-    if obstacle.is_none() {
-        if std::env::var_os(INSIDE).is_none() {
-            return enter();
-        }
-        program::mount_pins();
+    if let Some(reason) = missing() {
+        return suite::run(TESTS, move |_| Some(reason.clone()));
     }
-    suite::run(TESTS, move |_| obstacle.clone())
+    if std::env::var_os(INSIDE).is_none() {
+        return enter();
+    }
+    let _lock = lock();
+    let taken = taken();
+    program::mount_pins();
+    suite::run(TESTS, move |_| taken.clone())
 }
 
-/// Why nothing can be tested here.
-fn obstacle() -> Option<String> {
+/// What the machine lacks.
+fn missing() -> Option<String> {
     let checked = machine::check_privileges(machine::TO_LOAD)
         .and_then(|()| machine::check_privileges(machine::TO_REMOVE))
         .and_then(|()| machine::check_kernel(Path::new(TYPES)));
-    if let Err(error) = checked {
-        return Some(error.to_string());
-    }
+    checked.err().map(|error| error.to_string())
+}
+
+/// The kernel has each name once: whoever runs these tests at the same time waits.
+fn lock() -> File {
+    let path = std::env::temp_dir().join("tidegate-host-tests.lock");
+    let file = File::create(path).unwrap();
+    flock(&file, FlockOperation::LockExclusive).unwrap();
+    file
+}
+
+/// A user of this machine has one of the algorithms.
+fn taken() -> Option<String> {
     let available = machine::available();
-    let taken = Algorithm::NAMES
-        .iter()
-        .find(|name| available.iter().any(|there| there == **name));
+    let is_there = |name: &&&str| available.iter().any(|there| there == **name);
+    let taken = Algorithm::NAMES.iter().find(is_there);
     taken.map(|name| format!("{name} is loaded on this machine"))
 }
 

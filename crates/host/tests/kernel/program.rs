@@ -82,9 +82,12 @@ impl Drop for Loaded {
     }
 }
 
-/// What `status` says of an algorithm, if it is there.
+/// What `status` says of an algorithm, if it is there. One that was unloaded may still have connections that
+/// end by themselves.
 pub(crate) fn status(name: &str) -> Option<Value> {
     let all: Value = serde_json::from_str(&succeed(&["status", "--json"])).unwrap();
     let all = all.as_array().unwrap().iter();
-    all.into_iter().find(|one| one["name"] == name).cloned()
+    all.into_iter()
+        .find(|one| one["name"] == name && one["holder"] != "connections")
+        .cloned()
 }
