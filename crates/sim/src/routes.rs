@@ -195,22 +195,19 @@ impl Routes {
     /// lead round in a circle.
     pub(crate) fn levels(&self) -> Option<Vec<u8>> {
         let mut levels = vec![0_u8; self.next_hops.len() + 2 * self.uplinks.len()];
-        let rows = || self.distances.chunks_exact(self.rows.len().max(1));
+        let turns = Turns::new(self);
         let mut is_done = false;
         while !is_done {
             is_done = true;
-            for (row, switch) in rows().flat_map(|row| (0..).zip(row).map(move |(at, _)| (row, at)))
-            {
-                for hop in self.shortest(row, switch) {
-                    let higher = levels[hop.link.index()] + 1;
-                    for next in self.shortest(row, hop.to) {
-                        let level = &mut levels[next.link.index()];
-                        is_done &= *level >= higher;
-                        *level = higher.max(*level);
-                    }
-                    if higher > MAX_LEVELS {
-                        return None;
-                    }
+            for (link, ahead) in turns.iter(self) {
+                let higher = levels[link.index()] + 1;
+                if higher > MAX_LEVELS {
+                    return None;
+                }
+                for next in ahead {
+                    let level = &mut levels[next.index()];
+                    is_done &= *level >= higher;
+                    *level = higher.max(*level);
                 }
             }
         }
@@ -402,6 +399,70 @@ impl Routes {
         let between = rows.flat_map(|row| edges.iter().map(|&edge| row[edge as usize]));
         // Two hosts' own links and those between their switches, or one cable between two hosts.
         between.max().map_or(1, |most| u32::from(most) + 2)
+    }
+}
+
+/// Which link may follow which on a path. Of each switch, for each link into it, one bit for each link out
+/// of it: as there are far fewer turns than paths, each is found once and then known.
+struct Turns {
+    /// By switch: where its bits begin.
+    first: Vec<usize>,
+    bits: Vec<u64>,
+}
+
+impl Turns {
+    fn new(routes: &Routes) -> Self {
+        let switches = routes.rows.len();
+        let mut first = Vec::with_capacity(switches);
+        let mut words = 0;
+        for switch in 0..switches as u32 {
+            first.push(words);
+            let links = routes.next_hops_from(switch).len();
+            words += links * links.div_ceil(64);
+        }
+        let mut bits = vec![0_u64; words];
+        let mut nearer = Vec::new();
+        for row in routes.distances.chunks_exact(switches.max(1)) {
+            for (switch, &distance) in (0..).zip(row) {
+                let neighbours = routes.next_hops_from(switch);
+                nearer.clear();
+                nearer.resize(neighbours.len().div_ceil(64), 0_u64);
+                for (place, hop) in neighbours.iter().enumerate() {
+                    let is_nearer = row[hop.to as usize].checked_add(1) == Some(distance);
+                    nearer[place / 64] |= u64::from(is_nearer) << (place % 64);
+                }
+                let own = &mut bits[first[switch as usize]..];
+                let own = own.chunks_exact_mut(nearer.len().max(1));
+                // A path that comes from a neighbour which is farther away goes on to one that is nearer.
+                for (hop, out) in neighbours.iter().zip(own) {
+                    if Some(row[hop.to as usize]) == distance.checked_add(1) {
+                        for (out, nearer) in out.iter_mut().zip(&nearer) {
+                            *out |= nearer;
+                        }
+                    }
+                }
+            }
+        }
+        Self { first, bits }
+    }
+
+    /// Every link between switches, with those that may follow it.
+    fn iter<'a>(
+        &'a self,
+        routes: &'a Routes,
+    ) -> impl Iterator<Item = (LinkId, impl Iterator<Item = LinkId> + 'a)> {
+        let switches = (0..).zip(&self.first);
+        switches.flat_map(move |(switch, &first)| {
+            let neighbours = routes.next_hops_from(switch);
+            let words = neighbours.len().div_ceil(64).max(1);
+            let links = self.bits[first..].chunks_exact(words).zip(neighbours);
+            links.map(move |(out, hop)| {
+                let ahead = neighbours.iter().enumerate();
+                let ahead = ahead.filter(|(place, _)| out[place / 64] >> (place % 64) & 1 != 0);
+                let ahead = ahead.map(|(_, next)| next.link);
+                (Network::reverse(hop.link), ahead)
+            })
+        })
     }
 }
 
