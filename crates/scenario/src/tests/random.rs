@@ -39,7 +39,7 @@ fn company(key: &str, kind: &str) -> Vec<String> {
             "topology={ kind = \"leaf-spine\", leaves = 2, spines = 1, hosts_per_leaf = 2 }",
             "traffic.0.flows=20",
         ],
-        ("traffic.0", "messages") => &["traffic.0.pause=1ms"],
+        ("traffic.0", "messages") => &["traffic.0.idle=1ms"],
         ("traffic.0", _) if kind != "burst" => &["traffic.0.flows=20"],
         _ => &[],
     };

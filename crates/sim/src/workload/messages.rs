@@ -10,7 +10,7 @@ settings! {
     /// Parameters of messages: a flow from each sender, on a connection of its own.
     #[named("messages", "messages on one connection, each a pause after the one before",
         "workloads.md#Messages",
-        "from = \"0\"\nto = \"1\"\nmessages = 3\nbytes = \"200KB\"\npause = \"10ms\"\n")]
+        "from = \"0\"\nto = \"1\"\nmessages = 3\nbytes = \"200KB\"\nidle = \"10ms\"\n")]
     pub struct Config {
         /// The hosts that send.
         pub from: Hosts = Hosts::one(0),
@@ -21,7 +21,7 @@ settings! {
         /// The size of a message.
         pub bytes: Bytes = Bytes(200_000),
         /// How long a sender waits after the last ACK of a message before it writes the next one.
-        pub pause: Span = Span::from_secs(1),
+        pub idle: Span = Span::from_secs(1),
         /// When the first message starts.
         pub start: Span = Span::ZERO,
         /// The service of the flows.
@@ -44,7 +44,7 @@ impl Config {
     pub(super) const fn pauses(&self) -> Pauses {
         Pauses {
             message: self.bytes.0,
-            pause: self.pause,
+            pause: self.idle,
         }
     }
 
@@ -63,9 +63,9 @@ impl Config {
         if self.messages == 0 {
             return Err(ConfigError::out_of_range("messages", 0, "at least 1"));
         }
-        if self.pause == Span::ZERO {
+        if self.idle == Span::ZERO {
             let allowed = "more than zero; without pauses a flow is `long-lived`";
-            return Err(ConfigError::out_of_range("pause", "0s", allowed));
+            return Err(ConfigError::out_of_range("idle", "0s", allowed));
         }
         let bytes = self.bytes.0.checked_mul(u64::from(self.messages));
         let Some(bytes @ 1..MOST) = bytes else {
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(found, [(0, 800_000), (1, 800_000)]);
         for (field, text) in [
             ("messages", "0"),
-            ("pause", "0s"),
+            ("idle", "0s"),
             ("bytes", "0B"),
             ("bytes", "1000000GB"),
             ("from", "0-2"),
