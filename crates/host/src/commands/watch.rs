@@ -19,7 +19,7 @@ use super::{Output, chosen, find};
 use crate::args::{PINS, Watch};
 use crate::error::Error;
 use crate::event::{Event, Kind};
-use crate::kernel::{self, Registered};
+use crate::kernel::{self, Holder, Registered};
 use crate::machine;
 use crate::watch::View;
 
@@ -67,6 +67,8 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
 /// The algorithms to watch.
 fn watched(arguments: &Watch) -> Result<Vec<Registered>, Error> {
     let mut registered = kernel::registered(Path::new(PINS))?;
+    // What was unloaded gets no new connections.
+    registered.retain(|one| one.holder != Holder::Connections);
     let all = || registered.iter().map(|one| one.name.clone()).collect();
     let names = chosen(&arguments.names, all);
     if names.is_empty() {

@@ -246,6 +246,11 @@ pub(crate) fn under_traffic_unload_waits_or_forces_and_no_connection_is_lost() {
                     let errors = BufReader::new(unloading.stderr.take().unwrap());
                     let first = errors.lines().next().unwrap().unwrap();
                     assert_eq!(first, "tg_odctcp_snd: waiting for 1 connections to end");
+                    // It is still there, and nothing to choose or to watch.
+                    let text = succeed(&["status"]);
+                    assert!(text.contains("its last connections"), "{text}");
+                    let error = refused(command(&["watch"]));
+                    assert!(error.starts_with("error: no algorithm is loaded"), "{error}");
                     ""
                 };
                 let available = machine::available();
