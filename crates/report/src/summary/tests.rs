@@ -716,7 +716,6 @@ fn queues_of_a_number_are_taken_together() {
 #[test]
 fn bins_of_ones_own_have_their_numbers() {
     let flow_of = |bytes, ms| Flow {
-    let of = |bytes, ms| Flow {
         bytes: Some(bytes),
         ..flow(0, Class::Small, ms)
     };
@@ -725,10 +724,6 @@ fn bins_of_ones_own_have_their_numbers() {
         flow_of(10_000, 4),
         flow_of(10_001, 8),
         flow_of(100_001, 16),
-        of(1_000, 2),
-        of(10_000, 4),
-        of(10_001, 8),
-        of(100_001, 16),
     ];
     let mut run = with_flows(run("tcn", "0.6", 1), flows);
     run.run.bins = vec![10_000, 100_000];

@@ -160,7 +160,7 @@ const ALIASES: &[Alias] = &[
          `dynamic-threshold` shares a pool.",
     ),
     alias(
-        &["pause-frames", "priority-flow-control", "lossless"],
+        &["pause", "priority-flow-control", "lossless"],
         "pfc",
         "Lossless Ethernet is the buffer `pfc`: pause frames by ingress account.",
     ),
