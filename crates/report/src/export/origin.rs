@@ -67,6 +67,12 @@ impl Origin {
         Ok(Self(columns.collect()))
     }
 
+    /// No columns beside the table's own.
+    #[cfg(test)]
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     pub(super) fn columns(&self) -> &[Constant] {
         &self.0
     }

@@ -36,6 +36,7 @@ impl From<ParquetError> for Malformed {
 }
 
 /// A column of a table of `Row`s.
+#[derive(Debug)]
 pub struct Field<Row> {
     /// Its name.
     pub name: &'static str,
@@ -49,8 +50,16 @@ pub struct Field<Row> {
     pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
 }
 
+impl<Row> Clone for Field<Row> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Row> Copy for Field<Row> {}
+
 /// How the values of a column follow each other, which decides how they are stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// Values that come again and again.
     Repeating,
@@ -377,8 +386,13 @@ impl Reader {
                     .columns()
                     .iter()
                     .position(|column| column.name() == field.name);
-                let index =
-                    index.ok_or_else(|| Malformed(format!("there is no column {}", field.name)))?;
+                let Some(index) = index else {
+                    // Earlier versions of the program wrote fewer columns.
+                    if field.parquet.starts_with("optional") {
+                        continue;
+                    }
+                    return Err(Malformed(format!("there is no column {}", field.name)));
+                };
                 let column = Column {
                     name: field.name,
                     reader: group.get_column_reader(index)?,
