@@ -3,8 +3,7 @@
 use tidegate_units::{Bytes, Setting, Size, Span, choices};
 
 use crate::config::{
-    AckPolicy, ClockReading, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Repair,
-    SlowStart, SynLoss,
+    AckPolicy, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Repair, SlowStart, SynLoss,
 };
 
 choices! {
@@ -98,7 +97,6 @@ impl Profile {
                 receive_window: Bytes::from_kib(2 * 1024),
                 rto_min: Span::from_ms(230),
                 clock_granularity: Span::from_ms(1),
-                clock_reading: ClockReading::PlusOne,
                 ack_delay: Span::from_ms(100),
                 abc: Some(2),
                 slow_start: SlowStart::UpTo,
