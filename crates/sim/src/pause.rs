@@ -125,7 +125,7 @@ impl LinkPauses {
         all.filter_map(|(class, clock)| Some((class, clock.since?)))
     }
 
-    /// The queues of a port that are to be paused, where `classes` are told apart.
+    /// The queues of a port that are to be paused, where `classes` have queues of their own.
     pub(crate) fn queues(&self, classes: u16, last_queue: u8) -> QueueSet {
         let mut queues = QueueSet::default();
         for (class, _) in self.present() {

@@ -385,7 +385,7 @@ fn a_flow_does_not_feel_a_broken_one_before_it() {
 }
 
 #[test]
-fn a_run_that_tells_its_status_leaves_the_same() {
+fn a_run_that_reports_its_status_leaves_the_same() {
     let flows = (0..8).map(|src| flow(Time::from_us(u64::from(src)), src, 8, 3_000_000));
     let setup = setup(star(9, Span::from_us(2)), flows.collect());
     let never = AtomicBool::new(false);

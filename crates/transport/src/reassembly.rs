@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_are_told_apart_and_reported_in_front() {
+    fn duplicates_are_distinguished_and_reported_in_front() {
         let mut r = Reassembly::new(Seq(100));
         r.insert(range(200, 300));
         assert_eq!(r.insert(range(210, 290)), Arrival::Duplicate);

@@ -267,7 +267,7 @@ fn samples_become_traces_of_one_length() {
 }
 
 #[test]
-fn probes_are_told_apart_by_their_series() {
+fn probes_are_distinguished_by_their_series() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     assert_eq!(record.probes.len(), outcome.probes[0].len());
     assert!(record.probes.len() > 50);

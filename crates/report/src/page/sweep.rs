@@ -251,8 +251,8 @@ fn common(labels: &[&str]) -> Option<String> {
             .all(|label| label.split(", ").any(|own| own == *part))
     };
     let parts: Vec<&str> = first.split(", ").filter(everywhere).collect();
-    let told_apart = others.is_empty() || others.iter().any(|label| label != first);
-    (told_apart && !parts.is_empty()).then(|| parts.join(", "))
+    let distinguished = others.is_empty() || others.iter().any(|label| label != first);
+    (distinguished && !parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn text_of<'a>(point: &'a Point, key: &str) -> Option<&'a str> {

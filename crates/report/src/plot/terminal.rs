@@ -483,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_apart_without_colour() {
+    fn lines_are_distinguished_without_colour() {
         let chart = chart(Kind::Curves, Axis::linear("load", ""));
         let text = terminal(&chart, 60, Colour::None);
         assert_eq!(

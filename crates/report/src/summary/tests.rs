@@ -541,7 +541,7 @@ fn advised(records: &[Record]) -> u32 {
 }
 
 #[test]
-fn a_warm_up_that_is_too_short_is_told_with_one_that_would_do() {
+fn a_warm_up_that_is_too_short_is_reported_with_one_that_would_do() {
     let filling = |number| if number < 300 { 1.0 } else { 1.5 };
     for runs in [1, 3] {
         let records: Vec<Record> = (1..=runs).map(|seed| drifting(seed, filling)).collect();
@@ -658,7 +658,7 @@ fn classes_of_service_have_their_own_times_and_shares() {
 }
 
 #[test]
-fn one_class_of_service_is_not_told_apart() {
+fn one_class_of_service_is_not_distinguished() {
     let summary = Summary::new(&[small(run("tcn", "0.6", 1), &[1, 2])], None);
     assert_eq!((summary.services, summary.queues), (None, None));
 }

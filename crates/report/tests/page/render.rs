@@ -271,7 +271,7 @@ fn classes_of_service_have_a_table_and_charts_if_there_are_several() {
 }
 
 #[test]
-fn a_warning_whose_numbers_differ_is_told_once() {
+fn a_warning_whose_numbers_differ_is_reported_once() {
     let (manifest, records) = sample::sweep(3, &["0.3", "0.8"], 2);
     let page = rendered("Warnings", &manifest, &records);
     let begin = page.find("Read with care").unwrap();

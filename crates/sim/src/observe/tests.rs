@@ -427,7 +427,7 @@ fn a_lone_flow_has_a_slowdown_of_one() {
 }
 
 #[test]
-fn completion_times_are_told_apart_by_group_and_class() {
+fn completion_times_are_distinguished_by_group_and_class() {
     let mut setup = incast();
     setup.flows[3].bytes = Flow::ENDLESS;
     setup.stop.finished = Some(4);

@@ -446,7 +446,7 @@ fn every_field_is_set_and_read_by_text() {
 
 /// The page of documentation has a row for each field with its default.
 #[test]
-fn the_page_tells_every_field_and_default() {
+fn the_page_has_every_field_and_default() {
     let page = include_str!("../../../../docs/topologies.md");
     for name in Config::NAMES {
         let title = format!("## {name}\n");

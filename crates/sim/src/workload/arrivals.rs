@@ -1,4 +1,4 @@
-//! Flows whose gaps come from a table: arrivals as they were measured, which are seldom Poisson.
+//! Flows whose gaps come from a table: arrivals as they were measured, which are rarely Poisson.
 
 use tidegate_units::{Bytes, ConfigError, Rng, Setting, Span, Time, settings};
 

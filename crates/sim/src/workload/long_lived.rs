@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn several_flows_of_a_sender_are_told_apart_by_time_only() {
+    fn several_flows_of_a_sender_are_distinguished_by_time_only() {
         let config = Config {
             from: Hosts::Ranges(vec![(0, 1)]),
             to: Hosts::one(4),

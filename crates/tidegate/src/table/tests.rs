@@ -178,7 +178,7 @@ fn equal_values_have_no_best() {
 }
 
 #[test]
-fn a_best_that_is_not_told_apart_from_others_is_not_crowned() {
+fn a_best_that_is_not_distinguished_from_others_is_not_crowned() {
     let marks = |values: &[(f64, f64)]| {
         let point = |&(value, reach): &(f64, f64)| {
             point(&format!("p{value}"), vec![estimate(value, reach, None)])

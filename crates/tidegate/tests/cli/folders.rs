@@ -64,7 +64,7 @@ fn a_half_written_folder_is_made_whole() {
 }
 
 #[test]
-fn a_folder_without_results_is_told_apart() {
+fn a_folder_without_results_is_distinguished() {
     let room = Room::new("empty");
     fs::create_dir(room.path().join("out")).unwrap();
     room.run("report out").is("no-results");
