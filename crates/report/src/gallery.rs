@@ -245,7 +245,7 @@ mod tests {
     use crate::plot::{Axis, Kind, Line, Mark, Origin};
 
     #[test]
-    fn a_gallery_loads_nothing_and_escapes_what_it_is_told() {
+    fn a_gallery_loads_nothing_and_escapes_what_it_gets() {
         let line = Line {
             name: "A <b>".into(),
             hue: 0,

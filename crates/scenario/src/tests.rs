@@ -169,7 +169,7 @@ fn overrides_set_values_tables_and_entries_of_lists() {
 }
 
 #[test]
-fn the_load_follows_the_topology_unless_it_is_told_otherwise() {
+fn the_load_follows_the_topology_unless_it_is_set_otherwise() {
     let last = |overrides: &[&str]| {
         let text = "[topology]\nkind = 'leaf-spine'\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n\
                     [[traffic]]\nkind = 'ecn-sharp'\nuntil = 'none'\nflows = 200\n";

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_tells_the_length_of_the_body_that_it_leaves_out() {
+    fn a_head_has_the_length_of_the_body_that_it_leaves_out() {
         let answer = |method: &str| {
             let request = format!("{method} /counters HTTP/1.0\r\n\r\n");
             let Reply::Counters(form) = reply(request.as_bytes(), &[]) else {

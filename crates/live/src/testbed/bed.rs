@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congestion_control_that_is_not_allowed_is_told_from_one_that_is_not_there() {
+    fn a_congestion_control_that_is_not_allowed_differs_from_one_that_is_not_there() {
         let text = |name| refused(name, "reno bbr cubic").to_string();
         assert!(
             text("dctcp").contains("what this kernel has: reno bbr cubic\nhint: tidegate host")

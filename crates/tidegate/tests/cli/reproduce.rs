@@ -274,7 +274,7 @@ fn figures_are_listed_as_json_too() {
 }
 
 #[test]
-fn an_unknown_figure_is_told_with_the_nearest_ones() {
+fn an_unknown_figure_is_answered_with_the_nearest_ones() {
     let room = Room::new("unknown-figure");
     let said = room.run("reproduce tcn-f1O");
     said.ended(2);

@@ -435,7 +435,7 @@ fn each_echo_rule_keeps_its_own_law() {
 }
 
 #[test]
-fn a_reduction_is_told_once_on_new_data() {
+fn a_reduction_is_reported_once_on_new_data() {
     let mut endpoint = established(&config(), "rfc3168");
     endpoint.write(1_000_000, T);
     poll(&mut endpoint, T);
@@ -903,7 +903,7 @@ fn an_ack_that_advances_and_proves_a_loss_starts_the_repair() {
 }
 
 #[test]
-fn reductions_for_losses_are_told_too_on_new_data() {
+fn reductions_for_losses_are_reported_too_on_new_data() {
     // RFC 3168, section 6.1.2: CWR after a reduction for any reason, never on a retransmission.
     let mut endpoint = established(&config(), "rfc3168");
     endpoint.write(1_000_000, T);

@@ -66,7 +66,7 @@ fn a_queue_that_empties_loses_its_deficit() {
 }
 
 #[test]
-fn turns_are_told_in_order() {
+fn turns_are_reported_in_order() {
     let mut bench = bench(&[1500, 1500]);
     bench.enqueue(1, 1, 1500);
     bench.enqueue(2, 1, 200);

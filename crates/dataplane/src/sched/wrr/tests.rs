@@ -98,7 +98,7 @@ fn the_list_goes_by_time_of_joining() {
 }
 
 #[test]
-fn the_list_tells_who_joins_and_nobody_is_skipped() {
+fn the_list_reports_who_joins_and_nobody_is_skipped() {
     let mut bench = bench(&[1500; 3], Order::ActiveList);
     for (id, queue) in [(1, 2), (2, 2), (3, 0)] {
         bench.enqueue(id, queue, 1500);
@@ -113,7 +113,7 @@ fn the_list_tells_who_joins_and_nobody_is_skipped() {
 }
 
 #[test]
-fn the_cyclic_order_tells_who_joins_and_which_queues_it_finds_empty() {
+fn the_cyclic_order_reports_who_joins_and_which_queues_it_finds_empty() {
     let mut bench = bench(&[1500; 4], Order::Cyclic);
     bench.enqueue(1, 2, 1500);
     assert_eq!(bench.turns(), ["2 joined"]);
