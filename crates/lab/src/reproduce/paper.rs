@@ -99,7 +99,7 @@ impl Paper {
     }
 
     /// That its headlines and setups are about claims, trials and figures that there are. `names` has
-    /// what can be quoted of a figure ([`Figure::quotable`]), and is `None` of an unknown one.
+    /// what can be quoted of a figure (`Figure::quotable`), and is `None` of an unknown one.
     pub fn check(&self, names: &dyn Fn(&str) -> Option<Vec<String>>) -> Result<(), Wrong> {
         let check = |key: &str, span: Range<usize>| {
             let (figure, claim) = key.split_once('/').unwrap_or((key, ""));

@@ -286,7 +286,7 @@ fn an_unknown_figure_is_answered_with_the_nearest_ones() {
 }
 
 #[test]
-fn a_missing_folder_is_told() {
+fn a_missing_folder_is_named() {
     let room = room("missing-folder");
     let said = room.run("reproduce figure.toml --from nowhere");
     said.ended(2);
@@ -298,7 +298,7 @@ fn a_missing_folder_is_told() {
 }
 
 #[test]
-fn a_wrong_key_of_a_claim_is_told_with_its_line() {
+fn a_wrong_key_of_a_claim_is_reported_with_its_line() {
     let room = Room::new("wrong-claim");
     let text = format!("{TINY}{FIGURE}").replace("within = ", "wihtin = ");
     let line = text
