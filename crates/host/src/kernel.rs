@@ -43,6 +43,9 @@ fn programs(algorithm: &Algorithm) -> &'static [u8] {
     }
 }
 
+/// What the second name of a one-sided algorithm ends with.
+const ESTABLISHED: &str = "_e";
+
 const PARAMETERS: &str = ".rodata.params";
 const COUNTERS: &str = "counters";
 const CONTROL: &str = "control";
@@ -279,23 +282,27 @@ pub fn counters(map: &MapHandle) -> Counters {
 pub fn registered(pins: &Path) -> Result<Vec<Registered>, Error> {
     let programs = program_maps();
     let links = links();
-    let mut found = Vec::new();
+    let mut found: Vec<Registered> = Vec::new();
     let tables = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
-    for table in tables {
-        let Some(name) = table
-            .name
-            .to_str()
-            .filter(|name| Algorithm::NAMES.contains(name))
-        else {
+    let named = tables.filter_map(|table| Some((table.name.to_str()?.to_owned(), table.id)));
+    let mut named: Vec<_> = named.collect();
+    // Of the two names of a one-sided algorithm the one that users choose first. It goes first, too: the
+    // connections of one that was unloaded have the other.
+    named.sort_by_key(|(name, _)| name.ends_with(ESTABLISHED));
+    for (name, table) in named {
+        let name = name.strip_suffix(ESTABLISHED).unwrap_or(&name);
+        if !Algorithm::NAMES.contains(&name) {
             continue;
-        };
-        let Some(maps) = maps_of(table.id, &programs) else {
-            continue;
-        };
-        let link = links.get(&table.id).copied();
-        if let Some(registered) = describe(name, maps, link, pins, table.id) {
-            found.push(registered);
         }
+        let Some(maps) = maps_of(table, &programs) else {
+            continue;
+        };
+        let is_known = |one: &Registered| one.maps.get(PARAMETERS) == maps.get(PARAMETERS);
+        if found.iter().any(is_known) {
+            continue;
+        }
+        let link = links.get(&table).copied();
+        found.extend(describe(name, maps, link, pins, table));
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)

@@ -148,7 +148,7 @@ pub(crate) fn send(sender: &mut TcpStream, receiver: &mut TcpStream, bytes: usiz
 }
 
 /// Is set when this value is dropped, also if something failed.
-struct Setting<'a>(&'a AtomicBool);
+pub(crate) struct Setting<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for Setting<'_> {
     fn drop(&mut self) {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tidegate_host::algorithm::Algorithm;
 use tidegate_host::machine;
 
-use super::bed::{Bed, SERVER, TIMEOUT};
+use super::bed::{Bed, SERVER, Setting, TIMEOUT};
 use super::program::{Loaded, command, pins, refused, run, status, succeed};
 use super::traces::Watching;
 
@@ -230,6 +230,8 @@ pub(crate) fn under_traffic_unload_waits_or_forces_and_no_connection_is_lost() {
             let (client, server) = bed.connect();
             let is_over = &is_over;
             thread::scope(|scope| {
+                // Also if something fails: the sender would go on for ever.
+                let ending = Setting(is_over);
                 let sending = scope.spawn(move || send_until(client, is_over));
                 let receiving = scope.spawn(move || receive(server));
                 let error = refused(command(&["unload", "tg_odctcp_snd"]));
@@ -256,7 +258,7 @@ pub(crate) fn under_traffic_unload_waits_or_forces_and_no_connection_is_lost() {
                 let available = machine::available();
                 assert!(!available.iter().any(|name| name.starts_with("tg_")), "{available:?}");
                 assert!(!sending.is_finished());
-                is_over.store(true, Ordering::Release);
+                drop(ending);
                 assert_eq!(sending.join().unwrap(), receiving.join().unwrap());
                 let output = unloading.wait_with_output().unwrap();
                 assert!(output.status.success(), "{output:?}");
