@@ -75,7 +75,6 @@ impl Divide for Config {
     fn divide(&self) -> Result<(Ranks, Box<[Class]>), ConfigError> {
         let ranks = Ranks {
             heap: Vec::new(),
-            aside: Vec::new(),
             arrivals: 0,
             rank: self.rank,
         };
@@ -94,10 +93,9 @@ pub struct Pifo {
 /// The packets that wait, of all groups if there are several.
 #[derive(Clone, Debug)]
 pub struct Ranks {
-    /// A binary heap: no entry leaves after those at twice its place, plus one and plus two.
+    /// A binary heap: no entry leaves after those at twice its place, plus one and plus two. Entries of queues
+    /// that are paused are behind all others.
     heap: Vec<Entry>,
-    /// Those of queues that are paused, in no order.
-    aside: Vec<Entry>,
     /// Arrivals so far, which settle equal ranks. 2^64 packets are never seen.
     arrivals: u64,
     rank: RankFunction,
@@ -111,6 +109,8 @@ struct Entry {
     queue: QueueId,
     /// The first queue of its group.
     group: u8,
+    /// Whether its queue is paused.
+    is_aside: bool,
 }
 
 /// What is kept of a queue. It has 12 bytes, so that a port with all that a scheme may keep besides
@@ -170,6 +170,7 @@ impl Ranks {
             slot,
             queue,
             group,
+            is_aside: false,
         }
     }
 
@@ -212,35 +213,20 @@ impl Ranks {
         }
     }
 
-    /// Takes the packets of a queue out of the heap.
+    /// Puts the packets of a queue behind all others, or back at their places.
     #[cold]
-    fn set_aside(&mut self, queue: QueueId) {
-        let mut rest = core::mem::take(&mut self.heap);
-        self.aside
-            .extend(rest.extract_if(.., |entry| entry.queue == queue));
+    fn set_aside(&mut self, queue: QueueId, is_aside: bool) {
+        for entry in self.heap.iter_mut().filter(|entry| entry.queue == queue) {
+            entry.is_aside = is_aside;
+        }
         // In order they are a heap.
-        rest.sort_unstable_by(|a, b| {
+        self.heap.sort_unstable_by(|a, b| {
             if a.leaves_before(b, self.rank) {
                 core::cmp::Ordering::Less
             } else {
                 core::cmp::Ordering::Greater
             }
         });
-        self.heap = rest;
-    }
-
-    /// Puts them back.
-    #[cold]
-    fn put_back(&mut self, queue: QueueId) {
-        let mut index = 0;
-        while let Some(entry) = self.aside.get(index) {
-            if entry.queue == queue {
-                let entry = self.aside.swap_remove(index);
-                self.push(entry);
-            } else {
-                index += 1;
-            }
-        }
     }
 
     /// Takes the first packet, one of these classes.
@@ -260,9 +246,12 @@ impl Ranks {
 }
 
 impl Entry {
-    /// Whether it is served first: by group, then by rank, then by arrival.
+    /// Whether it is served first: what is not paused, by group, then by rank, then by arrival.
     #[inline]
     const fn leaves_before(&self, other: &Self, rank: RankFunction) -> bool {
+        if self.is_aside != other.is_aside {
+            return other.is_aside;
+        }
         if self.group != other.group {
             return self.group < other.group;
         }
@@ -339,17 +328,20 @@ impl Scheduler for Pifo {
     fn on_departed(&mut self, _: QueueId, _: u32, _: Option<u32>, _: Time, _: impl FnMut(&Turn)) {}
 
     fn withdraw(&mut self, queue: QueueId, _: Time, _: impl FnMut(&Turn)) {
-        self.ranks.set_aside(queue);
+        self.ranks.set_aside(queue, true);
     }
 
     fn restore(&mut self, queue: QueueId) {
-        self.ranks.put_back(queue);
+        self.ranks.set_aside(queue, false);
     }
 
     fn on_ranked_aside(&mut self, queue: QueueId, slot: Slot, pkt: &Pkt, now: Time) {
         let class = &mut self.classes[queue.index()];
         let entry = self.ranks.rank(0, queue, class, slot, pkt, now);
-        self.ranks.aside.push(entry);
+        self.ranks.push(Entry {
+            is_aside: true,
+            ..entry
+        });
     }
 }
 
@@ -417,11 +409,11 @@ impl Discipline for Ranks {
         _: Time,
         _: impl FnMut(&Turn),
     ) {
-        self.set_aside(queue);
+        self.set_aside(queue, true);
     }
 
     fn restore(&mut self, queue: QueueId) {
-        self.put_back(queue);
+        self.set_aside(queue, false);
     }
 
     fn on_ranked_aside(
@@ -434,12 +426,15 @@ impl Discipline for Ranks {
     ) {
         let class = &mut part.queues[queue.index()];
         let entry = self.rank(part.members.first, queue, class, slot, pkt, now);
-        self.aside.push(entry);
+        self.push(Entry {
+            is_aside: true,
+            ..entry
+        });
     }
 
     fn has_any_ranked(&self, members: &Members) -> bool {
         let mut entries = self.heap.iter();
-        entries.any(|entry| entry.group == members.first)
+        entries.any(|entry| entry.group == members.first && !entry.is_aside)
     }
 
     #[inline]
@@ -447,7 +442,7 @@ impl Discipline for Ranks {
         // No group above the one that was served last has any.
         self.heap
             .first()
-            .is_some_and(|entry| entry.group == members.first)
+            .is_some_and(|entry| entry.group == members.first && !entry.is_aside)
     }
 
     fn keeps_order(&self) -> bool {
