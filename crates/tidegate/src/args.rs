@@ -200,8 +200,9 @@ pub(crate) struct Reproduce {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the page of all claims and verdicts as Markdown
-    #[arg(long, value_name = "FILE")]
+    /// Write the page of all claims and verdicts as Markdown, and what was measured into the folder
+    /// beside it: figures that are not run keep their place
+    #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) write_docs: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) share: Share,

@@ -8,9 +8,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
+use serde::{Deserialize, Serialize, Serializer};
 use tidegate_report::Record;
 use tidegate_report::record::{Class, Flow, Quantity};
 use tidegate_report::statistics::{Interval, mean};
@@ -31,7 +31,7 @@ pub enum Measure {
 }
 
 /// Measures that summaries do not have.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
 pub enum Special {
     /// The error of ECN♯'s division on a chip, which needs no run.
@@ -130,7 +130,7 @@ pub enum Special {
 }
 
 /// What is taken from samples.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromSamples {
     /// How often the number changed.
@@ -170,7 +170,7 @@ pub enum FromSamples {
 }
 
 /// What is taken from a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromQueue {
     /// Packets dropped.
@@ -543,6 +543,15 @@ fn sum(counts: &BTreeMap<String, u64>) -> f64 {
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
+}
+
+impl Serialize for Measure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Metric(metric) => serializer.serialize_str(metric.name),
+            Self::Special(special) => special.serialize(serializer),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Measure {
