@@ -132,12 +132,7 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
     };
     row("nothing", None)?;
     for trial in &setup.joint {
-        let name = trial.get_ref();
-        let is_own = |figure: &&Judged| setup.figures.iter().any(|own| *own.get_ref() == figure.id);
-        let own = figures.iter().filter(is_own);
-        let mut varied = own.flat_map(|figure| &figure.varied);
-        let changed = varied.find(|varied| varied.trial == *name);
-        row(changed.map_or(name, |varied| &varied.changed), Some(name))?;
+        row(&trial.changed, Some(trial.name.get_ref()))?;
     }
     if let Some(decided) = &setup.decided {
         writeln!(
@@ -475,7 +470,8 @@ mod tests {
         let text = "[paper]\nid = \"tcn\"\nname = \"TCN\"\ntitle = \"T\"\nsource = \"S\"\n\
             [[paper.headline]]\nclaim = \"tcn-f1/mean\"\ncause = \"as {tcn-f1/mean} shows\"\n\
             [[paper.setup]]\nname = \"testbed\"\nfigures = [\"tcn-f1\"]\nassumptions = [\"once\"]\n\
-            joint = [\"flows\"]\ndecided = \"more flows: {tcn-f1/mean@flows}\"\n";
+            decided = \"more flows: {tcn-f1/mean@flows}\"\n\
+            [[paper.setup.trial]]\nname = \"flows\"\nchanged = \"more flows\"\nset = []\n";
         Paper::parse(text).unwrap()
     }
 
