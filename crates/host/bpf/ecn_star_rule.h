@@ -8,25 +8,25 @@
 
 #include "rule.h"
 
-struct ecn_star_params {
+struct rule_params {
 	u32 min_window; /* segments */
 	u32 regrowth;
 	u32 abc;
 };
 
-struct ecn_star {
+struct rule {
 	struct tg_window w;
 	struct tg_once once;
 };
 
-static __always_inline void ecn_star_begin(struct ecn_star *r, const volatile struct ecn_star_params *p,
-					   u32 mss, u32 initial)
+static __always_inline void rule_begin(struct rule *r, const volatile struct rule_params *p, u32 mss, u32 initial,
+				       u32 first)
 {
 	window_begin(&r->w, mss, initial, p->abc);
 	r->once.is_open = r->once.frozen = r->once.echoing = 0;
 }
 
-static __always_inline void ecn_star_halve(struct ecn_star *r, const volatile struct ecn_star_params *p)
+static __always_inline void halve(struct rule *r, const volatile struct rule_params *p)
 {
 	u32 half = r->w.window / 2, mss = r->w.mss;
 
@@ -34,14 +34,14 @@ static __always_inline void ecn_star_halve(struct ecn_star *r, const volatile st
 }
 
 /* Whether the window was reduced. */
-static __always_inline bool ecn_star_on_ack(struct ecn_star *r, const volatile struct ecn_star_params *p,
-					    const struct tg_acked *acked)
+static __always_inline bool rule_on_ack(struct rule *r, const volatile struct rule_params *p,
+					const struct tg_acked *acked)
 {
 	bool grows = once_on_ack(&r->once, acked->ack, acked->echo, p->regrowth);
 	bool cuts = acked->echo && !acked->in_recovery && !r->once.is_open;
 
 	if (cuts) {
-		ecn_star_halve(r, p);
+		halve(r, p);
 		once_reacted(&r->once, acked->sent, true);
 		grows = p->regrowth == REGROWTH_CONTINUES;
 	}
@@ -50,28 +50,34 @@ static __always_inline bool ecn_star_on_ack(struct ecn_star *r, const volatile s
 	return cuts;
 }
 
-static __always_inline void ecn_star_on_loss(struct ecn_star *r, const volatile struct ecn_star_params *p,
-					     u32 sent)
+static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 sent)
 {
 	if (!r->once.is_open)
-		ecn_star_halve(r, p);
+		halve(r, p);
 	once_reacted(&r->once, sent, false);
 }
 
-static __always_inline void ecn_star_on_recovered(struct ecn_star *r)
+static __always_inline void rule_on_recovered(struct rule *r, const volatile struct rule_params *p, u32 ack)
 {
 	once_clear(&r->once);
 }
 
-static __always_inline void ecn_star_on_timeout(struct ecn_star *r, u32 sent, bool repeated)
+static __always_inline void rule_on_timeout(struct rule *r, const volatile struct rule_params *p, u32 flight,
+					    u32 sent, bool repeated)
 {
 	window_collapse(&r->w, window_half(&r->w, r->w.window), repeated);
 	once_reacted(&r->once, sent, false);
 }
 
-static __always_inline void ecn_star_on_idle(struct ecn_star *r, u32 initial)
+static __always_inline void rule_on_idle(struct rule *r, const volatile struct rule_params *p, u32 initial, u32 next)
 {
 	window_idle(&r->w, initial);
+}
+
+/* It has no estimate. */
+static __always_inline u32 rule_alpha(const struct rule *r)
+{
+	return 0;
 }
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "rule.h"
 
-struct odctcp_params {
+struct rule_params {
 	u32 gain_shift; /* g = 1/2^gain_shift */
 	u32 initial_alpha; /* in 1/1024 */
 	u32 min_window; /* segments */
@@ -18,14 +18,14 @@ struct odctcp_params {
 	u32 abc;
 };
 
-struct odctcp {
+struct rule {
 	struct tg_window w;
 	struct tg_once once;
 	struct tg_alpha a;
 	u32 before_mark; /* the window that the last echo found; 0 outside the window of a cut */
 };
 
-static __always_inline void odctcp_begin(struct odctcp *r, const volatile struct odctcp_params *p, u32 mss,
+static __always_inline void rule_begin(struct rule *r, const volatile struct rule_params *p, u32 mss,
 					 u32 initial, u32 first)
 {
 	window_begin(&r->w, mss, initial, p->abc);
@@ -34,14 +34,14 @@ static __always_inline void odctcp_begin(struct odctcp *r, const volatile struct
 	r->before_mark = 0;
 }
 
-static __always_inline void odctcp_sample(struct odctcp *r, const volatile struct odctcp_params *p, u32 sent)
+static __always_inline void end_sample(struct rule *r, const volatile struct rule_params *p, u32 sent)
 {
 	alpha_update(&r->a, p->gain_shift, false);
 	alpha_begin_window(&r->a, sent);
 }
 
 /* An ACK at once on a change of CE covers the older segment too: that one belongs to the state before. */
-static __always_inline void odctcp_count(struct odctcp *r, u32 bytes, bool echo)
+static __always_inline void count(struct rule *r, u32 bytes, bool echo)
 {
 	u32 before = echo != r->a.echoing && bytes > r->w.mss ? r->w.mss : 0;
 
@@ -50,7 +50,7 @@ static __always_inline void odctcp_count(struct odctcp *r, u32 bytes, bool echo)
 	r->a.echoing = echo;
 }
 
-static __always_inline void odctcp_cut(struct odctcp *r, const volatile struct odctcp_params *p)
+static __always_inline void cut(struct rule *r, const volatile struct rule_params *p)
 {
 	u32 mss = r->w.mss, window = r->w.window;
 	u32 scaled = (window - alpha_half_of(&r->a, window)) / mss * mss;
@@ -61,7 +61,7 @@ static __always_inline void odctcp_cut(struct odctcp *r, const volatile struct o
 }
 
 /* Whether the window was reduced. */
-static __always_inline bool odctcp_on_ack(struct odctcp *r, const volatile struct odctcp_params *p,
+static __always_inline bool rule_on_ack(struct rule *r, const volatile struct rule_params *p,
 					  const struct tg_acked *acked)
 {
 	bool grows = once_on_ack(&r->once, acked->ack, acked->echo, p->regrowth);
@@ -73,10 +73,10 @@ static __always_inline bool odctcp_on_ack(struct odctcp *r, const volatile struc
 		r->before_mark = r->w.window;
 	/* The echo is handled before the ACK's own sample. */
 	if (cuts)
-		odctcp_cut(r, p);
-	odctcp_count(r, acked->bytes, acked->echo);
+		cut(r, p);
+	count(r, acked->bytes, acked->echo);
 	if (acked->bytes && is_after(acked->ack, r->a.end))
-		odctcp_sample(r, p, acked->sent);
+		end_sample(r, p, acked->sent);
 	if (cuts) {
 		once_reacted(&r->once, acked->sent, true);
 		grows = p->regrowth == REGROWTH_CONTINUES;
@@ -86,7 +86,7 @@ static __always_inline bool odctcp_on_ack(struct odctcp *r, const volatile struc
 	return cuts;
 }
 
-static __always_inline void odctcp_on_loss(struct odctcp *r, u32 sent)
+static __always_inline void rule_on_loss(struct rule *r, const volatile struct rule_params *p, u32 sent)
 {
 	u32 window = r->w.window;
 	u32 half = window_half(&r->w, r->before_mark ? r->before_mark : window);
@@ -95,28 +95,33 @@ static __always_inline void odctcp_on_loss(struct odctcp *r, u32 sent)
 	window_cut(&r->w, smaller(half, window), half);
 }
 
-static __always_inline void odctcp_on_recovered(struct odctcp *r, const volatile struct odctcp_params *p,
+static __always_inline void rule_on_recovered(struct rule *r, const volatile struct rule_params *p,
 						u32 ack)
 {
 	once_clear(&r->once);
 	r->before_mark = 0;
-	odctcp_sample(r, p, ack);
+	end_sample(r, p, ack);
 }
 
-static __always_inline void odctcp_on_timeout(struct odctcp *r, const volatile struct odctcp_params *p,
+static __always_inline void rule_on_timeout(struct rule *r, const volatile struct rule_params *p,
 					      u32 flight, u32 sent, bool repeated)
 {
 	window_collapse(&r->w, window_half(&r->w, flight), repeated);
 	once_reacted(&r->once, sent, false);
 	r->before_mark = 0;
-	odctcp_sample(r, p, sent);
+	end_sample(r, p, sent);
 }
 
-static __always_inline void odctcp_on_idle(struct odctcp *r, const volatile struct odctcp_params *p,
+static __always_inline void rule_on_idle(struct rule *r, const volatile struct rule_params *p,
 					   u32 initial, u32 next)
 {
 	window_idle(&r->w, initial);
 	alpha_reset(&r->a, p->initial_alpha, next);
+}
+
+static __always_inline u32 rule_alpha(const struct rule *r)
+{
+	return r->a.alpha;
 }
 
 #endif

@@ -308,8 +308,20 @@ pub(crate) fn watch_shows_connections_as_json_and_for_prometheus() {
     );
     let mut page = String::new();
     bed.run(&Bed::config("100Mbps", 10, 500), || {
-        bed.transfer(0, 6_000_000);
-        page = metrics();
+        // A connection that has ended is on the page for a moment only.
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let now = metrics();
+                    if now.contains("algorithm=") {
+                        page = now;
+                    }
+                }
+            });
+            bed.transfer(0, 6_000_000);
+            is_over.store(true, Ordering::Relaxed);
+        });
     });
     let rows = watching.end();
     let of = |address: &str| {
