@@ -17,6 +17,25 @@ pub struct LineError {
     pub accepted: String,
 }
 
+impl LineError {
+    /// An error of this line.
+    pub(super) fn new(
+        line: u32,
+        column: &'static str,
+        value: &str,
+        fault: Fault,
+        accepted: &str,
+    ) -> Self {
+        Self {
+            line,
+            column,
+            value: value.into(),
+            fault,
+            accepted: accepted.into(),
+        }
+    }
+}
+
 /// What is wrong with a line of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

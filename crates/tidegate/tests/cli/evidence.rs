@@ -1,8 +1,6 @@
 //! `plan --verify` and `tune`: what they run, what they keep, and what they refuse.
 
 use std::fs;
-use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use crate::program::{Room, Said, TINY};
 
@@ -138,22 +136,9 @@ fn a_search_is_the_same_for_the_same_seed_and_goes_on_where_it_stopped() {
 #[test]
 fn a_search_that_is_stopped_keeps_what_is_finished() {
     let room = room("tune-ctrl-c");
-    let words = "tune star.toml --vary scale=0.5,2 --budget 30 --size 0.1 --jobs 1 --out out";
-    let child = room
-        .command(&words.split(' ').collect::<Vec<_>>())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !room.path().join("out/runs/formula-s1").exists() {
-        #[expect(clippy::disallowed_methods, reason = "waits for another program")]
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let kill = Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status();
-    assert!(kill.unwrap().success());
-    let said = Said::new("tune", &child.wait_with_output().unwrap());
+    let line = "tune star.toml --vary scale=0.5,2 --budget 30 --size 0.1 --jobs 1 --out out";
+    let first = room.path().join("out/runs/formula-s1");
+    let said = room.interrupted(line, || first.exists());
     said.ended(1);
     said.reports("finished and kept in out");
     said.reports("--budget 30 --seed 1 --size 0.1 --out out --resume`");

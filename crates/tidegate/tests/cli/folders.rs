@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use crate::program::{Room, Said, TINY};
 
@@ -232,21 +231,9 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
         .replace("flows = 100", "flows = 400");
     room.write("tiny.toml", &longer);
     room.run("run tiny.toml --out whole --quiet").ended(0);
-    let child = room
-        .command(&["run", "tiny.toml", "--out", "out", "--jobs", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !room.path().join("out/runs/tcn-s2").exists() {
-        #[expect(clippy::disallowed_methods, reason = "waits for another program")]
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let kill = Command::new("sh")
-        .args(["-c", &format!("kill -INT {}", child.id())])
-        .status();
-    assert!(kill.unwrap().success());
-    let said = Said::new("run tiny.toml", &child.wait_with_output().unwrap());
+    let second = room.path().join("out/runs/tcn-s2");
+    let line = "run tiny.toml --out out --jobs 1";
+    let said = room.interrupted(line, || second.exists());
     said.ended(1);
     said.reports("stopping; what is finished is kept");
     said.reports(" of 20 runs are finished and kept in out");

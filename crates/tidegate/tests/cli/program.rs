@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A folder for one test, with a scenario or two in it.
 pub(crate) struct Room(PathBuf);
@@ -73,6 +74,27 @@ impl Room {
     pub(crate) fn run(&self, line: &str) -> Said {
         let words = line.split(' ').collect::<Vec<_>>();
         Said::new(line, &self.command(&words).output().unwrap())
+    }
+
+    /// Runs the program with these words until it is so far, and interrupts it then as Ctrl-C does.
+    pub(crate) fn interrupted(&self, line: &str, is_so_far: impl Fn() -> bool) -> Said {
+        let words = line.split(' ').collect::<Vec<_>>();
+        let mut child = self
+            .command(&words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while !is_so_far() && child.try_wait().unwrap().is_none() {
+            #[expect(clippy::disallowed_methods, reason = "waits for another program")]
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        // A shell has a `kill` of its own.
+        let kill = Command::new("sh")
+            .args(["-c", &format!("kill -INT {}", child.id())])
+            .status();
+        assert!(kill.unwrap().success(), "`{line}` was over too soon");
+        Said::new(line, &child.wait_with_output().unwrap())
     }
 
     /// All files of a results folder but the log, whose times differ.

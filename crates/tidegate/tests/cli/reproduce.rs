@@ -1,8 +1,6 @@
 //! Published figures: found, run, resumed, judged.
 
 use std::fs;
-use std::process::Stdio;
-use std::time::Duration;
 
 use crate::program::{Room, TINY};
 
@@ -362,50 +360,22 @@ fn an_interrupted_reproduction_goes_on_where_it_stopped() {
     let slow = slow.replace("against = \"none\"", "against = \"none, flows 100\"");
     let slow = slow.replace(", set = [\"traffic.0.flows=60\"]", "");
     room.write("slow.toml", &slow);
-    let begun = [
-        "reproduce",
-        "slow.toml",
-        "--quick",
-        "--out",
-        "out",
-        "--jobs",
-        "1",
-    ];
-    let mut child = room
-        .command(&begun)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
     let first = room.path().join("out/tiny-f1/runs");
     let is_begun = || fs::read_dir(&first).is_ok_and(|mut runs| runs.next().is_some());
-    while !is_begun() && child.try_wait().unwrap().is_none() {
-        pause();
-    }
-    let id = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &id])
-        .status()
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    let printed = String::from_utf8(output.stderr).unwrap();
-    if output.status.code() == Some(1) {
-        assert!(printed.contains("--out out --resume"), "{printed}");
+    let line = "reproduce slow.toml --quick --out out --jobs 1";
+    let said = room.interrupted(line, is_begun);
+    if said.code == Some(1) {
+        said.reports("--out out --resume");
         // No figure is finished: there is no gallery, and nothing to count.
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+        assert_eq!(said.stdout, "");
         assert!(!room.path().join("out/index.html").exists());
     } else {
         // It was faster than the signal.
-        assert_eq!(output.status.code(), Some(0), "{printed}");
+        said.ended(0);
     }
     let said = room.run("reproduce slow.toml --quick --out out --resume --json --quiet");
     said.ended(0);
     assert_eq!(parsed(&said.stdout)["figures"][0]["runs"], 4);
-}
-
-#[expect(clippy::disallowed_methods, reason = "waits for another process")]
-fn pause() {
-    std::thread::sleep(Duration::from_millis(5));
 }
 
 #[test]

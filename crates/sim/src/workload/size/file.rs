@@ -4,7 +4,7 @@ use super::{Distribution, Knot, LARGEST, ONE, Unit};
 use crate::workload::text::{Fault, LineError, lines, scaled, whole};
 
 const SIZE: &str = "size";
-const CDF: &str = "cdf";
+pub(super) const CDF: &str = "cdf";
 const ROW: &str = "two columns, a size in bytes and the probability of at most that size, \
                    such as `10000 0.15` or `10000, 0.15`";
 
@@ -29,12 +29,8 @@ impl Distribution {
         let mut knots: Vec<Knot> = Vec::new();
         let mut last = (1, "", "");
         for (line, row) in lines(text) {
-            let wrong = |column, value: &str, fault, accepted: &str| LineError {
-                line,
-                column,
-                value: value.into(),
-                fault,
-                accepted: accepted.into(),
+            let wrong = |column, value: &str, fault, accepted: &str| {
+                LineError::new(line, column, value, fault, accepted)
             };
             let (size_text, cdf_text) =
                 columns(row).ok_or_else(|| wrong("columns", row, Fault::ColumnCount, ROW))?;
@@ -44,12 +40,7 @@ impl Distribution {
             });
             let accepted = "a whole number of bytes from 0 to 1000000000000000";
             let size = size.map_err(|fault| wrong(SIZE, size_text, fault, accepted))?;
-            let cdf = scaled(cdf_text, 18).and_then(|cdf| match cdf {
-                0..=ONE => Ok(cdf),
-                _ => Err(Fault::TooLarge),
-            });
-            let accepted = "a probability from 0 to 1; divide per cents by 100";
-            let cdf = cdf.map_err(|fault| wrong(CDF, cdf_text, fault, accepted))?;
+            let cdf = probability(line, cdf_text)?;
             if let Some(before) = knots.last() {
                 let (_, size_before, cdf_before) = last;
                 if size < before.size {
@@ -69,12 +60,8 @@ impl Distribution {
             last = (line, size_text, cdf_text);
         }
         let (line, _, cdf) = last;
-        let at_the_end = |column, value: &str, fault, accepted: &str| LineError {
-            line,
-            column,
-            value: value.into(),
-            fault,
-            accepted: accepted.into(),
+        let at_the_end = |column, value: &str, fault, accepted: &str| {
+            LineError::new(line, column, value, fault, accepted)
         };
         match knots.last() {
             _ if knots.len() < 2 => {
@@ -108,4 +95,14 @@ pub(super) fn columns(row: &str) -> Option<(&str, &str)> {
     let (first, second) = (first.trim(), second.trim());
     let one = |text: &str| !text.is_empty() && !text.contains([',', ' ', '\t']);
     (one(first) && one(second)).then_some((first, second))
+}
+
+/// The probability in the second column.
+pub(super) fn probability(line: u32, text: &str) -> Result<u64, LineError> {
+    let cdf = scaled(text, 18).and_then(|cdf| match cdf {
+        0..=ONE => Ok(cdf),
+        _ => Err(Fault::TooLarge),
+    });
+    let accepted = "a probability from 0 to 1; divide per cents by 100";
+    cdf.map_err(|fault| LineError::new(line, CDF, text, fault, accepted))
 }

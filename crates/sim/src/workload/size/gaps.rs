@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use tidegate_units::{ConfigError, Form, ParseError, Rng, Setting, Span};
 
-use super::file::columns;
+use super::file::{CDF, columns, probability};
 use super::{Distribution, Knot, LARGEST, ONE, Rounding, Sampler, Unit};
-use crate::workload::text::{Fault, LineError, lines, scaled};
+use crate::workload::text::{Fault, LineError, lines};
 
 /// The distribution of gaps between arrivals: knots of time and probability, and straight lines between
 /// them. `0us 0.5; 10ms 0.8; 1s 1` has half of all flows start at once with the one before.
@@ -16,7 +16,6 @@ pub struct Gaps(Distribution);
 const ACCEPTED: &str = "a table of times and the probability of at most that gap, which ends at 1, \
                         such as `0us 0.5; 10ms 0.8; 1s 1`";
 const GAP: &str = "gap";
-const CDF: &str = "cdf";
 const ROW: &str = "two columns, a time with its unit and the probability of at most that gap, such as \
                    `10ms 0.8`";
 
@@ -39,12 +38,8 @@ impl Gaps {
         let mut knots: Vec<Knot> = Vec::new();
         let mut last = (1, "");
         for (line, row) in lines(text) {
-            let wrong = |column, value: &str, fault, accepted: &str| LineError {
-                line,
-                column,
-                value: value.into(),
-                fault,
-                accepted: accepted.into(),
+            let wrong = |column, value: &str, fault, accepted: &str| {
+                LineError::new(line, column, value, fault, accepted)
             };
             let (gap_text, cdf_text) =
                 columns(row).ok_or_else(|| wrong("columns", row, Fault::ColumnCount, ROW))?;
@@ -54,12 +49,7 @@ impl Gaps {
             if gap > LARGEST {
                 return Err(wrong(GAP, gap_text, Fault::TooLarge, accepted));
             }
-            let cdf = scaled(cdf_text, 18).and_then(|cdf| match cdf {
-                0..=ONE => Ok(cdf),
-                _ => Err(Fault::TooLarge),
-            });
-            let accepted = "a probability from 0 to 1; divide per cents by 100";
-            let cdf = cdf.map_err(|fault| wrong(CDF, cdf_text, fault, accepted))?;
+            let cdf = probability(line, cdf_text)?;
             if let Some(before) = knots.last() {
                 let accepted = "values that do not fall from line to line";
                 if gap < before.size {
@@ -73,12 +63,8 @@ impl Gaps {
             last = (line, cdf_text);
         }
         let (line, cdf) = last;
-        let at_the_end = |column, value: &str, fault, accepted: &str| LineError {
-            line,
-            column,
-            value: value.into(),
-            fault,
-            accepted: accepted.into(),
+        let at_the_end = |column, value: &str, fault, accepted: &str| {
+            LineError::new(line, column, value, fault, accepted)
         };
         match knots.last() {
             None => Err(at_the_end("lines", "0 lines", Fault::Empty, ROW)),
