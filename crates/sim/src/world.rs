@@ -42,10 +42,11 @@ impl<C: Calendar> World<C> {
         })
     }
 
-    /// Has the hosts take note of what was dropped: at the end of a bucket, or of the run, on every engine.
+    /// Does what hosts do together at the end of a bucket, or of the run, on every engine.
     #[inline]
     fn end_bucket(&mut self) {
-        self.hosts.take_dropped(&mut self.fabric);
+        let begin = self.plan.begin_of_bucket(self.now);
+        self.hosts.end_bucket(&mut self.fabric, begin);
     }
 
     /// Looks at what left on links that are captured, before it goes on.

@@ -174,31 +174,64 @@ impl Hosts {
     /// A packet arrives after which the flow is further than before, or over.
     #[inline(never)]
     fn end_phase<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        if self.connections[end.slot()].phase() != Phase::Over {
+        if end.side() == Side::Sink || self.connections[end.slot()].phase() != Phase::Over {
             self.advance(end, now);
         }
         self.pump(fabric, end, now);
-        self.release_if_over(end, now);
     }
 
     /// The network dropped a packet.
     #[cold]
-    fn on_dropped(&mut self, packet: &Packet, at: Time) {
+    fn on_dropped(&mut self, packet: &Packet) {
         self.tally.dropped += 1;
         if packet.spilled != 0 {
             self.spilled.take(packet.spilled - 1);
         }
         self.connections[packet.end().slot()].in_flight -= 1;
-        self.release_if_over(packet.end(), at);
     }
 
-    /// Takes note of the packets that the network has dropped.
+    /// Does what hosts do together, at the end of a bucket of time: they hear of packets that were
+    /// dropped and of receivers that gave up, and forget connections of which nothing is left. None of it
+    /// comes sooner, since within a bucket a host knows only of itself.
     #[inline]
-    pub(crate) fn take_dropped<C>(&mut self, fabric: &mut Fabric<C>) {
-        while let Some((id, at)) = fabric.reports.dropped.pop() {
+    pub(crate) fn end_bucket<C>(&mut self, fabric: &mut Fabric<C>, begin: Time) {
+        while let Some((id, _)) = fabric.reports.dropped.pop() {
             let packet = fabric.packets.take(id.0);
-            self.on_dropped(&packet, at);
+            self.on_dropped(&packet);
         }
+        if !self.given_up.is_empty() {
+            self.hear_of_broken();
+        }
+        if !self.over.is_empty() {
+            self.release(begin);
+        }
+    }
+
+    /// The sources of connections hear that their receivers have given up.
+    #[cold]
+    fn hear_of_broken(&mut self) {
+        while let Some((slot, at)) = self.given_up.pop() {
+            self.break_flow(EndId::new(slot, Side::Source), at);
+        }
+    }
+
+    /// Gives the slots of connections back of which nothing is left, in the bucket that begins there.
+    fn release(&mut self, begin: Time) {
+        let bucket = begin.as_ps() >> self.rules.width;
+        let mut over = std::mem::take(&mut self.over);
+        over.retain(|&slot| {
+            let connection = &mut self.connections[slot as usize];
+            let is_left = connection.in_flight != 0;
+            if !is_left {
+                connection.armed = [Time::MAX; 2];
+                if connection.is_receiving() {
+                    connection.end_reception(&mut self.results[connection.flow as usize]);
+                }
+                self.free.push(Reverse((bucket, slot)));
+            }
+            is_left
+        });
+        self.over = over;
     }
 
     /// The receiver has everything, or the sender knows it.
@@ -211,19 +244,27 @@ impl Hosts {
         }
         let result = &mut self.results[connection.flow as usize];
         if end.side() == Side::Sink {
-            connection.enter(Phase::Received);
+            connection.end_reception(result);
             result.received_at = now;
             return;
         }
         result.acked_at = now;
         self.tally.finished += 1;
-        self.end_flow(end, now);
         if self.rules.opening == Opening::Persistent {
-            let connection = &mut self.connections[end.slot()];
-            connection.enter(Phase::Idle);
             let flow = &self.flows[connection.flow as usize];
             let idle = self.idle.entry((flow.src, flow.dst)).or_default();
             idle.push(Reverse(end.slot() as u32));
+            self.end_flow(end, Phase::Idle, now);
+        } else {
+            self.end_flow(end, Phase::Over, now);
+        }
+    }
+
+    /// The connection of a flow breaks, unless the flow is over anyway.
+    pub(super) fn break_flow(&mut self, source: EndId, now: Time) {
+        if self.connections[source.slot()].phase() < Phase::Idle {
+            self.tally.broken += 1;
+            self.end_flow(source, Phase::Over, now);
         }
     }
 
@@ -248,26 +289,16 @@ impl Hosts {
     }
 
     /// The flow of a connection is over, one way or the other.
-    pub(super) fn end_flow(&mut self, end: EndId, now: Time) {
+    fn end_flow(&mut self, source: EndId, phase: Phase, now: Time) {
         self.last_over = self.last_over.max(now);
-        let connection = &mut self.connections[end.slot()];
+        let connection = &mut self.connections[source.slot()];
         self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
-        connection.enter(Phase::Over);
+        connection.end(phase);
         connection.writer = None;
-        connection.report(&mut self.results[connection.flow as usize]);
+        connection.report(Side::Source, &mut self.results[connection.flow as usize]);
         self.tally.live -= 1;
-    }
-
-    /// Gives the slot of a connection back once nothing of it is left.
-    pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
-        let slot = end.slot();
-        let connection = &mut self.connections[slot];
-        if connection.phase() == Phase::Over && connection.in_flight == 0 {
-            connection.armed = [Time::MAX; 2];
-            // Within a bucket of time an engine may come to a drop before it comes to an earlier arrival,
-            // and of what happens at one host before what happens at another.
-            let bucket = now.as_ps() >> self.rules.width;
-            self.free.push(Reverse((bucket, slot as u32)));
+        if phase == Phase::Over {
+            self.over.push(source.slot() as u32);
         }
     }
 

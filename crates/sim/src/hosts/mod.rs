@@ -17,11 +17,11 @@ use tidegate_transport::pias::{self, Pias};
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use crate::calendar::Calendar;
-use crate::connection::{Connection, Ends, Phase};
+use crate::connection::{Connection, Ends};
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::network::{HostId, LinkId};
-use crate::packet::EndId;
+use crate::packet::{EndId, Side};
 use crate::result::FlowResult;
 use crate::routes::Routes;
 use crate::setup::{Accounting, HostDelay, Opening, Pauses, Setup, Transport};
@@ -34,6 +34,10 @@ pub(crate) struct Hosts {
     /// Slots of connections that are over, by the bucket of time since when. A slot is taken again
     /// only in a later one, so that its number does not depend on how far ahead an engine works.
     free: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Connections that are over, and may have packets in flight.
+    over: Vec<u32>,
+    /// Connections whose receivers have given up, and when; their sources do not know it yet.
+    given_up: Vec<(u32, Time)>,
     /// Idle connections by source and destination.
     idle: BTreeMap<(HostId, HostId), BinaryHeap<Reverse<u32>>>,
     timers: BinaryHeap<Reverse<(Time, Wake)>>,
@@ -159,6 +163,8 @@ impl Hosts {
         let mut hosts = Self {
             connections: Vec::new(),
             free: BinaryHeap::new(),
+            over: Vec::new(),
+            given_up: Vec::new(),
             idle: BTreeMap::new(),
             timers: BinaryHeap::new(),
             next_at: Time::MAX,
@@ -266,13 +272,14 @@ impl Hosts {
         let deadline = connection.ends.deadline(side);
         if deadline.is_some_and(|at| at <= now) {
             connection.ends.on_timeout(side, now);
-            if connection.ends.is_broken() && connection.phase() < Phase::Idle {
-                self.tally.broken += 1;
-                self.end_flow(end, now);
+            if connection.ends.is_broken(side) {
+                match side {
+                    Side::Sink => self.given_up.push((end.slot() as u32, now)),
+                    Side::Source => self.break_flow(end, now),
+                }
             }
         }
         self.pump(fabric, end, now);
-        self.release_if_over(end, now);
     }
 }
 

@@ -8,7 +8,7 @@ use tidegate_units::{ByteTime, Rng, Span, Time};
 
 use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake};
 use crate::calendar::Calendar;
-use crate::connection::{Connection, Ends, Pace, Phase, Prober, Writer};
+use crate::connection::{Connection, Ends, Pace, Prober, Writer};
 use crate::fabric::Fabric;
 use crate::network::HostId;
 use crate::packet::{EndId, Side};
@@ -39,11 +39,9 @@ impl Hosts {
         let connection = &mut self.connections[slot as usize];
         let bytes = flow.bytes.min(ENDLESS);
         let before = connection.flow_end;
-        connection.flow_end = before.saturating_add(bytes);
         connection.flow = number as u32;
         connection.service = flow.service;
-        connection.enter(Phase::Sending);
-        connection.before = connection.ends.counts();
+        connection.begin(before.saturating_add(bytes));
         if let Some(tagging) = &mut connection.tagging {
             let unacked = before - connection.ends.arrived(Side::Source);
             tagging.on_write(before, unacked, now);

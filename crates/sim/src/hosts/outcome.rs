@@ -91,7 +91,10 @@ impl Hosts {
         }
         for connection in &self.connections {
             if connection.phase() < Phase::Idle {
-                connection.report(&mut self.results[connection.flow as usize]);
+                connection.report(Side::Source, &mut self.results[connection.flow as usize]);
+            }
+            if connection.is_receiving() {
+                connection.report(Side::Sink, &mut self.results[connection.flow as usize]);
             }
         }
     }
@@ -117,7 +120,11 @@ impl Hosts {
                 flow.src,
                 flow.dst,
                 connection.in_flight,
-                connection.ends.counts().since(connection.before).timeouts,
+                connection
+                    .ends
+                    .counts(Side::Source)
+                    .since(connection.before[0])
+                    .timeouts,
             ));
         }
         lines.join("\n")
