@@ -80,7 +80,9 @@ impl Connection {
                             result.rtt_variation = source.rtt_variation();
                         }
                     }
-                    Ends::Dcqcn(_) | Ends::Prober(_) => result.marks = counts.marks,
+                    Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => {
+                        result.marks = counts.marks
+                    }
                 }
             }
         }
@@ -136,6 +138,8 @@ pub(crate) enum Phase {
 )]
 pub(crate) enum Ends {
     Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
+    /// Both are in other parts of the network.
+    Elsewhere,
     /// Not a connection at all: packets that go there and back.
     Prober(Box<Prober>),
     Tcp([Endpoint; 2]),
@@ -255,7 +259,7 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.acked(),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.delivered(),
-            (Self::Prober(_), _) => 0,
+            (Self::Elsewhere | Self::Prober(_), _) => 0,
             (Self::Tcp(ends), side) => arrived(&ends[side as usize], side),
         }
     }
@@ -267,7 +271,7 @@ impl Ends {
             (Self::Dcqcn(ends), Side::Source) => ends.0.poll_timeout(),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.poll_timeout(),
             (Self::Prober(prober), Side::Source) => (prober.left > 0).then_some(prober.next),
-            (Self::Prober(_), Side::Sink) => None,
+            (Self::Prober(_), Side::Sink) | (Self::Elsewhere, _) => None,
             (Self::Tcp(ends), side) => ends[side as usize].poll_timeout(),
         }
     }
@@ -277,7 +281,7 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.on_timeout(now),
-            (Self::Prober(_), _) => {}
+            (Self::Elsewhere | Self::Prober(_), _) => {}
             (Self::Tcp(ends), side) => ends[side as usize].on_timeout(now),
         }
     }
@@ -286,7 +290,7 @@ impl Ends {
     pub(crate) fn write(&mut self, bytes: u64, now: Time) {
         match self {
             Self::Dcqcn(ends) => ends.0.write(bytes),
-            Self::Prober(_) => {}
+            Self::Elsewhere | Self::Prober(_) => {}
             Self::Tcp(ends) => ends[0].write(bytes, now),
         }
     }
@@ -294,7 +298,7 @@ impl Ends {
     /// Whether an end gave the other one up.
     pub(crate) fn is_broken(&self, side: Side) -> bool {
         match self {
-            Self::Dcqcn(_) | Self::Prober(_) => false,
+            Self::Dcqcn(_) | Self::Elsewhere | Self::Prober(_) => false,
             Self::Tcp(ends) => ends[side as usize].is_broken(),
         }
     }
@@ -310,7 +314,9 @@ impl Ends {
                     marks: stats.notifications as u32,
                 }
             }
-            (Self::Dcqcn(_), Side::Sink) | (Self::Prober(_), _) => Counts::default(),
+            (Self::Dcqcn(_), Side::Sink) | (Self::Elsewhere | Self::Prober(_), _) => {
+                Counts::default()
+            }
             (Self::Tcp([source, _]), Side::Source) => Counts {
                 retransmissions: source.stats().retransmissions as u32,
                 timeouts: source.stats().timeouts as u32,

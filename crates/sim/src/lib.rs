@@ -17,6 +17,7 @@ pub mod network;
 pub mod observe;
 pub mod offered;
 mod packet;
+mod partition;
 pub mod pause;
 pub mod result;
 pub mod routes;

@@ -1,5 +1,7 @@
 //! Everything that a run is given.
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
@@ -55,6 +57,9 @@ pub struct Setup {
     pub stop: Stop,
     /// The seed of everything random.
     pub seed: u64,
+    /// How many threads work on the run, if the network has as many switches with hosts. The outcome does
+    /// not depend on it.
+    pub threads: NonZeroUsize,
 }
 
 /// How an application pauses within a flow.
@@ -323,6 +328,7 @@ impl Setup {
             observe: Observe::default(),
             stop: Stop::default(),
             seed: 1,
+            threads: NonZeroUsize::MIN,
         };
         setup.set_tcp(&stack);
         setup

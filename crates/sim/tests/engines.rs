@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use common::cases::{bfc_case, case, ring_case};
@@ -29,6 +30,15 @@ fn both(setup: &Setup) -> Option<[Outcome; 2]> {
         }
         (fast, slow) => panic!("{fast:?} against {slow:?}"),
     }
+}
+
+/// What so many threads left of a setup that can be.
+fn on_threads(setup: &Setup, threads: usize) -> Outcome {
+    let setup = Setup {
+        threads: NonZeroUsize::new(threads).expect("at least one"),
+        ..setup.clone()
+    };
+    run::run(&setup, &AtomicBool::new(false)).expect("it can run on one thread")
 }
 
 /// Says where two outcomes differ first.
@@ -242,6 +252,15 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
             panic!("case {seed}: {difference}\n{fast:?} against {slow:?}\n{setup:?}");
         }
         let [fast, _] = &outcomes;
+        for threads in [2, 3, 8] {
+            let parallel = on_threads(&setup, threads);
+            let both = [parallel, fast.clone()];
+            let difference = difference(&both);
+            assert!(
+                difference.is_none() && both[0] == both[1],
+                "case {seed} on {threads} threads: {difference:?}\n{setup:?}"
+            );
+        }
         see(setup.switch.marking.name());
         see(setup.switch.scheduling.name());
         see(setup.switch.buffer.name());

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::{Span, Time};
 
-use super::{Arrival, Calendar, Destination, Plan, Rank};
+use super::{Arrival, Calendar, Destination, InBuckets, Plan, Rank};
 use crate::by_key::ByKey;
 
 /// The calendar of the fast engine.
@@ -222,5 +222,17 @@ impl Calendar for Buckets {
             let Arrival { at, target, packet } = arrival;
             self.put_far(bucket, at, target, packet, destination);
         }
+    }
+}
+
+impl InBuckets for Buckets {
+    #[inline]
+    fn buckets(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn buckets_mut(&mut self) -> &mut Self {
+        self
     }
 }

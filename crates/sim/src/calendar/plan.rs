@@ -12,7 +12,7 @@ use crate::setup::Setup;
 /// each other, and packets never come back to a port without having been at a host, ports can be served
 /// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
 /// higher level, or at a host, in the same bucket. Then only the links that leave hosts have to be longer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How long a bucket is, as a power of two in picoseconds.
     width: u32,

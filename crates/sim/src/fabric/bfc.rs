@@ -292,7 +292,7 @@ mod tests {
         let mut engine = E::new(setup).unwrap();
         let end = Time::from_ms(100);
         while engine.advance(end) == Progress::Going {}
-        assert_eq!(engine.hosts().tally.live, 0, "all flows are over");
+        assert_eq!(engine.tally().live, 0, "all flows are over");
         let fabric = engine.fabric();
         let pauses: u32 = fabric.pauses.links.iter().map(LinkPauses::frames).sum();
         assert!(pauses > 100, "{pauses}");

@@ -63,16 +63,32 @@ pub struct EngineCounters {
     pub coupled_steps: u64,
 }
 
+impl std::iter::Sum for EngineCounters {
+    /// The counters of all parts of a network, whose wide buckets are the same.
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            wide_buckets: sum.wide_buckets.max(part.wide_buckets),
+            bounded_steps: sum.bounded_steps + part.bounded_steps,
+            coupled_steps: sum.coupled_steps + part.coupled_steps,
+        })
+    }
+}
+
 /// The bit in the number of arrivals that says: with a pause frame.
 const PAUSE: u32 = 1 << 31;
 
 impl Coupling {
-    pub(super) fn new(setup: &Setup, plan: &Plan, ports: &[Option<Box<dyn Egress>>]) -> Self {
+    pub(super) fn new(
+        setup: &Setup,
+        plan: &Plan,
+        ports: &[Option<Box<dyn Egress>>],
+        is_own: impl Fn(u32) -> bool,
+    ) -> Self {
         let network = &setup.network;
         let longest = setup.longest_packet();
         let mut indices = vec![u32::MAX; network.nodes() as usize];
         let mut switches: Vec<Switch> = Vec::new();
-        for node in network.hosts()..network.nodes() {
+        for node in (network.hosts()..network.nodes()).filter(|&node| is_own(node)) {
             indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
@@ -128,10 +144,9 @@ impl<C: Calendar> Fabric<C> {
         coupling.map_or_else(EngineCounters::default, |it| it.counters)
     }
 
-    /// Whether every switch can be served port by port until the open bucket ends, whatever arrives:
-    /// then each of them is.
-    pub(crate) fn uncouple(&mut self) -> bool {
-        let Some(mut coupling) = self.coupling.take() else {
+    /// Whether every switch can be served port by port until the open bucket ends, whatever arrives.
+    pub(crate) fn has_slack(&self) -> bool {
+        let Some(coupling) = &self.coupling else {
             return true;
         };
         let has_slack = |switch: &Switch| {
@@ -139,17 +154,32 @@ impl<C: Calendar> Fabric<C> {
             buffer.has_slack(switch.influx, coupling.pool_below)
         };
         // A pause frame stops a port in the middle of a bucket.
-        let all = self.bfc.is_none()
-            && self.pauses.in_flight == 0
-            && coupling.switches.iter().all(has_slack);
-        if all {
-            coupling.counters.wide_buckets += 1;
-            for index in 0..coupling.switches.len() {
-                self.couple(&coupling, index, false);
-            }
+        self.bfc.is_none() && self.pauses.in_flight == 0 && coupling.switches.iter().all(has_slack)
+    }
+
+    /// Has every switch served port by port until the open bucket ends.
+    pub(crate) fn uncouple(&mut self) {
+        let Some(mut coupling) = self.coupling.take() else {
+            return;
+        };
+        coupling.counters.wide_buckets += 1;
+        for index in 0..coupling.switches.len() {
+            self.couple(&coupling, index, false);
         }
         self.coupling = Some(coupling);
-        all
+    }
+
+    /// How full a pool may be without any effect on the schemes of the ports that are here.
+    pub(crate) fn pool_below(&self) -> u32 {
+        let coupling = self.coupling.as_ref();
+        coupling.map_or(u32::MAX, |coupling| coupling.pool_below)
+    }
+
+    /// The same of all ports of the network, if it is less.
+    pub(crate) fn limit_pool_below(&mut self, pool_below: u32) {
+        if let Some(coupling) = &mut self.coupling {
+            coupling.pool_below = coupling.pool_below.min(pool_below);
+        }
     }
 
     /// Does what happens at the ports of switches before `stop`, given what arrives there until then, by

@@ -65,6 +65,16 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
+    /// A pause frame goes to another part of the network.
+    pub(crate) const fn hand_pause_over(&mut self) {
+        self.pauses.in_flight -= 1;
+    }
+
+    /// A pause frame comes from another part of the network.
+    pub(crate) const fn take_pause_over(&mut self) {
+        self.pauses.in_flight += 1;
+    }
+
     /// Decides how the ports of hosts are served in a step, given what arrives at hosts in it: a pause frame
     /// stops a port in the middle of a step.
     #[inline]
@@ -130,37 +140,51 @@ impl<C: Calendar> Fabric<C> {
             .collect()
     }
 
-    /// Which classes of links will never run again.
-    pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
+    /// Which classes of links will never run again, in a network of these parts.
+    pub(crate) fn deadlocks(parts: &[&Self]) -> Vec<Deadlock> {
+        let mut paused: Vec<(LinkClass, Time)> = Vec::new();
+        for part in parts {
+            for (link, pauses) in (0..).map(LinkId).zip(&part.pauses.links) {
+                let classes = pauses.present();
+                paused.extend(classes.map(|(class, since)| (LinkClass { link, class }, since)));
+            }
+        }
+        paused.sort_unstable();
         let mut holds = Vec::new();
         let mut indices = BTreeMap::new();
-        for (link, pauses) in (0..).map(LinkId).zip(&self.pauses.links) {
-            for (class, since) in pauses.present() {
-                // The node that the link leads to may have asked it to go on meanwhile.
-                let back = &self.wires[Network::reverse(link).index()];
-                let ingress = back.number * back.classes + u16::from(class);
-                if self.nodes[back.node as usize].buffer.is_paused(ingress) {
-                    let of = LinkClass { link, class };
-                    indices.insert(of, holds.len());
-                    holds.push(Hold {
-                        of,
-                        since,
-                        waits_for: Vec::new(),
-                    });
-                }
+        for (of, since) in paused {
+            // The node that the link leads to may have asked it to go on meanwhile.
+            let back = Network::reverse(of.link);
+            let asked = parts.iter().find(|part| part.has(back));
+            if asked.is_some_and(|part| part.pauses_class(back, of.class)) {
+                indices.insert(of, holds.len());
+                holds.push(Hold {
+                    of,
+                    since,
+                    waits_for: Vec::new(),
+                });
             }
         }
         if holds.is_empty() {
             return Vec::new();
         }
-        for (of, egress, queue) in self.waiting_classes() {
-            if let Some(&index) = indices.get(&of) {
-                holds[index]
-                    .waits_for
-                    .push(self.holders(egress, queue, &indices));
+        for part in parts {
+            for (of, egress, queue) in part.waiting_classes() {
+                if let Some(&index) = indices.get(&of) {
+                    holds[index]
+                        .waits_for
+                        .push(part.holders(egress, queue, &indices));
+                }
             }
         }
         find(&holds)
+    }
+
+    /// Whether the node that sends on a link pauses a class of the other direction.
+    fn pauses_class(&self, link: LinkId, class: u8) -> bool {
+        let wire = &self.wires[link.index()];
+        let ingress = wire.number * wire.classes + u16::from(class);
+        self.nodes[wire.node as usize].buffer.is_paused(ingress)
     }
 
     /// The classes of links of which packets wait at switches, each with the link and queue that they

@@ -8,7 +8,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Header, Segment};
 use tidegate_units::{Ecn, Time};
 
-use super::{Hosts, Wake, ends};
+use super::{Hosts, Numbers, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Pace, Phase, arrived};
 use crate::fabric::{Fabric, two_words};
@@ -166,7 +166,7 @@ impl Hosts {
             (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
             (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.dcqcn(), now),
             (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
-            (Ends::Tcp(_), _) => {}
+            (Ends::Elsewhere | Ends::Tcp(_), _) => {}
         }
         self.go_on(fabric, end, now);
     }
@@ -182,12 +182,11 @@ impl Hosts {
 
     /// The network dropped a packet.
     #[cold]
-    fn on_dropped(&mut self, packet: &Packet) {
+    pub(crate) fn on_dropped(&mut self, packet: &Packet) {
         self.tally.dropped += 1;
         if packet.spilled != 0 {
             self.spilled.take(packet.spilled - 1);
         }
-        self.connections[packet.end().slot()].in_flight -= 1;
     }
 
     /// Does what hosts do together, at the end of a bucket of time: they hear of packets that were
@@ -198,40 +197,47 @@ impl Hosts {
         while let Some((id, _)) = fabric.reports.dropped.pop() {
             let packet = fabric.packets.take(id.0);
             self.on_dropped(&packet);
+            self.connections[packet.end().slot()].in_flight -= 1;
         }
-        if !self.given_up.is_empty() {
-            self.hear_of_broken();
+        while let Some((slot, at)) = self.given_up.pop() {
+            self.break_flow(EndId::new(slot, Side::Source), at);
         }
         if !self.over.is_empty() {
             self.release(begin);
         }
     }
 
-    /// The sources of connections hear that their receivers have given up.
-    #[cold]
-    fn hear_of_broken(&mut self) {
-        while let Some((slot, at)) = self.given_up.pop() {
-            self.break_flow(EndId::new(slot, Side::Source), at);
-        }
-    }
-
     /// Gives the slots of connections back of which nothing is left, in the bucket that begins there.
     fn release(&mut self, begin: Time) {
-        let bucket = begin.as_ps() >> self.rules.width;
+        let bucket = self.bucket(begin);
         let mut over = std::mem::take(&mut self.over);
         over.retain(|&slot| {
-            let connection = &mut self.connections[slot as usize];
-            let is_left = connection.in_flight != 0;
+            let is_left = self.connections[slot as usize].in_flight != 0;
             if !is_left {
-                connection.armed = [Time::MAX; 2];
-                if connection.is_receiving() {
-                    connection.end_reception(&mut self.results[connection.flow as usize]);
+                self.forget(slot);
+                if let Numbers::Own(slots) = &mut self.numbers {
+                    slots.give_back(bucket, slot);
                 }
-                self.free.push(Reverse((bucket, slot)));
             }
             is_left
         });
         self.over = over;
+    }
+
+    /// Nothing of a connection is left.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        connection.armed = [Time::MAX; 2];
+        connection.in_flight = 0;
+        let flow = connection.flow as usize;
+        if connection.is_receiving() && self.has(self.flows[flow].dst) {
+            self.connections[slot as usize].end_reception(&mut self.results[flow]);
+        }
+    }
+
+    /// The number of the bucket of time that holds `time`.
+    pub(crate) const fn bucket(&self, time: Time) -> u64 {
+        time.as_ps() >> self.rules.width
     }
 
     /// The receiver has everything, or the sender knows it.
@@ -250,18 +256,16 @@ impl Hosts {
         }
         result.acked_at = now;
         self.tally.finished += 1;
-        if self.rules.opening == Opening::Persistent {
-            let flow = &self.flows[connection.flow as usize];
-            let idle = self.idle.entry((flow.src, flow.dst)).or_default();
-            idle.push(Reverse(end.slot() as u32));
-            self.end_flow(end, Phase::Idle, now);
+        let phase = if self.rules.opening == Opening::Persistent {
+            Phase::Idle
         } else {
-            self.end_flow(end, Phase::Over, now);
-        }
+            Phase::Over
+        };
+        self.end_flow(end, phase, now);
     }
 
     /// The connection of a flow breaks, unless the flow is over anyway.
-    pub(super) fn break_flow(&mut self, source: EndId, now: Time) {
+    pub(crate) fn break_flow(&mut self, source: EndId, now: Time) {
         if self.connections[source.slot()].phase() < Phase::Idle {
             self.tally.broken += 1;
             self.end_flow(source, Phase::Over, now);
@@ -297,6 +301,13 @@ impl Hosts {
         connection.writer = None;
         connection.report(Side::Source, &mut self.results[connection.flow as usize]);
         self.tally.live -= 1;
+        let flow = &self.flows[connection.flow as usize];
+        if let Some(pair) = self.pairs.get_mut(&(flow.src, flow.dst)) {
+            pair.busy -= 1;
+            if phase == Phase::Idle {
+                pair.idle.push(Reverse(source.slot() as u32));
+            }
+        }
         if phase == Phase::Over {
             self.over.push(source.slot() as u32);
         }
@@ -333,6 +344,7 @@ impl Hosts {
                     continue;
                 }
                 (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
+                (Ends::Elsewhere, _) => break,
             };
             let Some(next) = next else { break };
             packet.pkt.len = self.rules.accounting.size(next.len);

@@ -123,12 +123,15 @@ impl<'a> Observer<'a> {
             let rate = self.setup.network.link(link).rate;
             ObservedLink::new(link, rate, window, self.setup.accounting, states)
         });
-        let results = &engine.hosts().results;
+        let received_at = |flow: u32| {
+            let results = engine.hosts().map(|hosts| &hosts.results[flow as usize]);
+            let times = results.map(|result| result.received_at);
+            times.min().unwrap_or(Time::MAX)
+        };
         let flows = self.flows.iter().enumerate().map(|(index, &number)| {
             let received = [before.received[index], after.received[index]];
             let flow = &self.setup.flows[number as usize];
-            let received_at = results[number as usize].received_at;
-            ObservedFlow::new(number, flow, received_at, window, received)
+            ObservedFlow::new(number, flow, received_at(number), window, received)
         });
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
@@ -175,7 +178,7 @@ impl<'a> Observer<'a> {
         };
         Snapshot {
             links: self.links.iter().map(state).collect(),
-            received: received_by(engine.hosts(), &self.flows),
+            received: received_by(&engine.hosts().collect::<Vec<_>>(), &self.flows),
         }
     }
 }
@@ -189,7 +192,7 @@ impl Sampler {
 
     fn sample(&mut self, engine: &impl Engine, now: Time) {
         let series = &mut self.series;
-        series.active_flows.push(engine.hosts().tally.live);
+        series.active_flows.push(engine.tally().live);
         for queue in &mut series.queues {
             let port = engine.link(queue.link).port;
             let port = port.expect("the setup was checked for ports");
@@ -205,8 +208,11 @@ impl Sampler {
         for link in &mut series.links {
             link.bytes.push(engine.link(link.link).count.bytes);
         }
-        for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
-            flow.samples.push(follower.look(engine.hosts(), now));
+        if !series.flows.is_empty() {
+            let hosts = engine.hosts().collect::<Vec<_>>();
+            for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
+                flow.samples.push(follower.look(&hosts, now));
+            }
         }
         if series.len() > self.limit {
             series.thin_out();

@@ -1,5 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::window;
@@ -62,6 +64,7 @@ fn star(flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        threads: NonZeroUsize::MIN,
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),

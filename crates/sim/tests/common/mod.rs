@@ -4,6 +4,7 @@
 
 pub(crate) mod cases;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
@@ -146,6 +147,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        threads: NonZeroUsize::MIN,
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),
