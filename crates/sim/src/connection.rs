@@ -58,6 +58,16 @@ impl Connection {
         self.phase
     }
 
+    /// Packets of the flow that have arrived marked, as the end knows that counts them.
+    pub(crate) fn marks(&self) -> u32 {
+        let side = match self.ends {
+            Ends::Tcp(_) => Side::Sink,
+            Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => Side::Source,
+        };
+        let counts = self.ends.counts(side);
+        counts.since(self.before[side as usize]).marks
+    }
+
     /// Whether the receiver waits for bytes.
     pub(crate) const fn is_receiving(&self) -> bool {
         self.phase_ends[Side::Sink as usize] != u64::MAX

@@ -22,10 +22,10 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOWS, GROUP,
-    HOSTS_DOC, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING,
-    PER_PACKET, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED,
-    STORM, TAGGING, TRACE,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOW_PORTS, FLOWS,
+    GROUP, HOSTS_DOC, IDEAL, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC,
+    NON_ECT, OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS,
+    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, TRACE,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -49,6 +49,7 @@ pub(crate) enum Section {
     Measure,
     Nic,
     Observe,
+    PortFlows,
     Probe,
     Receiver,
     Root,
@@ -114,6 +115,7 @@ impl Section {
         Self::Observe,
         Self::Window,
         Self::Series,
+        Self::PortFlows,
     ];
 
     /// The section of the table at a path, if there is one.
@@ -386,7 +388,13 @@ impl Section {
                 ),
                 optional_table("series", SERIES, Self::Series),
                 setting::<Option<u32>>("trace", TRACE, &None),
+                optional_table("port_flows", PORT_FLOWS, Self::PortFlows),
                 setting::<Span>("storm", STORM, &Observe::STORM),
+            ],
+            Self::PortFlows => vec![
+                selection("ports", FLOW_PORTS, PORT_WORDS),
+                setting::<Span>("period", PERIOD, &Span::ZERO),
+                setting::<Option<Span>>("ideal", IDEAL, &None),
             ],
             Self::Root => root_keys(),
             Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],

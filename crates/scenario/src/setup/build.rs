@@ -127,7 +127,7 @@ impl Described {
             seed,
             network,
         };
-        setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
+        setup.observe = select::observe(&self.observe, &setup, &ports, self.convention, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
         if let Some(flow) = self.observe.trace {
             let traced = FlowTrace::new(&setup, flow);

@@ -7,7 +7,7 @@ use super::series::{FlowSample, SenderSample};
 use crate::connection::{Connection, Ends, Phase};
 use crate::flow::Flow;
 use crate::hosts::{ENDLESS, Hosts};
-use crate::packet::Side;
+use crate::packet::{EndId, Side};
 
 /// What was observed of a flow in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub(crate) struct Follower {
     lookup: Lookup,
     /// Bytes that its receiver had when it was last looked at.
     received: u64,
+    /// Packets of it that had arrived marked then.
+    marks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,7 @@ impl Follower {
             flow,
             lookup: Lookup::Unknown,
             received: 0,
+            marks: 0,
         }
     }
 
@@ -89,6 +92,13 @@ impl Follower {
             let is_mine = connection.flow == self.flow;
             if is_mine {
                 self.received = received(&sink.connections[slot], flow);
+                self.marks = match connection.ends {
+                    Ends::Tcp(_) if !sink.connections[slot].is_receiving() => {
+                        sink.results[number].marks
+                    }
+                    Ends::Tcp(_) => sink.connections[slot].marks(),
+                    _ => connection.marks(),
+                };
             }
             if is_mine && connection.phase() < Phase::Idle {
                 sender = sample(&connection.ends, now);
@@ -100,10 +110,22 @@ impl Follower {
             && sink.results[number].received_at != Time::MAX
         {
             self.received = flow.bytes;
+            // One of the two counts them.
+            let (of_source, of_sink) = (&source.results[number], &sink.results[number]);
+            self.marks = of_source.marks.max(of_sink.marks);
         }
         FlowSample {
             received: self.received,
+            marks: self.marks,
             sender,
+        }
+    }
+
+    /// The end that the flow's bytes go to, while there is a connection.
+    pub(super) const fn sink(&self) -> Option<EndId> {
+        match self.lookup {
+            Lookup::Slot(slot) => Some(EndId::new(slot as u32, Side::Sink)),
+            Lookup::Over | Lookup::Unknown => None,
         }
     }
 }
@@ -133,7 +155,7 @@ pub(crate) fn received_by(parts: &[&Hosts], flows: &[u32]) -> Vec<u64> {
 }
 
 /// Probes have slots in the table too, but no flows, and so have connections of other parts.
-const fn carries_flows(connection: &Connection) -> bool {
+pub(super) const fn carries_flows(connection: &Connection) -> bool {
     !matches!(connection.ends, Ends::Elsewhere | Ends::Prober(_))
 }
 

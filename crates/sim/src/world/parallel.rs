@@ -195,11 +195,12 @@ impl Part {
 
 impl ParallelEngine {
     /// Whether the network of a setup has parts, and there are threads for them. Under BFC a switch takes one
-    /// arrival at a time, with all that happened before anywhere.
+    /// arrival at a time, with all that happened before anywhere; and what is seen of the flows at ports is
+    /// of connections that are all in one place.
     pub(crate) fn suits(setup: &Setup) -> bool {
         let threads = setup.threads.get();
-        let has_threads = threads > 1 && setup.flow_control.is_none();
-        has_threads && Partition::new(&setup.network, threads).count() > 1
+        let is_whole = setup.flow_control.is_some() || setup.observe.port_flows.is_some();
+        threads > 1 && !is_whole && Partition::new(&setup.network, threads).count() > 1
     }
 
     /// Has all parts do what happens at switches before `stop`, and at hosts too if these are the last.

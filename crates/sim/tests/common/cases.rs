@@ -3,7 +3,7 @@
 use tidegate_dataplane::{NonEct, mark};
 use tidegate_sim::flow_control;
 use tidegate_sim::flow_control::bfc::{self, FlowIds, Takes};
-use tidegate_sim::observe::{Observe, Which};
+use tidegate_sim::observe::{Convention, Observe, PortFlows, Which};
 use tidegate_sim::setup::{
     Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
 };
@@ -451,6 +451,12 @@ fn lossy(seed: u64) -> Setup {
                 ports: Which::All,
                 links: Which::All,
                 flows: Which::All,
+                port_flows: Some(PortFlows {
+                    ports: Which::All,
+                    period: Span::from_us(30),
+                    ideal: Some(Span::from_us(40)),
+                    convention: Convention::TcnPaper,
+                }),
                 ..Observe::default()
             }
         } else {
