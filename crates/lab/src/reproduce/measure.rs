@@ -22,7 +22,7 @@ use tidegate_units::Ratio;
 
 use super::arithmetic::Division;
 use super::number::Number;
-use super::pattern;
+use super::{occupancy, pattern};
 
 /// A number that a run has.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,20 @@ pub enum Special {
         port: String,
         /// What is taken.
         take: FromPortFlows,
+    },
+    /// The part of the flows of some sizes that took no longer than a time.
+    PartWithin {
+        /// The time.
+        time: Number,
+        /// Only flows up to this size.
+        up_to: Option<Number>,
+    },
+    /// The bytes in all sampled queues of a port together.
+    PortLength {
+        /// The port; `*` matches any text.
+        port: String,
+        /// The percentile over time, or the mean if absent.
+        percentile: Option<u32>,
     },
     /// A number that needs no run: one divided by others.
     Quotient {
@@ -153,7 +167,7 @@ pub enum Special {
 }
 
 /// Parts of a round trip that follows a segment with CWR.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AfterCwr {
     /// What its ACK lets go: what leaves before the next one comes.
@@ -163,7 +177,7 @@ pub enum AfterCwr {
 }
 
 /// A flow among others that share a link.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// The speed of the link.
@@ -190,7 +204,7 @@ impl Share {
 }
 
 /// What is taken from the flows at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromPortFlows {
     /// The part of decisions that are those of the ideal marker (DiffECN, equation 3).
@@ -334,7 +348,7 @@ impl Special {
             | Self::Srtt { .. }
             | Self::SrttDeviation { .. } => "s",
             Self::Goodput { .. } | Self::MaxMin(_) => "bit/s",
-            Self::Quotient { .. } => "B",
+            Self::PortLength { .. } | Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
@@ -359,6 +373,7 @@ impl Special {
             | Self::MarkFraction
             | Self::SegmentsAfterCwr { .. }
             | Self::PortFlows { .. }
+            | Self::PartWithin { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -379,6 +394,8 @@ impl Special {
                 FromPortFlows::ActiveOfConnections => "active flows of connections",
                 FromPortFlows::Recall => "recall",
             },
+            Self::PartWithin { .. } => "part within the time",
+            Self::PortLength { .. } => "port length",
             Self::Quotient { .. } => "quotient",
             Self::Queue { take, .. } => match take {
                 FromQueue::Drops => "drops",
@@ -483,6 +500,20 @@ impl Special {
             }
             Self::PortFlows { port, take } => take.value(record, port),
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
+            Self::PartWithin { time, up_to } => {
+                let fits = |flow: &&Flow| {
+                    let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
+                    up_to.as_ref().is_none_or(|up_to| bytes <= up_to.value)
+                };
+                let flows = record.flows.iter().filter(|flow| belongs(flow, None));
+                let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
+                let within = times.iter().filter(|&&taken| taken <= time.value);
+                ratio(within.count() as f64, times.len() as f64)
+            }
+            Self::PortLength { port, percentile } => {
+                let percentile = percentile.map(|percent| (percent, record.run.percentile));
+                occupancy::port_length(&record.series, port, percentile)
+            }
             Self::MaxMin(_) | Self::Quotient { .. } => None,
         }
     }

@@ -10,6 +10,7 @@ pub mod measure;
 pub mod measured;
 pub mod measurements;
 pub mod number;
+mod occupancy;
 pub mod page;
 pub mod paper;
 mod pattern;
