@@ -91,7 +91,7 @@ impl Connection {
                         }
                     }
                     Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => {
-                        result.marks = counts.marks
+                        result.marks = counts.marks;
                     }
                 }
             }

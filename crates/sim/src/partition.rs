@@ -14,6 +14,7 @@ impl Partition {
     /// At most `most` parts with about as many links each: neighbouring switches with hosts together, and a
     /// switch without hosts beside its neighbours, if they are all of one part.
     pub(crate) fn new(network: &Network, most: usize) -> Self {
+        const NONE: u16 = u16::MAX;
         let mut links = vec![0_u64; network.nodes() as usize];
         let mut switch_of = vec![None; network.hosts() as usize];
         let mut has_hosts = vec![false; network.nodes() as usize];
@@ -29,7 +30,6 @@ impl Partition {
             .collect();
         let count = most.min(edges.len()).clamp(1, usize::from(u16::MAX)) as u64;
         let total: u64 = edges.iter().map(|&edge| links[edge]).sum();
-        const NONE: u16 = u16::MAX;
         let mut nodes = vec![NONE; network.nodes() as usize];
         let mut loads = vec![0; count as usize];
         let mut before = 0;

@@ -159,6 +159,10 @@ impl LinkView<'_> {
 }
 
 /// The ports of a node share a buffer.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four answers that do not depend on each other"
+)]
 #[derive(Debug)]
 struct Node {
     buffer: AnyBuffer,
@@ -215,13 +219,8 @@ impl<C: Calendar> Fabric<C> {
                         ..config
                     };
                     let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
-                    let link_id = LinkId(index as u32);
-                    Some(observe::port::observed(
-                        port,
-                        link_id,
-                        link.rate,
-                        &setup.observe,
-                    )?)
+                    let (id, observe) = (LinkId(index as u32), &setup.observe);
+                    Some(observe::port::observed(port, id, link.rate, observe)?)
                 }
             };
             ports.push(made);

@@ -311,7 +311,7 @@ impl Hosts {
         let end = packet.end();
         self.tally.delivered += u64::from(unit.segments);
         let connection = &mut self.connections[end.slot()];
-        connection.in_flight -= unit.segments as i32;
+        connection.in_flight -= unit.segments.cast_signed();
         if let Ends::Tcp(ends) = &mut connection.ends {
             ends[end.side() as usize].on_merged(&packet.header, unit.segments, now);
         }

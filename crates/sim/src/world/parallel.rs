@@ -364,8 +364,8 @@ fn stages(setup: &Setup, plan: &Plan, partition: &Partition) -> Vec<Range<usize>
     }
     let mut stages = Vec::new();
     let mut begin = 0;
-    for level in 0..plan.count() {
-        if crosses[level] || level + 1 == plan.count() {
+    for (level, crosses) in crosses.into_iter().enumerate() {
+        if crosses || level + 1 == plan.count() {
             stages.push(begin..level + 1);
             begin = level + 1;
         }
