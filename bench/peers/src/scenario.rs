@@ -50,6 +50,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        flow_control: None,
         threads: NonZeroUsize::MIN,
         ecmp: Ecmp::FlowOnly,
         observe: Observe::default(),

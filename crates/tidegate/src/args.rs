@@ -104,6 +104,10 @@ pub(crate) struct Running {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// At most so many threads for one run, if there are fewer runs than cores [default: what the
+    /// scenario says]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]

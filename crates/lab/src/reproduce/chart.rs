@@ -186,7 +186,9 @@ fn traces(
             found.push((name, record.series.interval_ps, samples));
         }
     }
-    let line = |(hue, (name, interval, samples)): (usize, (String, u64, Vec<(f64, f64)>))| {
+    let line = |(hue, (name, interval, samples))| {
+        let samples: Vec<(f64, f64)> = samples;
+        let interval: u64 = interval;
         let (begin, _) = *samples.first()?;
         let step = interval as f64 / 1e12;
         let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();

@@ -353,8 +353,12 @@ impl Special {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
             },
-            Self::Series { per: Some(_), .. } => "",
-            Self::Series { take, quantity, .. } => match take {
+            Self::Series {
+                take,
+                quantity,
+                per: None,
+                ..
+            } => match take {
                 FromSamples::Changes => "",
                 FromSamples::Converges { .. }
                 | FromSamples::Reaches { .. }
@@ -374,6 +378,7 @@ impl Special {
             | Self::SegmentsAfterCwr { .. }
             | Self::PortFlows { .. }
             | Self::PartWithin { .. }
+            | Self::Series { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -500,16 +505,7 @@ impl Special {
             }
             Self::PortFlows { port, take } => take.value(record, port),
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
-            Self::PartWithin { time, up_to } => {
-                let fits = |flow: &&Flow| {
-                    let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
-                    up_to.as_ref().is_none_or(|up_to| bytes <= up_to.value)
-                };
-                let flows = record.flows.iter().filter(|flow| belongs(flow, None));
-                let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
-                let within = times.iter().filter(|&&taken| taken <= time.value);
-                ratio(within.count() as f64, times.len() as f64)
-            }
+            Self::PartWithin { time, up_to } => part_within(record, time, up_to.as_ref()),
             Self::PortLength { port, percentile } => {
                 let percentile = percentile.map(|percent| (percent, record.run.percentile));
                 occupancy::port_length(&record.series, port, percentile)
@@ -517,6 +513,18 @@ impl Special {
             Self::MaxMin(_) | Self::Quotient { .. } => None,
         }
     }
+}
+
+/// The part of the flows up to a size that took no longer than a time.
+fn part_within(record: &Record, time: &Number, up_to: Option<&Number>) -> Option<f64> {
+    let fits = |flow: &&Flow| {
+        let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        up_to.is_none_or(|up_to| bytes <= up_to.value)
+    };
+    let flows = record.flows.iter().filter(|flow| belongs(flow, None));
+    let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
+    let within = times.iter().filter(|&&taken| taken <= time.value);
+    ratio(within.count() as f64, times.len() as f64)
 }
 
 fn completion(flow: &Flow) -> Option<f64> {

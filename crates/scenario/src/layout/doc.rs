@@ -207,6 +207,8 @@ pub(super) const BASELINE: &str = "The label of the point that all others are co
 pub(super) const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
 pub(super) const SCHEDULER: &str = "Which packet leaves next.";
 pub(super) const SEED: &str = "The seed of everything random.";
+pub(super) const THREADS: &str = "At most so many threads work on one run, if there are fewer runs than \
+                                  cores. No result depends on it.";
 pub(super) const SERIES: &str = "What is written down again and again.";
 pub(super) const STALLED: &str =
     "The run is given up when nothing has been delivered for this long.";

@@ -25,7 +25,7 @@ use doc::{
     ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOW_PORTS, FLOWS,
     GROUP, HOSTS_DOC, IDEAL, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC,
     NON_ECT, OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS,
-    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, TRACE,
+    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, THREADS, TRACE,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -91,7 +91,7 @@ const OF_ANY_TRANSPORT: &[&str] = &[
 
 impl Section {
     /// All of a scenario, in the order of a file.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Root,
         Self::Topology,
         Self::Switch,
@@ -442,6 +442,9 @@ fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
     parts.map(|about| about.name).collect()
 }
 
+/// No machine has more cores than this in one memory.
+pub(crate) const MAX_THREADS: u32 = 4096;
+
 fn root_keys() -> Vec<Key> {
     vec![
         needed("name", NAME, ANY_TEXT),
@@ -453,6 +456,7 @@ fn root_keys() -> Vec<Key> {
         needed("baseline", BASELINE, ANY_TEXT),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
+        number("threads", THREADS, MAX_THREADS.into(), "1"),
         table("topology", "Hosts, switches and cables.", Section::Topology),
         table("switch", "The ports of switches.", Section::Switch),
         Key {

@@ -42,6 +42,7 @@ pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
     }
     page.line("seed", &base.seed.to_string());
     page.line("runs", &base.runs.to_string());
+    page.line("threads", &base.threads.to_string());
     if base.nic.is_none() {
         page.line("nic", "\"none\"");
     }

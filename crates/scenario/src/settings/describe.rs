@@ -1,5 +1,7 @@
 //! From the tree of a scenario to typed settings: everything but what needs the network.
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
@@ -25,6 +27,7 @@ pub(crate) struct Described {
     pub(crate) baseline: Option<String>,
     pub(crate) seed: u64,
     pub(crate) runs: u32,
+    pub(crate) threads: NonZeroUsize,
     pub(crate) topology: Located<topology::Config>,
     pub(crate) switch: Switch,
     pub(crate) ecmp: Ecmp,
@@ -168,6 +171,7 @@ pub(crate) fn describe(
         baseline: text(&reader, "baseline")?,
         seed: reader.read("seed")?,
         runs: reader.read("runs")?,
+        threads: threads(&reader)?,
         topology: topology(&reader.below("topology"))?,
         switch: switch(&switch_reader, DEFAULTS_OF_SWITCHES)?,
         ecmp: switch_reader.read("ecmp")?,
@@ -218,6 +222,16 @@ const DEFAULTS_OF_HOSTS: PortDefaults = ("none", "unlimited");
 fn settings<T: Parameters>(node: &Node, section: Section, item: T) -> Result<Located<T>, Problem> {
     let reader = Reader::new(node, section, None)?;
     reader.filled(item)
+}
+
+/// How many threads work on a run.
+fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
+    let threads: u32 = reader.read("threads")?;
+    NonZeroUsize::new(threads as usize).ok_or_else(|| {
+        Problem::new("`threads` is 0, which is out of range")
+            .at(reader.locs().of("threads"))
+            .help(format!("allowed: 1 to {}", layout::MAX_THREADS))
+    })
 }
 
 /// The name of a scenario, which becomes part of file names.

@@ -125,6 +125,7 @@ impl Described {
             observe: tidegate_sim::observe::Observe::default(),
             stop: self.stop(&window),
             seed,
+            threads: self.threads,
             network,
         };
         setup.observe = select::observe(&self.observe, &setup, &ports, self.convention, limits)?;

@@ -104,6 +104,7 @@ impl Laboratory {
             experiments: &experiments,
             folder: &self.folder,
             jobs: self.jobs,
+            threads: None,
             command: &|experiment| run::command(SCENARIO, &self.job.on, &experiment.overrides()),
             interrupt: &INTERRUPT,
             progress: &bars,

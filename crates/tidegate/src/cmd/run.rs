@@ -175,7 +175,13 @@ fn run_job(
     };
     let folder = folder.map_err(Error::new)?;
     let board = Board::new(job.lacking(&folder), output);
-    let ran = execute(job, &folder, running.jobs, &board, output)?;
+    let ran = execute(
+        job,
+        &folder,
+        (running.jobs, running.threads),
+        &board,
+        output,
+    )?;
     drop(board);
     let finished = ran.finished;
     let mut result = JsonResult {
@@ -248,7 +254,7 @@ fn run_job(
 pub(crate) fn execute(
     job: &Job,
     folder: &Folder,
-    jobs: Option<NonZeroUsize>,
+    (jobs, threads): (Option<NonZeroUsize>, Option<NonZeroUsize>),
     board: &Board,
     output: Output,
 ) -> Result<JobResult, Error> {
@@ -276,6 +282,7 @@ pub(crate) fn execute(
             World::Live => NonZeroUsize::MIN,
             World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
         },
+        threads,
         command: &command,
         interrupt: &INTERRUPT,
         progress: &bars,

@@ -227,6 +227,7 @@ fn execute(
             experiments: part.job.asked(),
             folder: &part.folder,
             jobs,
+            threads: None,
             command,
             interrupt: &run::INTERRUPT,
             progress: bars,
