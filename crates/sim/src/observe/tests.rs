@@ -553,7 +553,7 @@ fn what_flows_have_waiting_is_what_waits() {
         let mut is_busy = false;
         for (number, sample) in port.samples.iter().enumerate() {
             let queues = series.queues.iter();
-            let queued: u64 = queues.map(|it| u64::from(it.samples[number].bytes)).sum();
+            let held: u64 = queues.map(|it| u64::from(it.samples[number].bytes)).sum();
             let by_class = sample.small + sample.medium + sample.large;
             let by_flow: u64 = port.waiting.iter().map(|flow| flow[number]).sum();
             assert_eq!(
