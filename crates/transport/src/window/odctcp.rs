@@ -100,6 +100,9 @@ impl WindowRule for Odctcp {
 }
 
 #[cfg(test)]
+mod model;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::window::testing::{ack, flight, params, start};
