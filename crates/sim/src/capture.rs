@@ -21,8 +21,6 @@ pub(crate) struct Captured {
     pub(crate) dst: HostId,
     /// The connection's slot in the table.
     pub(crate) slot: u32,
-    /// The flow that the connection carries.
-    pub(crate) flow: u32,
     pub(crate) packet: Packet,
     pub(crate) body: Content,
 }
@@ -146,11 +144,14 @@ pub(crate) trait Recorder {
     /// The captured links.
     fn links(&self) -> Vec<LinkId>;
 
+    /// The only flow whose packets it is shown, unless it takes all.
+    fn flow(&self) -> Option<u32>;
+
     /// The payload of DCQCN's full packets.
     fn set_payload(&mut self, payload: u32);
 
     /// A packet begins to leave at `at`.
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured);
+    fn note(&mut self, at: Time, link: LinkId, captured: &Captured);
 
     /// Everything that leaves before `now` was noted.
     fn write(&mut self, now: Time);
@@ -161,14 +162,18 @@ impl<W: Write> Recorder for LinkCapture<W> {
         self.links.iter().map(|(link, _)| *link).collect()
     }
 
+    fn flow(&self) -> Option<u32> {
+        None
+    }
+
     fn set_payload(&mut self, payload: u32) {
         self.payload = payload;
     }
 
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured) {
+    fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
         self.ahead.push(Reverse(ByKey {
             key: (at, link, self.noted),
-            value: captured,
+            value: *captured,
         }));
         self.noted += 1;
     }

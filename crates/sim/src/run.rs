@@ -121,7 +121,7 @@ fn run_on<E: Engine>(
     let mut engine = E::new(setup)?;
     if let Some(recorder) = &mut recorder {
         check_links(setup, &recorder.links())?;
-        engine.capture(&recorder.links());
+        engine.capture(&**recorder);
         let payloads = setup
             .transports
             .iter()
@@ -325,7 +325,12 @@ mod tests {
 
         fn set_payload(&mut self, _payload: u32) {}
 
-        fn note(&mut self, at: Time, link: LinkId, mut captured: Captured) {
+        fn flow(&self) -> Option<u32> {
+            None
+        }
+
+        fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
+            let mut captured = *captured;
             // Numbers that engines give in the order in which they come to the packets.
             (captured.packet.serial, captured.packet.spilled) = (0, 0);
             self.all.push((at, link, format!("{captured:?}")));

@@ -20,6 +20,8 @@ pub(crate) struct World<C> {
     now: Time,
     /// What left on links that are captured, and no capture has taken.
     captured: Vec<(Time, LinkId, Captured)>,
+    /// The only flow that is captured, unless all are.
+    captured_flow: Option<u32>,
 }
 
 impl<C: Calendar> World<C> {
@@ -36,6 +38,7 @@ impl<C: Calendar> World<C> {
             hosts,
             now: Time::ZERO,
             captured: Vec::new(),
+            captured_flow: None,
         })
     }
 
@@ -50,10 +53,15 @@ impl<C: Calendar> World<C> {
     fn collect_captured(&mut self) {
         if !self.fabric.reports.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
-            let seen = fabric.reports.captured.drain(..);
-            let captured =
-                seen.map(|(at, link, id)| (at, link, hosts.captured(&fabric.packets[id])));
-            self.captured.extend(captured);
+            for (at, link, id) in fabric.reports.captured.drain(..) {
+                let packet = &fabric.packets[id];
+                if self
+                    .captured_flow
+                    .is_none_or(|flow| hosts.flow_of(packet) == flow)
+                {
+                    self.captured.push((at, link, hosts.captured(packet)));
+                }
+            }
         }
     }
 }
@@ -95,18 +103,21 @@ pub(crate) trait Engine: Sized {
         &mut self.world_mut().hosts
     }
 
-    /// Has these links captured.
-    fn capture(&mut self, links: &[LinkId]) {
-        self.world_mut().fabric.capture_links(links);
+    /// Captures what a recorder asks for.
+    fn capture(&mut self, recorder: &dyn Recorder) {
+        let world = self.world_mut();
+        world.fabric.capture_links(&recorder.links());
+        world.captured_flow = recorder.flow();
     }
 
     /// Shows a capture what has left since the last time.
     fn record(&mut self, recorder: &mut dyn Recorder) {
         let world = self.world_mut();
         world.collect_captured();
-        for (at, link, captured) in world.captured.drain(..) {
-            recorder.note(at, link, captured);
+        for (at, link, captured) in &world.captured {
+            recorder.note(*at, *link, captured);
         }
+        world.captured.clear();
         recorder.write(world.now);
     }
 

@@ -27,6 +27,12 @@ impl Hosts {
         *finishes.select_nth_unstable(last).1
     }
 
+    /// The flow of a packet that is in flight.
+    #[inline]
+    pub(crate) fn flow_of(&self, packet: &Packet) -> u32 {
+        self.connections[packet.end().slot()].flow
+    }
+
     /// A packet as a capture shows it, which it is only while in flight.
     pub(crate) fn captured(&self, packet: &Packet) -> Captured {
         let connection = &self.connections[packet.end().slot()];
@@ -54,7 +60,6 @@ impl Hosts {
             src,
             dst,
             slot,
-            flow: connection.flow,
             packet: *packet,
             body,
         }

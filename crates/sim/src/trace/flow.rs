@@ -1,9 +1,7 @@
 //! What one TCP flow sends and gets back, event by event: the material of a time–sequence diagram.
 //!
 //! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not asked for: it
-//! is a capture like any other.
-
-use std::collections::BTreeMap;
+//! is a capture like any other. Of packets of other flows on these links it looks at the number of the flow only.
 
 use tidegate_transport::{Flags, Segment};
 use tidegate_units::{ConfigError, Ecn, Time};
@@ -58,8 +56,11 @@ pub struct FlowTrace {
     /// The first sequence number of the connection's data.
     first: Option<u32>,
     /// The end of what has left, in bytes of the connection.
-    sent: u64,
-    events: Vec<Event>,
+    end: u64,
+    /// What left, what arrived, and the ACKs that came back: each in order of time.
+    sent: Vec<Event>,
+    arrived: Vec<Event>,
+    acked: Vec<Event>,
 }
 
 impl FlowTrace {
@@ -68,6 +69,7 @@ impl FlowTrace {
         let Some(of) = setup.flows.get(flow as usize) else {
             let allowed = match setup.flows.len() {
                 0 => "none: there are no flows".to_owned(),
+                1 => "0, the only flow of this run".to_owned(),
                 count => format!(
                     "0 to {}, the flows of this run in order of start",
                     count - 1
@@ -86,8 +88,10 @@ impl FlowTrace {
             links: links(&setup.network, of),
             ports: ports(setup, flow)?,
             first: None,
-            sent: 0,
-            events: Vec::new(),
+            end: 0,
+            sent: Vec::new(),
+            arrived: Vec::new(),
+            acked: Vec::new(),
         })
     }
 
@@ -97,58 +101,54 @@ impl FlowTrace {
     }
 
     /// What happened, in order of time.
-    pub fn finish(mut self) -> Vec<Event> {
-        self.find_losses();
-        self.events.sort_by_key(|event| (event.at, event.kind));
-        self.events
+    pub fn finish(self) -> Vec<Event> {
+        let mut events = with_losses(&self.sent, &self.arrived);
+        events.reserve_exact(self.arrived.len() + self.acked.len());
+        events.extend(self.arrived);
+        events.extend(self.acked);
+        // Three runs that are in order already: merging them is what this sort does.
+        events.sort_by_key(|event| (event.at, event.kind));
+        events
     }
 
     /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to what was
     /// sent last.
     fn place(&mut self, seq: u32) -> u64 {
         let first = *self.first.get_or_insert(seq);
-        let near = first.wrapping_add(self.sent as u32);
-        self.sent
+        let near = first.wrapping_add(self.end as u32);
+        self.end
             .saturating_add_signed(i64::from(seq.wrapping_sub(near).cast_signed()))
     }
+}
 
-    fn add(&mut self, at: Time, kind: EventKind, seq: u64, len: u32, is_flagged: bool) {
-        self.events.push(Event {
-            at,
-            kind,
-            seq,
-            len,
-            is_flagged,
-        });
+/// What left, with an event more behind each segment that was lost.
+///
+/// Of the copies of a segment, those that arrived are taken to be the last. What left after everything that
+/// arrived is not lost but on its way.
+fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
+    // Both are nearly in order: a stable sort finds the runs.
+    let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
+    copies.sort();
+    let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
+    arrivals.sort();
+    let mut arrivals = arrivals.into_iter().rev().peekable();
+    let mut has_arrived = vec![false; sent.len()];
+    for (seq, place) in copies.into_iter().rev() {
+        while arrivals.next_if(|&arrival| arrival > seq).is_some() {}
+        has_arrived[place] = arrivals.next_if_eq(&seq).is_some();
     }
-
-    /// Of the copies of a segment, those that arrived are taken to be the last. What left after everything
-    /// that arrived is not lost but on its way.
-    fn find_losses(&mut self) {
-        let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
-        let arrivals = self.events.iter();
-        for event in arrivals.filter(|event| event.kind == EventKind::Arrived) {
-            *arrived.entry(event.seq).or_default() += 1;
+    let last = has_arrived.iter().rposition(|&arrived| arrived);
+    let mut events = Vec::with_capacity(sent.len());
+    for (place, &event) in sent.iter().enumerate() {
+        events.push(event);
+        if !has_arrived[place] && last.is_some_and(|last| place < last) {
+            events.push(Event {
+                kind: EventKind::Lost,
+                ..event
+            });
         }
-        self.events.sort_by_key(|event| (event.at, event.kind));
-        let mut has_arrived = false;
-        let mut lost = Vec::new();
-        let left = |event: &&Event| matches!(event.kind, EventKind::Sent | EventKind::Resent);
-        for event in self.events.iter().rev().filter(left) {
-            match arrived.get_mut(&event.seq).filter(|copies| **copies > 0) {
-                Some(copies) => {
-                    *copies -= 1;
-                    has_arrived = true;
-                }
-                None if has_arrived => lost.push(Event {
-                    kind: EventKind::Lost,
-                    ..*event
-                }),
-                None => {}
-            }
-        }
-        self.events.extend(lost);
     }
+    events
 }
 
 /// The links of switches that the data of a flow take.
@@ -187,13 +187,14 @@ impl Recorder for FlowTrace {
         self.links.iter().map(|(link, _)| *link).collect()
     }
 
+    fn flow(&self) -> Option<u32> {
+        Some(self.flow)
+    }
+
     fn set_payload(&mut self, _payload: u32) {}
 
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured) {
-        if captured.flow != self.flow {
-            return;
-        }
-        let Content::Tcp(segment) = captured.body else {
+    fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
+        let Content::Tcp(segment) = &captured.body else {
             return;
         };
         let Segment {
@@ -204,32 +205,39 @@ impl Recorder for FlowTrace {
             flags,
             ecn,
             ..
-        } = segment;
+        } = *segment;
         let [(up, _), (down, to_sink), (back, to_source)] = self.links;
         let arrival = |on: Link| at + on.rate.time_for(captured.packet.pkt.len) + on.delay;
         let is_data = (captured.src, captured.dst) == self.hosts && len > 0;
+        let event = |at, kind, seq, len, is_flagged| Event {
+            at,
+            kind,
+            seq,
+            len,
+            is_flagged,
+        };
         if is_data && link == up {
             let seq = self.place(seq.0);
-            let kind = if seq < self.sent {
+            let kind = if seq < self.end {
                 EventKind::Resent
             } else {
                 EventKind::Sent
             };
-            self.sent = self.sent.max(seq + u64::from(len));
-            self.add(at, kind, seq, len, flags.has(Flags::CWR));
+            self.end = self.end.max(seq + u64::from(len));
+            self.sent
+                .push(event(at, kind, seq, len, flags.has(Flags::CWR)));
         } else if is_data && link == down {
             let seq = self.place(seq.0);
             let is_marked = ecn == Ecn::Ce || captured.packet.header.ecn == Ecn::Ce;
-            self.add(arrival(to_sink), EventKind::Arrived, seq, len, is_marked);
+            let at = arrival(to_sink);
+            self.arrived
+                .push(event(at, EventKind::Arrived, seq, len, is_marked));
         } else if !is_data && link == back && self.first.is_some() && flags.has(Flags::ACK) {
             let ack = self.place(ack.0);
-            self.add(
-                arrival(to_source),
-                EventKind::Acked,
-                ack,
-                window,
-                flags.has(Flags::ECE),
-            );
+            let at = arrival(to_source);
+            let is_echo = flags.has(Flags::ECE);
+            self.acked
+                .push(event(at, EventKind::Acked, ack, window, is_echo));
         }
     }
 
