@@ -4,22 +4,24 @@
 //! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
 //! would double the time of a build.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType};
+use parquet::data_type::{AsBytes, BoolType, ByteArray, ByteArrayType, DataType};
 use parquet::data_type::{DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::origin::Origin;
+use super::words::Words;
 
 /// Rows of one group: what a reader takes at once.
 pub(super) const GROUP: usize = 1 << 18;
@@ -46,7 +48,7 @@ pub struct Field<Row> {
     pub doc: &'static str,
     pub(super) parquet: &'static str,
     pub(super) order: Order,
-    pub(super) write: fn(&[Row], &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>,
+    pub(super) write: fn(&[Row], &mut Out<'_, '_>) -> Result<(), ParquetError>,
     pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
 }
 
@@ -65,6 +67,14 @@ pub(super) enum Order {
     Repeating,
     /// Values that rise by little.
     Rising,
+    /// Few different values in no order.
+    Words,
+}
+
+/// Where a column of a group of rows is written.
+pub(super) struct Out<'a, 'b> {
+    pub(super) group: &'a mut SerializedRowGroupWriter<'b, Vec<u8>>,
+    pub(super) column: ColumnDescPtr,
 }
 
 /// Declares a [`Field`] for a field of a row: its documentation, its name and its type.
@@ -80,7 +90,8 @@ macro_rules! field {
             parquet: <$type as $crate::export::table::Cell>::PARQUET,
             order: $crate::export::table::Order::$order,
             write: |rows, out| {
-                $crate::export::table::write_cells::<$type>(rows.iter().map(|row| &row.$name), out)
+                let cells = rows.iter().map(|row| &row.$name);
+                field!(@write $order)(cells, out)
             },
             read: |column, rows| {
                 let cells = $crate::export::table::read_cells::<$type>(column, rows.len())?;
@@ -91,6 +102,8 @@ macro_rules! field {
             },
         }
     };
+    (@write Words) => { $crate::export::table::write_words };
+    (@write $order:ident) => { $crate::export::table::write_cells };
 }
 pub(super) use field;
 
@@ -216,16 +229,62 @@ impl Cell for ByteArray {
 
 pub(super) fn write_cells<'a, C: Cell + 'a>(
     cells: impl Iterator<Item = &'a C>,
-    out: &mut SerializedColumnWriter<'_>,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), ParquetError> {
-    let cells: Vec<_> = cells.map(Cell::put).collect();
-    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
-    let values: Vec<_> = cells.into_iter().flatten().collect();
+    let mut levels = Vec::new();
+    let cells = cells.map(Cell::put);
+    let values: Vec<_> = if is_optional::<C>() {
+        let noted = |cell: &Option<_>| levels.push(i16::from(cell.is_some()));
+        cells.inspect(noted).flatten().collect()
+    } else {
+        cells.flatten().collect()
+    };
+    let column = out.group.next_column()?;
+    let mut column = column.expect("there is a column for each field");
     let levels = is_optional::<C>().then_some(&levels[..]);
-    out.typed::<C::Physical>()
+    column
+        .typed::<C::Physical>()
         .write_batch(&values, levels, None)?;
-    Ok(())
+    column.close()
 }
+
+pub(super) fn write_words<'a, C: Cell + 'a>(
+    cells: impl Iterator<Item = &'a C>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), ParquetError>
+where
+    <C::Physical as DataType>::T: AsBytes,
+{
+    let is_text = C::Physical::get_physical_type() == Physical::BYTE_ARRAY;
+    let mut words = Words::default();
+    let mut numbers: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+    // Nearly all rows have one of the last few words: most columns have no others.
+    let mut recent: VecDeque<(Vec<u8>, u32)> = VecDeque::with_capacity(RECENT);
+    for cell in cells.filter_map(Cell::put) {
+        let plain = cell.as_bytes();
+        let found = recent.iter().find(|(word, _)| word == plain);
+        let number = match found.map(|&(_, number)| number) {
+            Some(number) => number,
+            None => {
+                let number = *numbers.entry(plain.to_vec()).or_insert_with(|| {
+                    if is_text {
+                        words.define_text(plain)
+                    } else {
+                        words.define(plain)
+                    }
+                });
+                recent.truncate(RECENT - 1);
+                recent.push_front((plain.to_vec(), number));
+                number
+            }
+        };
+        words.push(number, 1);
+    }
+    words.write(out.group, out.column.clone(), None)
+}
+
+/// How many words are looked at before all of them are.
+const RECENT: usize = 8;
 
 /// A column of a group of rows that is read.
 pub(super) struct Column {
@@ -272,7 +331,6 @@ fn is_optional<C: Cell>() -> bool {
 
 /// Whether the reader is of the type that the cells are stored in.
 fn holds<C: Cell>(reader: &ColumnReader) -> bool {
-    use parquet::basic::Type as Physical;
     let found = match reader {
         ColumnReader::BoolColumnReader(_) => Physical::BOOLEAN,
         ColumnReader::ByteArrayColumnReader(_) => Physical::BYTE_ARRAY,
@@ -319,18 +377,18 @@ impl<'a, Row> Writer<'a, Row> {
     /// Adds rows; they become groups of their own.
     pub(super) fn rows(&mut self, rows: &[Row]) -> Result<(), Malformed> {
         for rows in rows.chunks(GROUP) {
+            let columns = self.file.schema_descr().columns().to_vec();
             let mut group = self.file.next_row_group()?;
-            for constant in self.origin.columns() {
-                let column = group.next_column()?;
-                let mut column = column.expect("there is a column for each constant");
-                constant.write(rows.len(), &mut column)?;
-                column.close()?;
+            let (constants, own) = columns.split_at(self.origin.columns().len());
+            for (constant, column) in self.origin.columns().iter().zip(constants) {
+                constant.write(rows.len(), &mut group, column.clone())?;
             }
-            for field in self.fields {
-                let column = group.next_column()?;
-                let mut column = column.expect("there is a column for each field");
-                (field.write)(rows, &mut column)?;
-                column.close()?;
+            for (field, column) in self.fields.iter().zip(own) {
+                let mut out = Out {
+                    group: &mut group,
+                    column: column.clone(),
+                };
+                (field.write)(rows, &mut out)?;
             }
             group.close()?;
         }
