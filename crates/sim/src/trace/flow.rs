@@ -125,8 +125,11 @@ impl FlowTrace {
 ///
 /// Of the copies of a segment, those that arrived are taken to be the last. What left after everything that
 /// arrived is not lost but on its way.
+#[expect(
+    clippy::stable_sort_primitive,
+    reason = "both are nearly in order, and a stable sort finds the runs"
+)]
 fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
-    // Both are nearly in order: a stable sort finds the runs.
     let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
     copies.sort();
     let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();

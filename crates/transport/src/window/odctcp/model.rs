@@ -114,7 +114,7 @@ impl Model {
             marked += if echo { bytes - older } else { older };
             self.echoed = echo;
         }
-        let share = if total == 0 { 0 } else { marked * 64 / total };
+        let share = (marked * 64).checked_div(total).unwrap_or(0);
         self.alpha = (self.alpha - self.alpha / 16 + share).min(1024);
         self.end = sent;
     }
@@ -168,11 +168,8 @@ fn seq(position: u64) -> Seq {
     Seq(FIRST.wrapping_add(position as u32))
 }
 
-/// One connection, step by step, with whatever can happen to a sender.
-fn connection(seed: u64) {
-    let mut rng = Rng::new(seed, 0);
-    let mut below = |limit: u64| rng.next_u64() % limit;
-    let initial_alpha = [0, 1024, 512][below(3) as usize];
+/// The sender that is tried.
+fn rule(initial_alpha: u64) -> Odctcp {
     let config = Config {
         initial_alpha: Ratio::new(initial_alpha as u32, 1024).unwrap(),
         ..Config::default()
@@ -193,6 +190,15 @@ fn connection(seed: u64) {
         max: MAX as u32,
         first: seq(0),
     });
+    rule
+}
+
+/// One connection, step by step, with whatever can happen to a sender.
+fn connection(seed: u64) {
+    let mut rng = Rng::new(seed, 0);
+    let mut below = |limit: u64| rng.next_u64() % limit;
+    let initial_alpha = [0, 1024, 512][below(3) as usize];
+    let mut rule = rule(initial_alpha);
     let mut model = Model::new(initial_alpha);
     let (mut una, mut sent) = (0_u64, 0_u64);
     let mut recovery: Option<u64> = None;
