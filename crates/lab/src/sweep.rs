@@ -21,7 +21,9 @@ use tidegate_report::record::End;
 use tidegate_sim::run::{self, Status};
 
 use crate::record::record;
-use tidegate_scenario::Experiment;
+use crate::trace;
+use tidegate_scenario::{Built, Experiment};
+use tidegate_units::ConfigError;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {
@@ -141,11 +143,27 @@ impl Sweep<'_> {
         let built = experiment.build().map_err(|problem| refused(&problem))?;
         self.progress.started(experiment, built.setup.flows.len());
         let mut report = |status| self.progress.advanced(experiment, status);
-        let outcome = run::run_watched(&built.setup, self.interrupt, &mut report)
-            .map_err(|error| refused(&error))?;
-        let record = record(experiment, (self.command)(experiment), &built, &outcome)
-            .map_err(|error| refused(&error))?;
+        let command = (self.command)(experiment);
+        let record = simulate(experiment, built, command, self.interrupt, &mut report);
+        let record = record.map_err(|error| refused(&error))?;
         Ok((record.run.end != End::Interrupted).then_some(record))
+    }
+}
+
+/// Runs an experiment, with a trace if it asks for one.
+pub fn simulate(
+    experiment: &Experiment,
+    built: Built,
+    command: String,
+    interrupt: &AtomicBool,
+    report: &mut dyn FnMut(Status),
+) -> Result<Record, ConfigError> {
+    match built.trace {
+        Some(flow) => trace::run(experiment, built, flow, command, interrupt, report),
+        None => {
+            let outcome = run::run_watched(&built.setup, interrupt, report)?;
+            record(experiment, command, &built, &outcome)
+        }
     }
 }
 

@@ -7,12 +7,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use tidegate_lab::record;
 use tidegate_lab::reproduce::verdict::has_direction;
 use tidegate_lab::reproduce::{Entry, Version, judge, library};
+use tidegate_lab::sweep::simulate;
 use tidegate_report::Record;
 use tidegate_scenario::{Experiment, Scenario};
-use tidegate_sim::run;
 
 /// Nobody asks these runs to stop.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -23,8 +22,7 @@ fn records(scenario: &Scenario) -> Vec<Record> {
         .unwrap_or_else(|problem| panic!("{problem}"));
     let one = |experiment: &Experiment| {
         let built = experiment.build().unwrap();
-        let outcome = run::run(&built.setup, &NEVER).unwrap();
-        record(experiment, String::new(), &built, &outcome).unwrap()
+        simulate(experiment, built, String::new(), &NEVER, &mut |_| {}).unwrap()
     };
     plan.iter().map(one).collect()
 }

@@ -170,8 +170,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) on: testbed::On,
     /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet, on the
-    /// report and as SVG into the folder `trace`
-    #[arg(long, value_name = "FLOW")]
+    /// report and as SVG into the folder `trace`; as `--set observe.trace=FLOW`
+    #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
     pub(crate) running: Running,
@@ -296,6 +296,12 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// The number of a flow.
+fn flow(text: &str) -> Result<u32, String> {
+    let number = text.parse();
+    number.map_err(|_| "allowed: the number of a flow in order of start, from 0 on".to_owned())
 }
 
 #[cfg(test)]

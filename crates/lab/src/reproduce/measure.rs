@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 use tidegate_report::Record;
-use tidegate_report::record::{Class, Flow, Quantity};
+use tidegate_report::record::{Class, Flow, Quantity, TraceEvent, Traced};
 use tidegate_report::statistics::{Interval, mean};
 use tidegate_report::summary::{self, Metric};
 use tidegate_units::Ratio;
@@ -93,6 +93,14 @@ pub enum Special {
         /// The base.
         base: Number,
     },
+    /// Segments that leave in a round trip after a segment with CWR: from its departure until an ACK of it comes
+    /// back, and those that this ACK lets go. The mean over all such segments of the traced flow.
+    SegmentsAfterCwr {
+        /// Which of the two parts; both together if absent.
+        part: Option<AfterCwr>,
+        /// The time from which on segments with CWR count.
+        from: Option<Number>,
+    },
     /// A number taken from samples over time.
     Series {
         /// Which number.
@@ -127,6 +135,16 @@ pub enum Special {
         /// compared; as it was if absent.
         per: Option<u32>,
     },
+}
+
+/// Parts of a round trip that follows a segment with CWR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterCwr {
+    /// What its ACK lets go: what leaves before the next one comes.
+    NextBurst,
+    /// What leaves before its ACK comes.
+    RoundTrip,
 }
 
 /// What is taken from samples.
@@ -269,6 +287,7 @@ impl Special {
             | Self::Loss
             | Self::LossOfPorts { .. }
             | Self::MarkFraction
+            | Self::SegmentsAfterCwr { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -290,6 +309,7 @@ impl Special {
                 FromQueue::MeanBytes | FromQueue::MeanPackets => "mean queue",
             },
             Self::RttBeyond { .. } => "queueing delay",
+            Self::SegmentsAfterCwr { .. } => "segments after CWR",
             Self::Series { quantity, .. } => quantity.name(),
             Self::Srtt { .. } => "smoothed round-trip time",
             Self::SrttDeviation { .. } => "deviation of round-trip times",
@@ -358,6 +378,10 @@ impl Special {
                 let times = record.probes.iter().map(|probe| probe.rtt_ps as f64 / 1e12);
                 mean(&times.collect::<Vec<_>>()).map(|mean| mean - base.value)
             }
+            Self::SegmentsAfterCwr { part, from } => {
+                let from = from.as_ref().map_or(0.0, |from| from.value);
+                mean(&after_cwr(&record.trace, *part, from * 1e12))
+            }
             Self::Series {
                 quantity,
                 subject,
@@ -380,6 +404,36 @@ impl Special {
 
 fn completion(flow: &Flow) -> Option<f64> {
     flow.fct_ps.map(|picos| picos as f64 / 1e12)
+}
+
+/// How many segments leave after each one with CWR, from a time in picoseconds on. Those whose round trip the
+/// trace does not have to the end are left out.
+fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64> {
+    let left = |event: &&TraceEvent| matches!(event.event, Traced::Sent | Traced::Resent);
+    let acks = || trace.iter().filter(|event| event.event == Traced::Acked);
+    // What an ACK lets go leaves at the time at which it arrives.
+    let segments = |from: u64, to: u64| {
+        let left = trace.iter().filter(left);
+        left.filter(|event| (from..to).contains(&event.at_ps))
+            .count() as f64
+    };
+    let mut counts = Vec::new();
+    for cwr in trace.iter().filter(left) {
+        if !cwr.flag || (cwr.at_ps as f64) < from {
+            continue;
+        }
+        let end = cwr.seq + u64::from(cwr.len);
+        let mut later = acks().filter(|ack| ack.at_ps > cwr.at_ps);
+        let answer = later.find(|ack| ack.seq >= end);
+        if let (Some(answer), Some(next)) = (answer, later.next()) {
+            counts.push(match part {
+                Some(AfterCwr::RoundTrip) => segments(cwr.at_ps + 1, answer.at_ps),
+                Some(AfterCwr::NextBurst) => segments(answer.at_ps, next.at_ps),
+                None => segments(cwr.at_ps + 1, next.at_ps),
+            });
+        }
+    }
+    counts
 }
 
 /// The final smoothed round-trip times of a source's flows, in seconds.
@@ -621,6 +675,43 @@ mod tests {
             FromSamples::UnsmoothedMin { weight }.value(&samples),
             Some(4.0)
         );
+    }
+
+    #[test]
+    fn segments_are_counted_until_the_ack_of_cwr_and_after_it() {
+        let event = |at_ps, event, seq, flag| TraceEvent {
+            at_ps,
+            flow: 0,
+            event,
+            seq,
+            len: 1000,
+            flag,
+        };
+        let trace = [
+            event(1, Traced::Sent, 0, false),
+            event(2, Traced::Sent, 1000, true),
+            event(3, Traced::Sent, 2000, false),
+            event(4, Traced::Acked, 1000, true),
+            event(5, Traced::Sent, 3000, false),
+            event(6, Traced::Arrived, 3000, true),
+            // The ACK of the segment with CWR lets three go, the first at once.
+            event(7, Traced::Sent, 4000, false),
+            event(7, Traced::Acked, 2000, false),
+            event(8, Traced::Resent, 2000, false),
+            event(8, Traced::Lost, 2000, false),
+            event(8, Traced::Sent, 5000, false),
+            event(9, Traced::Sent, 6000, true),
+            event(9, Traced::Acked, 3000, false),
+            event(10, Traced::Acked, 7000, false),
+        ];
+        let counts = |part, from| after_cwr(&trace, part, from);
+        let none: [f64; 0] = [];
+        assert_eq!(counts(Some(AfterCwr::RoundTrip), 0.0), [2.0]);
+        assert_eq!(counts(Some(AfterCwr::NextBurst), 0.0), [3.0]);
+        assert_eq!(counts(None, 2.0), [5.0]);
+        assert_eq!(counts(None, 3.0), none, "its round trip is not over");
+        assert_eq!(after_cwr(&trace[..13], None, 0.0), [5.0]);
+        assert_eq!(after_cwr(&trace[..12], None, 0.0), none);
     }
 
     #[test]

@@ -198,5 +198,6 @@ pub(super) const SERIES: &str = "What is written down again and again.";
 pub(super) const STALLED: &str =
     "The run is given up when nothing has been delivered for this long.";
 pub(super) const STORM: &str = "How long PFC may pause a class of a link at a stretch: what lasts longer is reported as a storm.";
+pub(super) const TRACE: &str = "A flow, by its number in order of start, of which every segment and ACK is written down, or `none`. The flow and the queues on its way are sampled too.";
 pub(super) const TAGGING: &str =
     "PIAS tags, which choose the first queues; `none` for queues by service alone.";

@@ -23,7 +23,7 @@ use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, S
 use doc::{
     ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
     LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
+    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, TRACE,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -376,6 +376,7 @@ impl Section {
                     Self::Window,
                 ),
                 optional_table("series", SERIES, Self::Series),
+                setting::<Option<u32>>("trace", TRACE, &None),
                 setting::<Span>("storm", STORM, &Observe::STORM),
             ],
             Self::Root => root_keys(),

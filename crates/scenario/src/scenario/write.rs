@@ -289,6 +289,9 @@ impl Page<'_> {
         if observe.series.is_none() {
             self.line("series", "\"none\"");
         }
+        if let Some(flow) = observe.trace {
+            self.line("trace", &flow.to_string());
+        }
         self.setting("storm", &observe.storm);
         let to = match observe.to {
             Time::MAX => "none".to_owned(),

@@ -98,6 +98,7 @@ pub(crate) struct Observe {
     pub(crate) from: Time,
     pub(crate) to: Time,
     pub(crate) series: Option<Series>,
+    pub(crate) trace: Option<u32>,
     pub(crate) storm: Span,
     pub(crate) locs: Locations,
 }
@@ -399,6 +400,7 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
         from: Time::ZERO + from,
         to,
         series: reader.optional("series").map(series).transpose()?,
+        trace: reader.read("trace")?,
         storm: reader.read("storm")?,
         locs: reader.locs().clone(),
     })

@@ -6,6 +6,7 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{self, HostDelay, HostReceive, Ports, Setup, Stack, Stop};
+use tidegate_sim::trace::flow::FlowTrace;
 use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
@@ -25,6 +26,8 @@ use crate::text::problem::Problem;
 pub struct Built {
     /// What the simulator is given.
     pub setup: Setup,
+    /// The flow that is traced, which there is.
+    pub trace: Option<u32>,
     /// Where each flow comes from, in the order of the setup's flows.
     pub plan: Vec<Planned>,
     /// What flow lists call their flows, in the same order; empty if there is no list.
@@ -125,8 +128,13 @@ impl Described {
         };
         setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
+        if let Some(flow) = self.observe.trace {
+            let traced = FlowTrace::new(&setup, flow);
+            traced.map_err(|error| self.observe.locs.problem(&error))?;
+        }
         let built = Built {
             setup,
+            trace: self.observe.trace,
             plan,
             names,
             convention: self.convention,

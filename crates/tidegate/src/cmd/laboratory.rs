@@ -45,7 +45,6 @@ impl Laboratory {
             share: None,
             path,
             command: command.to_owned(),
-            trace: None,
             on: On::default(),
         };
         let manifest = run::manifest(&job);

@@ -145,7 +145,6 @@ fn plan(
             scenario: scenario.clone(),
             path,
             command,
-            trace: None,
             on: On::default(),
         })
     };
