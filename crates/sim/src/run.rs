@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_units::{ConfigError, Span, Time};
 
-use crate::capture::{LinkCapture, Recorder};
+use crate::capture::{LinkCapture, Recording};
 use crate::fabric::{EngineCounters, LinkCount};
 use crate::hosts::Tally;
 use crate::network::LinkId;
@@ -93,7 +93,12 @@ pub fn run_captured<W: Write>(
     interrupt: &AtomicBool,
     capture: &mut LinkCapture<W>,
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
+    run_on::<BucketEngine>(
+        setup,
+        interrupt,
+        Some(Recording::Links(capture)),
+        &mut |_| {},
+    )
 }
 
 /// Runs a setup and traces one of its flows. The trace does not change the outcome.
@@ -103,7 +108,7 @@ pub fn run_traced(
     trace: &mut FlowTrace,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(trace), report)
+    run_on::<BucketEngine>(setup, interrupt, Some(Recording::Flow(trace)), report)
 }
 
 /// Runs a setup on the reference engine: the same outcome, event by event.
@@ -114,14 +119,16 @@ pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, Con
 fn run_on<E: Engine>(
     setup: &Setup,
     interrupt: &AtomicBool,
-    mut recorder: Option<&mut dyn Recorder>,
+    mut recording: Option<Recording<'_>>,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
-    if let Some(recorder) = &mut recorder {
-        check_links(setup, &recorder.links())?;
-        engine.capture(&**recorder);
+    if let Some(recording) = &mut recording {
+        check_links(setup, &recording.links())?;
+        engine.capture(recording);
+    }
+    if let Some(Recording::Links(recorder)) = &mut recording {
         let payloads = setup
             .transports
             .iter()
@@ -142,8 +149,8 @@ fn run_on<E: Engine>(
             observer.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
-        if let Some(recorder) = &mut recorder {
-            engine.record(*recorder);
+        if let Some(recording) = &mut recording {
+            engine.record(recording);
         }
         let hosts = engine.hosts();
         if hosts.has_finished(setup.stop.finished) {
@@ -181,8 +188,8 @@ fn run_on<E: Engine>(
             let last = engine.hosts().last_finish(setup.stop.finished);
             let stop = engine.plan().end_of_bucket(last).min(setup.stop.at);
             while engine.now() < stop && engine.advance(stop) == Progress::Going {}
-            if let Some(recorder) = &mut recorder {
-                engine.record(*recorder);
+            if let Some(recording) = &mut recording {
+                engine.record(recording);
             }
             (last, stop)
         }
@@ -280,7 +287,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
-    use crate::capture::Captured;
+    use crate::capture::{Captured, Recorder};
     use crate::topology::leaf_spine;
     use crate::{Flow, HostId};
 
@@ -325,10 +332,6 @@ mod tests {
 
         fn set_payload(&mut self, _payload: u32) {}
 
-        fn flow(&self) -> Option<u32> {
-            None
-        }
-
         fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
             let mut captured = *captured;
             // Numbers that engines give in the order in which they come to the packets.
@@ -350,7 +353,12 @@ mod tests {
                 all: Vec::new(),
             };
             let interrupt = AtomicBool::new(false);
-            let outcome = run_on::<E>(setup, &interrupt, Some(&mut notes), &mut |_| {});
+            let outcome = run_on::<E>(
+                setup,
+                &interrupt,
+                Some(Recording::Links(&mut notes)),
+                &mut |_| {},
+            );
             notes.all.sort();
             (outcome.unwrap(), notes)
         }

@@ -4,7 +4,7 @@ use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
 use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, Plan};
-use crate::capture::{Captured, Recorder};
+use crate::capture::{Captured, Passed, Recording};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::Hosts;
 use crate::network::LinkId;
@@ -20,8 +20,9 @@ pub(crate) struct World<C> {
     now: Time,
     /// What left on links that are captured, and no capture has taken.
     captured: Vec<(Time, LinkId, Captured)>,
-    /// The only flow that is captured, unless all are.
-    captured_flow: Option<u32>,
+    /// The only flow that is captured, unless all are, and what left of it.
+    traced: Option<u32>,
+    passed: Vec<Passed>,
 }
 
 impl<C: Calendar> World<C> {
@@ -38,7 +39,8 @@ impl<C: Calendar> World<C> {
             hosts,
             now: Time::ZERO,
             captured: Vec::new(),
-            captured_flow: None,
+            traced: None,
+            passed: Vec::new(),
         })
     }
 
@@ -53,14 +55,20 @@ impl<C: Calendar> World<C> {
     fn collect_captured(&mut self) {
         if !self.fabric.reports.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
-            for (at, link, id) in fabric.reports.captured.drain(..) {
-                let packet = &fabric.packets[id];
-                if self
-                    .captured_flow
-                    .is_none_or(|flow| hosts.flow_of(packet) == flow)
-                {
-                    self.captured.push((at, link, hosts.captured(packet)));
-                }
+            let seen = fabric.reports.captured.drain(..);
+            let seen = seen.map(|(at, link, id)| (at, link, &fabric.packets[id]));
+            if let Some(flow) = self.traced {
+                let own = seen.filter(|(_, _, packet)| hosts.is_of(packet, flow));
+                self.passed.extend(own.map(|(at, link, packet)| Passed {
+                    at,
+                    link,
+                    to: packet.end().side(),
+                    size: packet.pkt.len,
+                    header: hosts.header(packet),
+                }));
+            } else {
+                let seen = seen.map(|(at, link, packet)| (at, link, hosts.captured(packet)));
+                self.captured.extend(seen);
             }
         }
     }
@@ -103,22 +111,30 @@ pub(crate) trait Engine: Sized {
         &mut self.world_mut().hosts
     }
 
-    /// Captures what a recorder asks for.
-    fn capture(&mut self, recorder: &dyn Recorder) {
+    /// Captures what a recording asks for.
+    fn capture(&mut self, recording: &Recording<'_>) {
         let world = self.world_mut();
-        world.fabric.capture_links(&recorder.links());
-        world.captured_flow = recorder.flow();
+        world.fabric.capture_links(&recording.links());
+        world.traced = recording.flow();
     }
 
-    /// Shows a capture what has left since the last time.
-    fn record(&mut self, recorder: &mut dyn Recorder) {
+    /// Shows a recording what has left since the last time.
+    fn record(&mut self, recording: &mut Recording<'_>) {
         let world = self.world_mut();
         world.collect_captured();
-        for (at, link, captured) in &world.captured {
-            recorder.note(*at, *link, captured);
+        match recording {
+            Recording::Links(recorder) => {
+                for (at, link, captured) in &world.captured {
+                    recorder.note(*at, *link, captured);
+                }
+                world.captured.clear();
+                recorder.write(world.now);
+            }
+            Recording::Flow(trace) => {
+                world.passed.iter().for_each(|passed| trace.note(passed));
+                world.passed.clear();
+            }
         }
-        world.captured.clear();
-        recorder.write(world.now);
     }
 
     /// How the classes of all links were paused until `now`.
