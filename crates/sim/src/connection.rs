@@ -58,6 +58,11 @@ impl Connection {
         self.phase
     }
 
+    /// Packets of the flow that have arrived marked.
+    pub(crate) fn marks(&self) -> u32 {
+        self.ends.counts().since(self.before).marks
+    }
+
     /// Writes down what was counted since the flow began.
     pub(crate) fn report(&self, result: &mut FlowResult) {
         let counts = self.ends.counts().since(self.before);

@@ -82,7 +82,7 @@ pub struct Plot {
 /// What a plot draws.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Draws {
-    /// The distribution of completion times or probes.
+    /// The distribution of completion times, probes or active flows.
     Cdf(CdfOf),
     /// A measure against a number of the sweep, a line for each of the rest.
     Line {
@@ -111,6 +111,8 @@ pub enum Draws {
 /// What a distribution can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfOf {
+    /// Flows that are active at ports where they were told apart, over time.
+    ActiveFlows,
     /// Completion times of all flows.
     Fct,
     /// Those of large ones.
@@ -362,12 +364,13 @@ impl<'de> Deserialize<'de> for Plot {
         ) {
             (PlotKind::Cdf, None, None, Some(quantity), None) => {
                 Draws::Cdf(match quantity.as_str() {
+                    "active-flows" => CdfOf::ActiveFlows,
                     "fct" => CdfOf::Fct,
                     "fct-large" => CdfOf::FctLarge,
                     "fct-small" => CdfOf::FctSmall,
                     "rtt" => CdfOf::Rtt,
                     _ => {
-                        let known = ["fct", "fct-large", "fct-small", "rtt"];
+                        let known = ["active-flows", "fct", "fct-large", "fct-small", "rtt"];
                         return Err(de::Error::custom(unknown(&quantity, &known)));
                     }
                 })

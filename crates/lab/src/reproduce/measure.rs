@@ -12,9 +12,10 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
 use tidegate_report::Record;
-use tidegate_report::record::{Class, Flow, Quantity};
+use tidegate_report::record::{Class, Decisions, Flow, PortFlows, Quantity, Trace};
 use tidegate_report::statistics::{Interval, mean};
 use tidegate_report::summary::{self, Metric};
+use tidegate_sim::observe::max_min;
 use tidegate_units::Ratio;
 
 use super::arithmetic::Division;
@@ -72,6 +73,16 @@ pub enum Special {
     },
     /// Packets marked for any reason, of those sent over all links.
     MarkFraction,
+    /// The max-min share of a flow, in bits per second, which needs no run.
+    MaxMin(Share),
+    /// What was seen of the flows at ports where they were told apart: the mean of the ports that fit, and
+    /// of decisions those of all of them together.
+    PortFlows {
+        /// The port; `*` matches any text.
+        port: String,
+        /// What is taken.
+        take: FromPortFlows,
+    },
     /// A number that needs no run: one divided by others.
     Quotient {
         /// What is divided.
@@ -108,6 +119,8 @@ pub enum Special {
         /// Samples within such a time are put together first, as their mean: what changes from packet to
         /// packet is then no part of it.
         averaged: Option<Number>,
+        /// Another thing whose number it is divided by.
+        per: Option<String>,
     },
     /// The senders' smoothed round-trip times at the end of their flows: the mean.
     Srtt {
@@ -129,12 +142,63 @@ pub enum Special {
     },
 }
 
+/// A flow among others that share a link.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The speed of the link.
+    capacity: Number,
+    /// What each flow asks for.
+    demands: Vec<Number>,
+    /// Which of them it is, from 0.
+    flow: usize,
+}
+
+impl Share {
+    /// What it gets by water-filling, to the bit per second.
+    fn value(&self) -> Option<f64> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rates are positive, and far below 2^64 bit/s"
+        )]
+        let whole = |number: &Number| number.value.round() as u64;
+        let demands: Vec<u64> = self.demands.iter().map(whole).collect();
+        let shares = max_min(whole(&self.capacity), &demands);
+        shares.get(self.flow).map(|&share| share as f64)
+    }
+}
+
+/// What is taken from the flows at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromPortFlows {
+    /// The part of decisions that are those of the ideal marker (DiffECN, equation 3).
+    Accuracy,
+    /// The number of active flows, the mean over time.
+    ActiveMean,
+    /// The same as a part of the port's connections, both from samples.
+    ActiveOfConnections,
+    /// The number that active flows do not exceed for this many of 100 parts of the time.
+    ActivePercentile(u32),
+    /// The part of what the ideal marker marks that is marked (equation 4).
+    Recall,
+}
+
 /// What is taken from samples.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromSamples {
     /// How often the number changed.
     Changes,
+    /// The time from the first sample that counts until all later ones are near the max-min share of a
+    /// flow.
+    Converges {
+        /// The flow and those that it shares the link with.
+        share: Share,
+        /// How near, as a part of the share.
+        within: Number,
+    },
     /// The standard deviation.
     Deviation,
     /// The largest.
@@ -202,6 +266,7 @@ impl Measure {
                 Some(by.iter().fold(value.value, |value, by| value / by.value))
             }
             Self::Special(Special::Division(division)) => division.value(),
+            Self::Special(Special::MaxMin(share)) => share.value(),
             _ => None,
         }
     }
@@ -248,15 +313,18 @@ impl Special {
             | Self::RttBeyond { .. }
             | Self::Srtt { .. }
             | Self::SrttDeviation { .. } => "s",
-            Self::Goodput { .. } => "bit/s",
+            Self::Goodput { .. } | Self::MaxMin(_) => "bit/s",
             Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
             },
+            Self::Series { per: Some(_), .. } => "",
             Self::Series { take, quantity, .. } => match take {
                 FromSamples::Changes => "",
-                FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
+                FromSamples::Converges { .. }
+                | FromSamples::Reaches { .. }
+                | FromSamples::Settles { .. } => "s",
                 FromSamples::Deviation
                 | FromSamples::Max
                 | FromSamples::Mean
@@ -269,6 +337,7 @@ impl Special {
             | Self::Loss
             | Self::LossOfPorts { .. }
             | Self::MarkFraction
+            | Self::PortFlows { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -282,6 +351,13 @@ impl Special {
             Self::GoodputDeviation => "deviation of goodputs",
             Self::Loss | Self::LossOfPorts { .. } => "loss",
             Self::MarkFraction => "marked",
+            Self::MaxMin(_) => "max-min share",
+            Self::PortFlows { take, .. } => match take {
+                FromPortFlows::Accuracy => "accuracy",
+                FromPortFlows::ActiveMean | FromPortFlows::ActivePercentile(_) => "active flows",
+                FromPortFlows::ActiveOfConnections => "active flows of connections",
+                FromPortFlows::Recall => "recall",
+            },
             Self::Quotient { .. } => "quotient",
             Self::Queue { take, .. } => match take {
                 FromQueue::Drops => "drops",
@@ -365,15 +441,23 @@ impl Special {
                 from,
                 to,
                 averaged,
+                per,
             } => {
-                let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
-                take.value(&match averaged {
-                    None => samples,
-                    Some(span) => average(&samples, span.value),
-                })
+                let of = |subject: &str| {
+                    let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
+                    take.value(&match averaged {
+                        None => samples,
+                        Some(span) => average(&samples, span.value),
+                    })
+                };
+                match per {
+                    None => of(subject),
+                    Some(other) => ratio(of(subject)?, of(other)?),
+                }
             }
+            Self::PortFlows { port, take } => take.value(record, port),
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
-            Self::Quotient { .. } => None,
+            Self::MaxMin(_) | Self::Quotient { .. } => None,
         }
     }
 }
@@ -432,29 +516,40 @@ fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
 }
 
 /// Times and values of the first trace that fits.
-pub(super) fn samples(
+fn samples(
     record: &Record,
     quantity: Quantity,
     subject: &str,
     from: Option<&Number>,
     to: Option<&Number>,
 ) -> Option<Vec<(f64, f64)>> {
+    all_samples(record, quantity, subject, from, to)
+        .next()
+        .map(|(_, samples)| samples)
+}
+
+/// What the traces that fit belong to, with their times and values.
+pub(super) fn all_samples<'a>(
+    record: &'a Record,
+    quantity: Quantity,
+    subject: &'a str,
+    from: Option<&Number>,
+    to: Option<&Number>,
+) -> impl Iterator<Item = (&'a str, Vec<(f64, f64)>)> {
     let from = from.map_or(f64::NEG_INFINITY, |time| time.value);
     let to = to.map_or(f64::INFINITY, |time| time.value);
     let series = &record.series;
-    let fits = |trace: &&tidegate_report::record::Trace| {
-        trace.quantity == quantity && pattern::fits(subject, &trace.of)
+    let fits =
+        move |trace: &&'a Trace| trace.quantity == quantity && pattern::fits(subject, &trace.of);
+    let time = move |index: usize| {
+        (series.from_ps as f64 + index as f64 * series.interval_ps as f64) / 1e12
     };
-    let trace = series.traces.iter().find(fits)?;
-    let time =
-        |index: usize| (series.from_ps as f64 + index as f64 * series.interval_ps as f64) / 1e12;
-    let samples = trace.values.iter().enumerate();
-    let samples = samples.map(|(index, &value)| (time(index), value));
-    Some(
-        samples
-            .filter(|&(at, value)| from <= at && at <= to && !value.is_nan())
-            .collect(),
-    )
+    series.traces.iter().filter(fits).map(move |trace| {
+        let samples = trace.values.iter().enumerate();
+        let samples = samples.map(|(index, &value)| (time(index), value));
+        let samples = samples.filter(|&(at, value)| from <= at && at <= to && !value.is_nan());
+        (trace.of.as_str(), samples.collect())
+    })
 }
 
 /// The mean of the samples within each `span` from the first on, at the time of its first sample.
@@ -491,6 +586,47 @@ impl FromQueue {
     }
 }
 
+impl FromPortFlows {
+    fn value(self, record: &Record, port: &str) -> Option<f64> {
+        let ports = record.port_flows.iter();
+        let ports = ports.filter(|seen| pattern::fits(port, &seen.port));
+        let decisions = || {
+            ports
+                .clone()
+                .filter_map(|seen| seen.decisions)
+                .reduce(Decisions::with)
+        };
+        match self {
+            Self::Accuracy => decisions()?.accuracy(),
+            Self::Recall => decisions()?.recall(),
+            Self::ActiveMean | Self::ActiveOfConnections | Self::ActivePercentile(_) => {
+                let values = ports.filter_map(|seen| self.at_port(seen, record));
+                mean(&values.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// What is taken of flows, at one port.
+    fn at_port(self, seen: &PortFlows, record: &Record) -> Option<f64> {
+        match self {
+            Self::Accuracy | Self::Recall => None,
+            Self::ActiveMean => Some(seen.active.mean),
+            Self::ActiveOfConnections => {
+                let sum = |quantity| {
+                    let samples = samples(record, quantity, &seen.port, None, None)?;
+                    Some(samples.iter().map(|&(_, value)| value).sum())
+                };
+                ratio(sum(Quantity::ActiveFlows)?, sum(Quantity::Connections)?)
+            }
+            Self::ActivePercentile(percent) => {
+                let reaches = |pair: &&(f64, f64)| pair.0 * 100.0 >= f64::from(percent) - 1e-9;
+                let quantile = seen.active.quantiles.iter().find(reaches);
+                quantile.map(|&(_, value)| value)
+            }
+        }
+    }
+}
+
 impl FromSamples {
     #[expect(clippy::float_cmp, reason = "equal samples are copies of one number")]
     fn value(&self, samples: &[(f64, f64)]) -> Option<f64> {
@@ -514,15 +650,18 @@ impl FromSamples {
                 let first = samples.iter().find(is_near)?;
                 Some(first.0 - begin)
             }
-            Self::Settles { at, within } => {
-                let (begin, _) = samples.first()?;
-                let is_far =
-                    |&&(_, value): &&(f64, f64)| (value - at.value).abs() > within.value * at.value;
-                let last_far = samples.iter().rev().find(is_far);
-                Some(last_far.map_or(0.0, |(time, _)| time - begin))
-            }
+            Self::Converges { share, within } => settles(samples, share.value()?, within),
+            Self::Settles { at, within } => settles(samples, at.value, within),
         }
     }
+}
+
+/// The time from the first sample until all later ones are near `at`.
+fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
+    let (begin, _) = samples.first()?;
+    let is_far = |&&(_, value): &&(f64, f64)| (value - at).abs() > within.value * at;
+    let last_far = samples.iter().rev().find(is_far);
+    Some(last_far.map_or(0.0, |(time, _)| time - begin))
 }
 
 /// What an exponential average was fed with: each change has one number.
@@ -621,6 +760,104 @@ mod tests {
             FromSamples::UnsmoothedMin { weight }.value(&samples),
             Some(4.0)
         );
+    }
+
+    /// Table I of DiffECN.
+    #[test]
+    fn a_max_min_share_needs_no_run() {
+        let share = |demands: &[&str], flow| Share {
+            capacity: "40Gbps".parse().unwrap(),
+            demands: demands.iter().map(|it| it.parse().unwrap()).collect(),
+            flow,
+        };
+        let two = ["25Gbps", "13Gbps"];
+        let four = ["25Gbps", "13Gbps", "5Gbps", "5Gbps"];
+        for (demands, flow, gbps) in [
+            (&two[..], 0, 25.0),
+            (&two, 1, 13.0),
+            (&four, 0, 17.0),
+            (&four, 1, 13.0),
+            (&four, 3, 5.0),
+        ] {
+            let measure = Measure::Special(Special::MaxMin(share(demands, flow)));
+            assert_eq!(measure.computed(), Some(gbps * 1e9));
+        }
+        assert_eq!(share(&four, 4).value(), None);
+        // 17 Gb/s of F1, within 5 %.
+        let samples = [(1.0, 25e9), (2.0, 17.9e9), (3.0, 16.2e9), (4.0, 17e9)];
+        let converges = FromSamples::Converges {
+            share: share(&four, 0),
+            within: "5%".parse().unwrap(),
+        };
+        assert_eq!(converges.value(&samples), Some(1.0));
+    }
+
+    #[test]
+    fn active_flows_are_taken_from_quantiles() {
+        let seen = PortFlows {
+            port: "leaf0>host0".to_owned(),
+            active: tidegate_report::record::Distribution {
+                mean: 2.5,
+                max: 40.0,
+                quantiles: vec![(0.5, 0.0), (0.9, 4.0), (0.99, 20.0), (1.0, 40.0)],
+            },
+            decisions: Some(Decisions {
+                both: 6,
+                only_ideal: 2,
+                only_scheme: 1,
+                neither: 11,
+            }),
+        };
+        let trace = |quantity, values: [f64; 3]| Trace {
+            of: seen.port.clone(),
+            quantity,
+            values: values.to_vec(),
+        };
+        let json = serde_json::json!({
+            "run": {
+                "id": "", "label": "", "point": [], "replication": 0, "seed": "1", "fingerprint": "",
+                "command": "", "end": { "reason": "finished" }, "ended_at_ps": 0,
+            },
+            "counters": tidegate_report::record::Counters::default(),
+            "queues": [],
+            "links": [],
+        });
+        let mut record: Record = serde_json::from_value(json).unwrap();
+        record.series.traces = vec![
+            trace(Quantity::ActiveFlows, [1.0, 2.0, 0.0]),
+            trace(Quantity::Connections, [4.0, 6.0, 2.0]),
+        ];
+        // A port that saw nothing changes no part of decisions.
+        let idle = PortFlows {
+            port: "leaf0>host1".to_owned(),
+            active: tidegate_report::record::Distribution::default(),
+            decisions: Some(Decisions {
+                both: 0,
+                only_ideal: 0,
+                only_scheme: 0,
+                neither: 0,
+            }),
+        };
+        record.port_flows = vec![seen, idle];
+        for (take, expected) in [
+            (FromPortFlows::ActiveOfConnections, 0.25),
+            (FromPortFlows::ActiveMean, 2.5),
+            (FromPortFlows::ActivePercentile(50), 0.0),
+            (FromPortFlows::ActivePercentile(51), 4.0),
+            (FromPortFlows::ActivePercentile(90), 4.0),
+            (FromPortFlows::ActivePercentile(100), 40.0),
+            (FromPortFlows::Accuracy, 17.0 / 20.0),
+            (FromPortFlows::Recall, 6.0 / 8.0),
+        ] {
+            assert_eq!(
+                take.value(&record, "leaf0>host0"),
+                Some(expected),
+                "{take:?}"
+            );
+        }
+        assert_eq!(FromPortFlows::Recall.value(&record, "*"), Some(0.75));
+        assert_eq!(FromPortFlows::ActiveMean.value(&record, "*"), Some(1.25));
+        assert_eq!(FromPortFlows::ActiveMean.value(&record, "spine*"), None);
     }
 
     #[test]

@@ -22,6 +22,7 @@ impl Section {
             Self::Measure => "[measure]",
             Self::Nic => "[nic]",
             Self::Observe => "[observe]",
+            Self::PortFlows => "[observe.port_flows]",
             Self::Probe => "[[probe]]",
             Self::Receiver => "[transport.receiver]",
             Self::Root => "At the top",
@@ -83,6 +84,7 @@ impl Section {
                 "Which packet leaves next, and how many queues there are. \
                 [More on schedulers](../schedulers.md)."
             }
+            Self::PortFlows => PORT_FLOWS,
             Self::Series => SERIES,
             Self::Switch => "The ports of switches.",
             Self::Tagging => {
@@ -160,10 +162,13 @@ pub(super) const CONVENTION: &str = "What counts as small and large, when a flow
 pub(super) const ECMP: &str = "How switches choose among paths of equal length.";
 pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
 pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
+pub(super) const FLOW_PORTS: &str = "The ports, by name as in `observe`.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
 pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
     the second; flows of a higher group the last.";
 pub(super) const HOSTS_DOC: &str = "`hosts` is the speed of the hosts' cables of this topology.";
+pub(super) const IDEAL: &str = "Compares each decision with that of the ideal marker of DiffECN, which measures flows' \
+    rates over this time.";
 pub(super) const LEAST: &str = "A shorter packet counts as this long.";
 pub(super) const LIMIT: &str = "The most samples: when there would be one more, every second one is forgotten \
     and the interval doubles.";
@@ -180,6 +185,10 @@ pub(super) const NON_ECT: &str = "What happens to packets that cannot be marked.
 pub(super) const OPENING: &str = "Which connection a flow uses.";
 pub(super) const PER_PACKET: &str =
     "Bytes of headers and framing that every packet has besides its payload.";
+pub(super) const PERIOD: &str =
+    "A flow is active for so long after its last packet has left; with `0ps`, while one waits.";
+pub(super) const PORT_FLOWS: &str = "Ports whose flows are told apart: how many are active, what small, medium and large \
+    ones have waiting, and whether the right ones are marked.";
 pub(super) const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
     `switches`, `none`, or names such as `leaf0>host3`, in which `*` matches anything.";
 pub(super) const QUEUES: &str =

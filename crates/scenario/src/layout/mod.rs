@@ -21,9 +21,10 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
-    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_PORTS, FLOWS, GROUP,
+    HOSTS_DOC, IDEAL, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT,
+    OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS,
+    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -46,6 +47,7 @@ pub(crate) enum Section {
     Measure,
     Nic,
     Observe,
+    PortFlows,
     Probe,
     Receiver,
     Root,
@@ -87,7 +89,7 @@ const OF_ANY_TRANSPORT: &[&str] = &[
 
 impl Section {
     /// All of a scenario, in the order of a file.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Root,
         Self::Topology,
         Self::Switch,
@@ -110,6 +112,7 @@ impl Section {
         Self::Observe,
         Self::Window,
         Self::Series,
+        Self::PortFlows,
     ];
 
     /// The section of the table at a path, if there is one.
@@ -376,7 +379,13 @@ impl Section {
                     Self::Window,
                 ),
                 optional_table("series", SERIES, Self::Series),
+                optional_table("port_flows", PORT_FLOWS, Self::PortFlows),
                 setting::<Span>("storm", STORM, &Observe::STORM),
+            ],
+            Self::PortFlows => vec![
+                selection("ports", FLOW_PORTS, PORT_WORDS),
+                setting::<Span>("period", PERIOD, &Span::ZERO),
+                setting::<Option<Span>>("ideal", IDEAL, &None),
             ],
             Self::Root => root_keys(),
             Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],

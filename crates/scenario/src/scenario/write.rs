@@ -289,6 +289,9 @@ impl Page<'_> {
         if observe.series.is_none() {
             self.line("series", "\"none\"");
         }
+        if observe.port_flows.is_none() {
+            self.line("port_flows", "\"none\"");
+        }
         self.setting("storm", &observe.storm);
         let to = match observe.to {
             Time::MAX => "none".to_owned(),
@@ -301,6 +304,12 @@ impl Page<'_> {
         );
         if let Some(series) = &observe.series {
             self.series(series);
+        }
+        if let Some(flows) = &observe.port_flows {
+            self.header("[observe.port_flows]");
+            self.selection("ports", &flows.ports);
+            self.setting("period", &flows.period);
+            self.setting("ideal", &flows.ideal);
         }
     }
 

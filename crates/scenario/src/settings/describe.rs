@@ -95,10 +95,19 @@ pub(crate) struct Observe {
     pub(crate) ports: Selection,
     pub(crate) links: Selection,
     pub(crate) flows: Selection,
+    pub(crate) port_flows: Option<PortFlows>,
     pub(crate) from: Time,
     pub(crate) to: Time,
     pub(crate) series: Option<Series>,
     pub(crate) storm: Span,
+    pub(crate) locs: Locations,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct PortFlows {
+    pub(crate) ports: Selection,
+    pub(crate) period: Span,
+    pub(crate) ideal: Option<Span>,
     pub(crate) locs: Locations,
 }
 
@@ -396,10 +405,21 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
         ports: selection(&reader, "ports")?,
         links: selection(&reader, "links")?,
         flows: selection(&reader, "flows")?,
+        port_flows: reader.optional("port_flows").map(port_flows).transpose()?,
         from: Time::ZERO + from,
         to,
         series: reader.optional("series").map(series).transpose()?,
         storm: reader.read("storm")?,
+        locs: reader.locs().clone(),
+    })
+}
+
+fn port_flows(node: &Node) -> Result<PortFlows, Problem> {
+    let reader = Reader::new(node, Section::PortFlows, None)?;
+    Ok(PortFlows {
+        ports: selection(&reader, "ports")?,
+        period: reader.read("period")?,
+        ideal: reader.read("ideal")?,
         locs: reader.locs().clone(),
     })
 }

@@ -123,7 +123,7 @@ impl Described {
             seed,
             network,
         };
-        setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
+        setup.observe = select::observe(&self.observe, &setup, &ports, self.convention, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
         let built = Built {
             setup,

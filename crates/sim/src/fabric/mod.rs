@@ -23,7 +23,7 @@ use self::pauses::Pauses;
 use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
 use crate::network::{LinkId, Network};
-use crate::observe::port::ObservedPort;
+use crate::observe;
 use crate::packet::Packet;
 use crate::pause::{LinkPauses, PauseCounters};
 use crate::setup::{Ports, Setup};
@@ -203,12 +203,12 @@ impl<C: Calendar> Fabric<C> {
                     };
                     let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
                     let link_id = LinkId(index as u32);
-                    Some(if setup.observe.ports.has(link_id) {
-                        let window = setup.observe.window;
-                        Box::new(ObservedPort::new(port, link.rate, window))
-                    } else {
-                        port
-                    })
+                    Some(observe::port::observed(
+                        port,
+                        link_id,
+                        link.rate,
+                        &setup.observe,
+                    )?)
                 }
             };
             ports.push(made);

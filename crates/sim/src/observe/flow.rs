@@ -7,7 +7,7 @@ use super::series::{FlowSample, SenderSample};
 use crate::connection::{Connection, Ends, Phase};
 use crate::flow::Flow;
 use crate::hosts::{ENDLESS, Hosts};
-use crate::packet::Side;
+use crate::packet::{EndId, Side};
 
 /// What was observed of a flow in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,8 @@ pub(crate) struct Follower {
     lookup: Lookup,
     /// Bytes that its receiver had when it was last looked at.
     received: u64,
+    /// Packets of it that had arrived marked then.
+    marks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,7 @@ impl Follower {
             flow,
             lookup: Lookup::Unknown,
             received: 0,
+            marks: 0,
         }
     }
 
@@ -83,6 +86,7 @@ impl Follower {
             let is_mine = connection.flow == self.flow;
             if is_mine {
                 self.received = received(connection, hosts);
+                self.marks = connection.marks();
             }
             if is_mine && connection.phase() < Phase::Idle {
                 sender = sample(&connection.ends, now);
@@ -94,10 +98,20 @@ impl Follower {
             && hosts.results[self.flow as usize].received_at != Time::MAX
         {
             self.received = hosts.flows[self.flow as usize].bytes;
+            self.marks = hosts.results[self.flow as usize].marks;
         }
         FlowSample {
             received: self.received,
+            marks: self.marks,
             sender,
+        }
+    }
+
+    /// The end that the flow's bytes go to, while there is a connection.
+    pub(super) const fn sink(&self) -> Option<EndId> {
+        match self.lookup {
+            Lookup::Slot(slot) => Some(EndId::new(slot as u32, Side::Sink)),
+            Lookup::Over | Lookup::Unknown => None,
         }
     }
 }
@@ -124,7 +138,7 @@ pub(crate) fn received_by(hosts: &Hosts, flows: &[u32]) -> Vec<u64> {
 }
 
 /// Probes have slots in the table too, but no flows.
-const fn carries_flows(connection: &Connection) -> bool {
+pub(super) const fn carries_flows(connection: &Connection) -> bool {
     !matches!(connection.ends, Ends::Prober(_))
 }
 

@@ -9,7 +9,9 @@ use super::flow::{Follower, received_by};
 use super::link::LinkState;
 use super::port::ObservedPort;
 use super::series::{QueueSample, Series};
-use super::{Observations, ObservedFlow, ObservedLink, Window};
+use super::{
+    Convention, Observations, ObservedFlow, ObservedLink, ObservedPortFlows, Window, port_flows,
+};
 use crate::network::LinkId;
 use crate::setup::Setup;
 use crate::world::Engine;
@@ -36,6 +38,8 @@ struct Snapshot {
 struct Sampler {
     series: Series,
     limit: usize,
+    /// Where flows of ports are told apart.
+    convention: Option<Convention>,
     followers: Vec<Follower>,
 }
 
@@ -56,7 +60,12 @@ impl<'a> Observer<'a> {
                     }
                 }
                 Some(Sampler {
-                    series: Series::new(sampling, observe.window.from),
+                    series: Series::new(
+                        sampling,
+                        &observe.ports_with_flows(setup),
+                        observe.window.from,
+                    ),
+                    convention: observe.port_flows.as_ref().map(|flows| flows.convention),
                     limit: sampling.limit as usize,
                     followers: sampling.flows.iter().copied().map(Follower::new).collect(),
                 })
@@ -132,15 +141,24 @@ impl<'a> Observer<'a> {
         });
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
-            let port: &dyn Any = engine.link(link).port?;
-            let observed = port.downcast_ref::<ObservedPort>()?.observed(closed);
+            let observed = observed_port(engine, link)?.observed(closed);
             Some(observed.map(move |queue| (link, queue)))
+        });
+        let ports = self.setup.observe.ports_with_flows(self.setup);
+        let port_flows = ports.into_iter().filter_map(|link| {
+            let port = observed_port(engine, link)?;
+            Some(ObservedPortFlows {
+                link,
+                active: port.flows()?.counts(closed),
+                decisions: port.decisions(),
+            })
         });
         Observations {
             window,
             queues: queues.flatten().collect(),
             links: links.collect(),
             flows: flows.collect(),
+            port_flows: port_flows.collect(),
             series: self.sampler.map(|sampler| {
                 let mut series = sampler.series;
                 series.cut(ended_at);
@@ -180,6 +198,12 @@ impl<'a> Observer<'a> {
     }
 }
 
+/// The port of a link, if it is observed.
+fn observed_port(engine: &impl Engine, link: LinkId) -> Option<&ObservedPort> {
+    let port: &dyn Any = engine.link(link).port?;
+    port.downcast_ref()
+}
+
 impl Sampler {
     /// When the next sample is due.
     fn next_at(&self, window: Window) -> Time {
@@ -207,6 +231,18 @@ impl Sampler {
         }
         for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
             flow.samples.push(follower.look(engine.hosts(), now));
+        }
+        for port in &mut series.port_flows {
+            let seen = observed_port(engine, port.link).and_then(ObservedPort::flows);
+            let (Some(seen), Some(convention)) = (seen, self.convention) else {
+                continue;
+            };
+            let sample = port_flows::sample(seen, engine.hosts(), convention, now);
+            port.samples.push(sample);
+            for (waiting, follower) in port.waiting.iter_mut().zip(&self.followers) {
+                let sink = follower.sink();
+                waiting.push(sink.map_or(0, |sink| seen.bytes(sink.flow())));
+            }
         }
         if series.len() > self.limit {
             series.thin_out();

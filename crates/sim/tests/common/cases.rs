@@ -1,7 +1,7 @@
 //! Random setups: small, and as different as can be.
 
 use tidegate_dataplane::{NonEct, mark};
-use tidegate_sim::observe::{Observe, Which};
+use tidegate_sim::observe::{Convention, Observe, PortFlows, Which};
 use tidegate_sim::setup::{
     Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
 };
@@ -388,6 +388,12 @@ fn lossy(seed: u64) -> Setup {
                 ports: Which::All,
                 links: Which::All,
                 flows: Which::All,
+                port_flows: Some(PortFlows {
+                    ports: Which::All,
+                    period: Span::from_us(30),
+                    ideal: Some(Span::from_us(40)),
+                    convention: Convention::TcnPaper,
+                }),
                 ..Observe::default()
             }
         } else {
