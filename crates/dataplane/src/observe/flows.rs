@@ -250,7 +250,7 @@ mod tests {
                     waiting.push(flow);
                     observer.on_accepted(now, FlowId(flow), 100 + flow);
                 }
-                while !waiting.is_empty() && rng.next_u32() % 2 == 0 {
+                while !waiting.is_empty() && rng.next_u32().is_multiple_of(2) {
                     let flow = waiting.swap_remove(rng.next_u32() as usize % waiting.len());
                     left.insert(flow, now);
                     observer.on_departure(now, FlowId(flow), 100 + flow);

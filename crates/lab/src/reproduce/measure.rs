@@ -195,7 +195,7 @@ pub enum FromSamples {
     /// flow.
     Converges {
         /// The flow and those that it shares the link with.
-        share: Share,
+        share: Box<Share>,
         /// How near, as a part of the share.
         within: Number,
     },
@@ -319,8 +319,13 @@ impl Special {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
             },
-            Self::Series { per: Some(_), .. } => "",
-            Self::Series { take, quantity, .. } => match take {
+            Self::Series {
+                take,
+                quantity,
+                per,
+                ..
+            } => match take {
+                _ if per.is_some() => "",
                 FromSamples::Changes => "",
                 FromSamples::Converges { .. }
                 | FromSamples::Reaches { .. }
@@ -786,7 +791,7 @@ mod tests {
         // 17 Gb/s of F1, within 5 %.
         let samples = [(1.0, 25e9), (2.0, 17.9e9), (3.0, 16.2e9), (4.0, 17e9)];
         let converges = FromSamples::Converges {
-            share: share(&four, 0),
+            share: Box::new(share(&four, 0)),
             within: "5%".parse().unwrap(),
         };
         assert_eq!(converges.value(&samples), Some(1.0));

@@ -548,8 +548,8 @@ fn what_flows_have_waiting_is_what_waits() {
         let port = series.port_flows.iter().find(at).unwrap();
         let mut is_busy = false;
         for (number, sample) in port.samples.iter().enumerate() {
-            let queues = series.queues.iter();
-            let queued: u64 = queues.map(|it| u64::from(it.samples[number].bytes)).sum();
+            let lengths = series.queues.iter().map(|it| it.samples[number].bytes);
+            let queued: u64 = lengths.map(u64::from).sum();
             let by_class = sample.small + sample.medium + sample.large;
             let by_flow: u64 = port.waiting.iter().map(|flow| flow[number]).sum();
             assert_eq!(
