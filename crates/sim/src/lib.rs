@@ -10,6 +10,7 @@ pub mod capture;
 mod connection;
 mod fabric;
 pub mod flow;
+pub mod flow_control;
 mod hosts;
 pub mod ideal;
 pub mod network;

@@ -87,6 +87,11 @@ pub(crate) trait Engine: Sized {
         self.world().now
     }
 
+    #[cfg(test)]
+    fn fabric(&self) -> &Fabric<Self::Calendar> {
+        &self.world().fabric
+    }
+
     fn hosts(&self) -> &Hosts {
         &self.world().hosts
     }

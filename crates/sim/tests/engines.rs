@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use common::cases::{case, ring_case};
+use common::cases::{bfc_case, case, ring_case};
 use common::{Dice, flow, link_to, ports, setup, stack, star, tcp};
 use tidegate_dataplane::mark;
 use tidegate_sim::observe::Sampling;
@@ -101,12 +101,16 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
 }
 
 /// The setup with this number, looked at in the middle of buckets, with pings, or given up early.
-fn looked_at(seed: u64) -> Setup {
-    let mut setup = if seed % 16 == 8 {
+fn case_looked_at(seed: u64) -> Setup {
+    let setup = if seed % 16 == 8 {
         ring_case(seed)
     } else {
         case(seed)
     };
+    looked_at(seed, setup)
+}
+
+fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     let mut dice = Dice::new(!seed);
     if dice.once_in(3) {
         let links = (0..setup.network.links().len() as u32).map(LinkId);
@@ -176,18 +180,59 @@ fn pauses_seen(setup: &Setup, outcome: &Outcome) -> Vec<&'static str> {
     seen
 }
 
-/// Random setups, each with its own number: more of them with `ENGINE_CASES=5000`.
-#[test]
-fn both_engines_leave_the_same_whatever_the_set_up() {
+/// How many random setups are tried: others with `ENGINE_CASES=5000`.
+fn case_count(usual: u64) -> u64 {
     let more = std::env::var_os("ENGINE_CASES");
-    let count = more.map_or(400, |text| {
+    more.map_or(usual, |text| {
         let number = text.to_str().and_then(|text| text.parse().ok());
         number.expect("a number of cases")
-    });
+    })
+}
+
+/// Random setups under BFC, each with its own number. Every packet is accounted for.
+#[test]
+fn both_engines_leave_the_same_under_bfc() {
+    let mut seen = BTreeMap::new();
+    for seed in 0..case_count(150) {
+        let setup = looked_at(seed, bfc_case(seed));
+        let outcomes = both(&setup).expect("it can run");
+        if let Some(difference) = difference(&outcomes) {
+            panic!("case {seed}: {difference}\n{setup:?}");
+        }
+        let [
+            Outcome {
+                tally, links, end, ..
+            },
+            _,
+        ] = &outcomes;
+        assert!(tally.delivered + tally.dropped <= tally.sent, "case {seed}");
+        let paused = |of_host: bool| {
+            let mut both = setup.network.links().iter().zip(links);
+            both.any(|(link, count)| {
+                count.pauses > 0 && setup.network.is_host(link.from) == of_host
+            })
+        };
+        let things = [
+            ("finished", *end == End::Finished),
+            ("dropped", tally.dropped > 0),
+            ("hosts paused", paused(true)),
+            ("switches paused", paused(false)),
+        ];
+        for (name, _) in things.into_iter().filter(|(_, is_seen)| *is_seen) {
+            *seen.entry(name).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+/// Random setups, each with its own number.
+#[test]
+fn both_engines_leave_the_same_whatever_the_set_up() {
+    let count = case_count(400);
     let mut seen = BTreeMap::new();
     let mut see = |what: &'static str| *seen.entry(what).or_insert(0) += 1;
     for seed in 0..count {
-        let setup = looked_at(seed);
+        let setup = case_looked_at(seed);
         let Some(outcomes) = both(&setup) else {
             see("refused");
             continue;

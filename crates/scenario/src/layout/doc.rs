@@ -13,6 +13,7 @@ impl Section {
             Self::Accounting => "[transport.accounting]",
             Self::Buffer => "[switch.buffer]",
             Self::Egress => "[switch.buffer.egress]",
+            Self::FlowControl => "[switch.flow_control]",
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
             Self::HostReceive => "[transport.host_receive]",
@@ -57,6 +58,7 @@ impl Section {
                 [More on buffers](../buffers.md)."
             }
             Self::Egress => EGRESS,
+            Self::FlowControl => FLOW_CONTROL,
             Self::Group => GROUP,
             Self::HostDelay => "What the receiving host adds to the way of each packet.",
             Self::HostReceive => {
@@ -111,7 +113,7 @@ impl Section {
                     "[What it does, and how to choose its settings](../{page})."
                 ))
             }
-            (Self::Rule, kind) => {
+            (Self::FlowControl | Self::Rule, kind) => {
                 let page = self.about(kind)?.page;
                 Some(format!("[What it does](../{page})."))
             }
@@ -160,6 +162,8 @@ pub(super) const CONVENTION: &str = "What counts as small and large, when a flow
 pub(super) const ECMP: &str = "How switches choose among paths of equal length.";
 pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
 pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
+pub(super) const FLOW_CONTROL: &str = "How switches hold back single flows of the nodes before them; `none` for \
+    nothing but the pauses of a lossless buffer.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
 pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
     the second; flows of a higher group the last.";

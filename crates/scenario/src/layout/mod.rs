@@ -12,6 +12,7 @@ pub(crate) use doc::tidy;
 pub(crate) use key::{Key, Shape, toml_of};
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
+use tidegate_sim::flow_control;
 use tidegate_sim::observe::{Convention, Observe};
 use tidegate_sim::setup::{HostDelay, HostReceive, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
@@ -21,9 +22,10 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
-    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOWS, GROUP,
+    HOSTS_DOC, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING,
+    PER_PACKET, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED,
+    STORM, TAGGING,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -36,6 +38,7 @@ pub(crate) enum Section {
     /// added by whoever reads it.
     Dscp,
     Egress,
+    FlowControl,
     Group,
     HostDelay,
     HostReceive,
@@ -87,7 +90,7 @@ const OF_ANY_TRANSPORT: &[&str] = &[
 
 impl Section {
     /// All of a scenario, in the order of a file.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Root,
         Self::Topology,
         Self::Switch,
@@ -95,6 +98,7 @@ impl Section {
         Self::Scheduler,
         Self::Buffer,
         Self::Egress,
+        Self::FlowControl,
         Self::Nic,
         Self::Transport,
         Self::Rule,
@@ -147,9 +151,12 @@ impl Section {
                 names.sort_unstable();
                 names
             }
-            Self::Buffer | Self::Marking | Self::Rule | Self::Scheduler | Self::Topology => {
-                names(self.parts())
-            }
+            Self::Buffer
+            | Self::FlowControl
+            | Self::Marking
+            | Self::Rule
+            | Self::Scheduler
+            | Self::Topology => names(self.parts()),
             _ => return None,
         })
     }
@@ -158,6 +165,7 @@ impl Section {
     fn parts(self) -> impl Iterator<Item = About> {
         let entries = match self {
             Self::Buffer | Self::Egress => buffer::Config::entries(),
+            Self::FlowControl => flow_control::Config::entries(),
             Self::Marking => mark::Config::entries(),
             Self::Rule => window::Config::entries(),
             Self::Scheduler => sched::Config::entries(),
@@ -261,6 +269,7 @@ impl Section {
                 tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?,
             ),
             Self::Dscp => Box::new(classify::Config::default()),
+            Self::FlowControl => Box::new(flow_control::Config::named(kind)?),
             Self::HostDelay => Box::new(HostDelay::default()),
             Self::HostReceive => Box::new(HostReceive::default()),
             Self::Marking => Box::new(mark::Config::named(kind)?),
@@ -398,6 +407,7 @@ impl Section {
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
+                optional_table("flow_control", FLOW_CONTROL, Self::FlowControl),
             ],
             Self::Traffic if kind == "list" => vec![
                 needed("file", LIST_FILE, ANY_TEXT),

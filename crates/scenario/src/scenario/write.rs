@@ -76,7 +76,15 @@ impl Page<'_> {
         self.part(&base.topology.item, |_| true);
         self.header("[switch]");
         self.setting("ecmp", &base.ecmp);
+        if base.flow_control.is_none() {
+            self.line("flow_control", "\"none\"");
+        }
         self.ports("switch", &base.switch);
+        if let Some(flow_control) = &base.flow_control {
+            self.header("[switch.flow_control]");
+            self.kind(&flow_control.locs);
+            self.part(&flow_control.item, |_| true);
+        }
         if let Some(nic) = &base.nic {
             self.header("[nic]");
             self.ports("nic", nic);

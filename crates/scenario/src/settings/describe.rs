@@ -1,6 +1,7 @@
 //! From the tree of a scenario to typed settings: everything but what needs the network.
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
 use tidegate_sim::workload::{self, probe};
@@ -27,6 +28,7 @@ pub(crate) struct Described {
     pub(crate) topology: Located<topology::Config>,
     pub(crate) switch: Switch,
     pub(crate) ecmp: Ecmp,
+    pub(crate) flow_control: Option<Located<flow_control::Config>>,
     pub(crate) nic: Option<Switch>,
     pub(crate) transports: Vec<Transport>,
     pub(crate) opening: Opening,
@@ -58,6 +60,16 @@ pub(crate) struct Switch {
 pub(crate) enum Marking {
     One(Box<Located<mark::Config>>),
     Or(Box<(Self, Self)>),
+}
+
+impl Marking {
+    /// Where it is named.
+    pub(crate) fn loc(&self) -> &Location {
+        match self {
+            Self::One(config) => config.locs.of("kind"),
+            Self::Or(pair) => pair.0.loc(),
+        }
+    }
 }
 
 /// What hosts speak.
@@ -149,6 +161,10 @@ pub(crate) fn describe(
         topology: topology(&reader.below("topology"))?,
         switch: switch(&switch_reader, DEFAULTS_OF_SWITCHES)?,
         ecmp: switch_reader.read("ecmp")?,
+        flow_control: switch_reader
+            .optional("flow_control")
+            .map(flow_control)
+            .transpose()?,
         nic: match reader.optional("nic") {
             None => None,
             Some(node) => {
@@ -230,6 +246,12 @@ fn topology(node: &Node) -> Result<Located<topology::Config>, Problem> {
     let section = Section::Topology;
     let reader = Reader::new(node, section, section.default_kind())?;
     let item = topology::Config::named(reader.kind()).expect("the kind is one of the names");
+    reader.filled(item)
+}
+
+fn flow_control(node: &Node) -> Result<Located<flow_control::Config>, Problem> {
+    let reader = Reader::new(node, Section::FlowControl, None)?;
+    let item = flow_control::Config::named(reader.kind()).expect("the kind is one of the names");
     reader.filled(item)
 }
 

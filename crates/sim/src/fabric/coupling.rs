@@ -10,7 +10,8 @@
 //! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link. What
 //!   arrives in a step is known when it begins, and a switch with slack for just that is served port by
 //!   port;
-//! - *coupled*: the others take one arrival at a time, with all of their ports up to date.
+//! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a flow
+//!   control of their own, switches always do.
 
 use tidegate_dataplane::buffer::{Buffer, Influx};
 use tidegate_dataplane::egress::Egress;
@@ -138,7 +139,9 @@ impl<C: Calendar> Fabric<C> {
             buffer.has_slack(switch.influx, coupling.pool_below)
         };
         // A pause frame stops a port in the middle of a bucket.
-        let all = self.pauses.in_flight == 0 && coupling.switches.iter().all(has_slack);
+        let all = self.bfc.is_none()
+            && self.pauses.in_flight == 0
+            && coupling.switches.iter().all(has_slack);
         if all {
             coupling.counters.wide_buckets += 1;
             for index in 0..coupling.switches.len() {
@@ -197,7 +200,9 @@ impl<C: Calendar> Fabric<C> {
                 per_ingress: total.min(influx.per_ingress),
             };
             let buffer = &self.nodes[*node as usize].buffer;
-            let is_coupled = arrivals >= PAUSE || !buffer.has_slack(influx, coupling.pool_below);
+            let is_coupled = self.bfc.is_some()
+                || arrivals >= PAUSE
+                || !buffer.has_slack(influx, coupling.pool_below);
             self.couple(coupling, index, is_coupled);
             any |= is_coupled;
             let count = if is_coupled {

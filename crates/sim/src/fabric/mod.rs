@@ -7,6 +7,7 @@
 //! one arrival at a time, with all of its ports up to date.
 
 mod agenda;
+mod bfc;
 mod coupling;
 mod pauses;
 mod single;
@@ -17,6 +18,7 @@ use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
 use self::agenda::{Agenda, Start};
+use self::bfc::Bfc;
 use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
 use self::pauses::Pauses;
@@ -41,6 +43,8 @@ pub(crate) struct Fabric<C> {
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
     pauses: Pauses,
+    /// What pauses single queues, if anything does.
+    bfc: Option<Box<Bfc>>,
     nodes: Vec<Node>,
     busy: Busy,
     /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that the
@@ -246,13 +250,14 @@ impl<C: Calendar> Fabric<C> {
             routes: Vec::new(),
             wires: wires.collect(),
             pauses: Pauses::new(setup),
+            bfc: Bfc::new(setup, &ports),
             busy: Busy {
                 switches: vec![Vec::new(); plan.count()],
                 hosts: Vec::new(),
                 alone: Vec::new(),
                 nodes: Vec::new(),
             },
-            gathers_sends: C::IN_BUCKETS,
+            gathers_sends: C::IN_BUCKETS && setup.flow_control.is_none(),
             counts_ingress: setup.sends_pauses(),
             coupling,
             scratch: Scratch {

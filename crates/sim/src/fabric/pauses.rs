@@ -6,7 +6,7 @@ use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;
 use tidegate_units::{QueueId, Time};
 
-use super::Fabric;
+use super::{Fabric, Wire};
 use crate::calendar::{Arrival, Calendar, Destination, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
@@ -50,25 +50,17 @@ impl<C: Calendar> Fabric<C> {
         let node = &mut self.nodes[node_id as usize];
         while let Some(pause) = node.buffer.poll_pause() {
             let link = node.links[usize::from(pause.ingress / node.classes)];
-            let wire = &self.wires[link.index()];
-            let packet = self.packets.insert(Packet {
+            let frame = Packet {
                 link,
                 spilled: Packet::PAUSE,
                 class: (pause.ingress % node.classes) as u8,
                 // Nothing else of the frame is read.
                 is_retransmission: pause.action == PauseAction::Pause,
                 ..Packet::default()
-            });
-            // A pause frame does not wait for data: it goes out at once.
-            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
-            let (destination, target) = if wire.leads_to_host {
-                (Destination::Host, link.0)
-            } else {
-                (Destination::Switch, Network::reverse(link).0)
             };
-            let rank = Rank::of(&self.packets[packet]);
-            let arrival = Arrival { at, target, packet };
-            self.calendar.push(arrival, destination, rank);
+            let packet = self.packets.insert(frame);
+            let wire = &self.wires[link.index()];
+            send_frame(&mut self.calendar, wire, (packet, &frame), now);
             self.pauses.in_flight += 1;
         }
     }
@@ -80,7 +72,7 @@ impl<C: Calendar> Fabric<C> {
         if !self.pauses.links.is_empty() {
             let is_pause = |arrival: &Arrival| self.packets[arrival.packet].is_pause();
             let is_paused = self.pauses.in_flight > 0 && arrivals.iter().any(is_pause);
-            self.gathers_sends = C::IN_BUCKETS && !is_paused;
+            self.gathers_sends = C::IN_BUCKETS && self.bfc.is_none() && !is_paused;
         }
     }
 
@@ -89,6 +81,10 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
         self.pauses.in_flight -= 1;
+        if self.bfc.is_some() {
+            self.on_queue_pause(&frame, arrival.at);
+            return;
+        }
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let classes = self.wires[frame.link.index()].classes;
         let pauses = &mut self.pauses.links[link.index()];
@@ -217,4 +213,22 @@ impl<C: Calendar> Fabric<C> {
         });
         holders.collect()
     }
+}
+
+/// Sends a pause frame, which does not wait for data: it goes out at once.
+pub(super) fn send_frame<C: Calendar>(
+    calendar: &mut C,
+    wire: &Wire,
+    (packet, frame): (u32, &Packet),
+    now: Time,
+) {
+    let link = frame.link;
+    let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+    let (destination, target) = if wire.leads_to_host {
+        (Destination::Host, link.0)
+    } else {
+        (Destination::Switch, Network::reverse(link).0)
+    };
+    let arrival = Arrival { at, target, packet };
+    calendar.push(arrival, destination, Rank::of(frame));
 }

@@ -51,6 +51,7 @@ fn star(flows: Vec<Flow>) -> Setup {
             buffer,
             non_ect: NonEct::Pass,
         },
+        flow_control: None,
         nic: None,
         transports: vec![Transport::Tcp(Box::new(Tcp {
             source: stack.clone(),

@@ -166,6 +166,15 @@ const ALIASES: &[Alias] = &[
     ),
     alias(
         &[
+            "backpressure",
+            "backpressure-flow-control",
+            "per-flow-pause",
+        ],
+        "bfc",
+        "Pauses of single flows, hop by hop, are the flow control `bfc`.",
+    ),
+    alias(
+        &[
             "rto",
             "min-rto",
             "minrto",
