@@ -19,7 +19,7 @@ use tidegate_units::Ratio;
 
 use super::arithmetic::Division;
 use super::number::Number;
-use super::pattern;
+use super::{occupancy, pattern};
 
 /// A number that a run has.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +72,20 @@ pub enum Special {
     },
     /// Packets marked for any reason, of those sent over all links.
     MarkFraction,
+    /// The part of the flows of some sizes that took no longer than a time.
+    PartWithin {
+        /// The time.
+        time: Number,
+        /// Only flows up to this size.
+        up_to: Option<Number>,
+    },
+    /// The bytes in all sampled queues of a port together.
+    PortLength {
+        /// The port; `*` matches any text.
+        port: String,
+        /// The percentile over time, or the mean if absent.
+        percentile: Option<u32>,
+    },
     /// A number that needs no run: one divided by others.
     Quotient {
         /// What is divided.
@@ -249,7 +263,7 @@ impl Special {
             | Self::Srtt { .. }
             | Self::SrttDeviation { .. } => "s",
             Self::Goodput { .. } => "bit/s",
-            Self::Quotient { .. } => "B",
+            Self::PortLength { .. } | Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
@@ -269,6 +283,7 @@ impl Special {
             | Self::Loss
             | Self::LossOfPorts { .. }
             | Self::MarkFraction
+            | Self::PartWithin { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -282,6 +297,8 @@ impl Special {
             Self::GoodputDeviation => "deviation of goodputs",
             Self::Loss | Self::LossOfPorts { .. } => "loss",
             Self::MarkFraction => "marked",
+            Self::PartWithin { .. } => "part within the time",
+            Self::PortLength { .. } => "port length",
             Self::Quotient { .. } => "quotient",
             Self::Queue { take, .. } => match take {
                 FromQueue::Drops => "drops",
@@ -373,6 +390,20 @@ impl Special {
                 })
             }
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
+            Self::PartWithin { time, up_to } => {
+                let fits = |flow: &&Flow| {
+                    let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
+                    up_to.as_ref().is_none_or(|up_to| bytes <= up_to.value)
+                };
+                let flows = record.flows.iter().filter(|flow| belongs(flow, None));
+                let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
+                let within = times.iter().filter(|&&taken| taken <= time.value);
+                ratio(within.count() as f64, times.len() as f64)
+            }
+            Self::PortLength { port, percentile } => {
+                let percentile = percentile.map(|percent| (percent, record.run.percentile));
+                occupancy::port_length(&record.series, port, percentile)
+            }
             Self::Quotient { .. } => None,
         }
     }

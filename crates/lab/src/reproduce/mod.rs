@@ -9,6 +9,7 @@ pub mod library;
 pub mod measure;
 mod measured;
 pub mod number;
+mod occupancy;
 pub mod page;
 pub mod paper;
 mod pattern;
