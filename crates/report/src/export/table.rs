@@ -4,7 +4,7 @@
 //! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
 //! would double the time of a build.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -120,6 +120,25 @@ pub(super) trait Cell: Sized {
     fn put(&self) -> Option<<Self::Physical as DataType>::T>;
     /// From what was stored.
     fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
+}
+
+/// A value that many rows share.
+pub(super) trait Word: Cell<Physical: DataType<T: AsBytes>> {
+    /// Cells of one column with the same key have the same value.
+    fn key(&self) -> u64;
+}
+
+impl Word for u32 {
+    fn key(&self) -> u64 {
+        u64::from(*self)
+    }
+}
+
+impl Word for ByteArray {
+    /// Where it is: clones share it, and all of them live while the column is written.
+    fn key(&self) -> u64 {
+        self.data().as_ptr().addr() as u64
+    }
 }
 
 impl Cell for bool {
@@ -248,24 +267,25 @@ pub(super) fn write_cells<'a, C: Cell + 'a>(
     column.close()
 }
 
-pub(super) fn write_words<'a, C: Cell + 'a>(
+pub(super) fn write_words<'a, C: Word + 'a>(
     cells: impl Iterator<Item = &'a C>,
     out: &mut Out<'_, '_>,
-) -> Result<(), ParquetError>
-where
-    <C::Physical as DataType>::T: AsBytes,
-{
+) -> Result<(), ParquetError> {
     let is_text = C::Physical::get_physical_type() == Physical::BYTE_ARRAY;
     let mut words = Words::default();
     let mut numbers: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
     // Nearly all rows have one of the last few words: most columns have no others.
-    let mut recent: VecDeque<(Vec<u8>, u32)> = VecDeque::with_capacity(RECENT);
-    for cell in cells.filter_map(Cell::put) {
-        let plain = cell.as_bytes();
-        let found = recent.iter().find(|(word, _)| word == plain);
-        let number = match found.map(|&(_, number)| number) {
-            Some(number) => number,
+    let mut recent: [Option<(u64, u32)>; RECENT] = [None; RECENT];
+    for cell in cells {
+        let key = cell.key();
+        let mut known = recent.iter().flatten();
+        let number = match known.find(|&&(known, _)| known == key) {
+            Some(&(_, number)) => number,
             None => {
+                let Some(value) = cell.put() else {
+                    continue;
+                };
+                let plain = value.as_bytes();
                 let number = *numbers.entry(plain.to_vec()).or_insert_with(|| {
                     if is_text {
                         words.define_text(plain)
@@ -273,8 +293,8 @@ where
                         words.define(plain)
                     }
                 });
-                recent.truncate(RECENT - 1);
-                recent.push_front((plain.to_vec(), number));
+                recent.rotate_right(1);
+                recent[0] = Some((key, number));
                 number
             }
         };
@@ -410,9 +430,11 @@ fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
     let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     for field in fields.iter().filter(|field| field.order == Order::Rising) {
         let path = || ColumnPath::from(field.name);
+        // What is packed does not get shorter.
         properties = properties
             .set_column_dictionary_enabled(path(), false)
-            .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+            .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED)
+            .set_column_compression(path(), Compression::UNCOMPRESSED);
     }
     Arc::new(properties.build())
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
 
 use super::origin::Origin;
-use super::table::{Cell, Field, Malformed, Reader, Writer, field};
+use super::table::{Cell, Field, Malformed, Reader, Word, Writer, field};
 use crate::record::{TraceEvent, Traced};
 
 /// The columns of `trace.parquet`.
@@ -63,5 +63,11 @@ impl Cell for Traced {
         let stored = stored?;
         let named = |event: &Self| event.name().as_bytes() == stored.data();
         Self::ALL.into_iter().find(named)
+    }
+}
+
+impl Word for Traced {
+    fn key(&self) -> u64 {
+        *self as u64
     }
 }
