@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
-use tidegate_transport::Segment;
 use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Header, Segment};
 use tidegate_units::Time;
 
 use crate::by_key::ByKey;
 use crate::network::{HostId, LinkId, Network};
 use crate::packet::{Packet, Side};
+use crate::trace::flow::FlowTrace;
 use crate::trace::pcapng::{Capture, Interface, Payload};
 use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
 
@@ -139,13 +140,49 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
+/// A packet of the one flow that is traced: what a trace needs of it, and no more, since every copy counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// When it begins to leave.
+    pub(crate) at: Time,
+    pub(crate) link: LinkId,
+    /// The side that it goes to.
+    pub(crate) to: Side,
+    /// Bytes on the wire.
+    pub(crate) size: u32,
+    pub(crate) header: Header,
+}
+
+/// Who is shown what leaves.
+pub(crate) enum Recording<'a> {
+    /// All packets of some links.
+    Links(&'a mut dyn Recorder),
+    /// Those of one flow.
+    Flow(&'a mut FlowTrace),
+}
+
+impl Recording<'_> {
+    /// The captured links.
+    pub(crate) fn links(&self) -> Vec<LinkId> {
+        match self {
+            Self::Links(recorder) => recorder.links(),
+            Self::Flow(trace) => trace.links(),
+        }
+    }
+
+    /// The only flow whose packets are shown, unless all are.
+    pub(crate) fn flow(&self) -> Option<u32> {
+        match self {
+            Self::Links(_) => None,
+            Self::Flow(trace) => Some(trace.flow()),
+        }
+    }
+}
+
 /// What a run shows a capture.
 pub(crate) trait Recorder {
     /// The captured links.
     fn links(&self) -> Vec<LinkId>;
-
-    /// The only flow whose packets it is shown, unless it takes all.
-    fn flow(&self) -> Option<u32>;
 
     /// The payload of DCQCN's full packets.
     fn set_payload(&mut self, payload: u32);
@@ -160,10 +197,6 @@ pub(crate) trait Recorder {
 impl<W: Write> Recorder for LinkCapture<W> {
     fn links(&self) -> Vec<LinkId> {
         self.links.iter().map(|(link, _)| *link).collect()
-    }
-
-    fn flow(&self) -> Option<u32> {
-        None
     }
 
     fn set_payload(&mut self, payload: u32) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_units::{ConfigError, Span, Time};
 
-use crate::capture::{LinkCapture, Recorder};
+use crate::capture::{LinkCapture, Recording};
 use crate::fabric::{EngineCounters, LinkCount};
 use crate::hosts::Tally;
 use crate::network::LinkId;
@@ -100,7 +100,12 @@ pub fn run_captured<W: Write>(
     interrupt: &AtomicBool,
     capture: &mut LinkCapture<W>,
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
+    run_on::<BucketEngine>(
+        setup,
+        interrupt,
+        Some(Recording::Links(capture)),
+        &mut |_| {},
+    )
 }
 
 /// Runs a setup on one thread and traces one of its flows. The trace does not change the outcome.
@@ -110,7 +115,7 @@ pub fn run_traced(
     trace: &mut FlowTrace,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(trace), report)
+    run_on::<BucketEngine>(setup, interrupt, Some(Recording::Flow(trace)), report)
 }
 
 /// Runs a setup on the reference engine: the same outcome, event by event.
@@ -121,14 +126,16 @@ pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, Con
 fn run_on<E: Engine>(
     setup: &Setup,
     interrupt: &AtomicBool,
-    mut recorder: Option<&mut dyn Recorder>,
+    mut recording: Option<Recording<'_>>,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
-    if let Some(recorder) = &mut recorder {
-        check_links(setup, &recorder.links())?;
-        engine.capture(&**recorder);
+    if let Some(recording) = &mut recording {
+        check_links(setup, &recording.links())?;
+        engine.capture(recording);
+    }
+    if let Some(Recording::Links(recorder)) = &mut recording {
         let payloads = setup
             .transports
             .iter()
@@ -149,8 +156,8 @@ fn run_on<E: Engine>(
             observer.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
-        if let Some(recorder) = &mut recorder {
-            engine.record(*recorder);
+        if let Some(recording) = &mut recording {
+            engine.record(recording);
         }
         if engine.has_finished(setup.stop.finished) {
             break End::Finished;
@@ -188,8 +195,8 @@ fn run_on<E: Engine>(
             let last = engine.last_finish(setup.stop.finished);
             let stop = engine.plan().end_of_bucket(last).min(setup.stop.at);
             while engine.now() < stop && engine.advance(stop) == Progress::Going {}
-            if let Some(recorder) = &mut recorder {
-                engine.record(*recorder);
+            if let Some(recording) = &mut recording {
+                engine.record(recording);
             }
             (last, stop)
         }
@@ -285,7 +292,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
-    use crate::capture::Captured;
+    use crate::capture::{Captured, Recorder};
     use crate::topology::leaf_spine;
     use crate::{Flow, HostId};
 
@@ -330,10 +337,6 @@ mod tests {
 
         fn set_payload(&mut self, _payload: u32) {}
 
-        fn flow(&self) -> Option<u32> {
-            None
-        }
-
         fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
             let mut captured = *captured;
             // Numbers that engines give in the order in which they come to the packets.
@@ -355,7 +358,12 @@ mod tests {
                 all: Vec::new(),
             };
             let interrupt = AtomicBool::new(false);
-            let outcome = run_on::<E>(setup, &interrupt, Some(&mut notes), &mut |_| {});
+            let outcome = run_on::<E>(
+                setup,
+                &interrupt,
+                Some(Recording::Links(&mut notes)),
+                &mut |_| {},
+            );
             notes.all.sort();
             (outcome.unwrap(), notes)
         }

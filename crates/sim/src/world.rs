@@ -9,7 +9,7 @@ use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
 use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, InBuckets, Plan};
-use crate::capture::{Captured, Recorder};
+use crate::capture::{Captured, Passed, Recording};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
 use crate::hosts::numbers::Slots;
 use crate::hosts::{self, Hosts, Numbers, Tally};
@@ -29,8 +29,9 @@ pub(crate) struct World<C> {
     now: Time,
     /// What left on links that are captured, and no capture has taken.
     captured: Vec<(Time, LinkId, Captured)>,
-    /// The only flow that is captured, unless all are.
-    captured_flow: Option<u32>,
+    /// The only flow that is captured, unless all are, and what left of it.
+    traced: Option<u32>,
+    passed: Vec<Passed>,
 }
 
 impl<C: Calendar> World<C> {
@@ -53,7 +54,8 @@ impl<C: Calendar> World<C> {
             hosts,
             now: Time::ZERO,
             captured: Vec::new(),
-            captured_flow: None,
+            traced: None,
+            passed: Vec::new(),
         }
     }
 
@@ -69,14 +71,20 @@ impl<C: Calendar> World<C> {
     fn collect_captured(&mut self) {
         if !self.fabric.reports.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
-            for (at, link, id) in fabric.reports.captured.drain(..) {
-                let packet = &fabric.packets[id];
-                if self
-                    .captured_flow
-                    .is_none_or(|flow| hosts.flow_of(packet) == flow)
-                {
-                    self.captured.push((at, link, hosts.captured(packet)));
-                }
+            let seen = fabric.reports.captured.drain(..);
+            let seen = seen.map(|(at, link, id)| (at, link, &fabric.packets[id]));
+            if let Some(flow) = self.traced {
+                let own = seen.filter(|(_, _, packet)| hosts.is_of(packet, flow));
+                self.passed.extend(own.map(|(at, link, packet)| Passed {
+                    at,
+                    link,
+                    to: packet.end().side(),
+                    size: packet.pkt.len,
+                    header: hosts.header(packet),
+                }));
+            } else {
+                let seen = seen.map(|(at, link, packet)| (at, link, hosts.captured(packet)));
+                self.captured.extend(seen);
             }
         }
     }
@@ -199,25 +207,36 @@ pub(crate) trait Engine: Sized {
         (0..count).map(&mut take).collect()
     }
 
-    /// Captures what a recorder asks for.
-    fn capture(&mut self, recorder: &dyn Recorder) {
-        let (links, flow) = (recorder.links(), recorder.flow());
+    /// Captures what a recording asks for.
+    fn capture(&mut self, recording: &Recording<'_>) {
+        let (links, flow) = (recording.links(), recording.flow());
         for world in self.worlds_mut() {
             world.fabric.capture_links(&links);
-            world.captured_flow = flow;
+            world.traced = flow;
         }
     }
 
-    /// Shows a capture what has left since the last time.
-    fn record(&mut self, recorder: &mut dyn Recorder) {
+    /// Shows a recording what has left since the last time.
+    fn record(&mut self, recording: &mut Recording<'_>) {
+        let now = self.now();
         for world in self.worlds_mut() {
             world.collect_captured();
-            for (at, link, captured) in &world.captured {
-                recorder.note(*at, *link, captured);
+            match recording {
+                Recording::Links(recorder) => {
+                    for (at, link, captured) in &world.captured {
+                        recorder.note(*at, *link, captured);
+                    }
+                    world.captured.clear();
+                }
+                Recording::Flow(trace) => {
+                    world.passed.iter().for_each(|passed| trace.note(passed));
+                    world.passed.clear();
+                }
             }
-            world.captured.clear();
         }
-        recorder.write(self.now());
+        if let Recording::Links(recorder) = recording {
+            recorder.write(now);
+        }
     }
 
     /// How the classes of all links were paused until `now`.

@@ -1,6 +1,6 @@
 //! What the hosts report at the end of a run, and of packets in flight.
 
-use tidegate_transport::Segment;
+use tidegate_transport::{Header, Segment};
 use tidegate_units::{Span, Time};
 
 use super::{ENDLESS, Hosts, ends};
@@ -21,10 +21,23 @@ impl Hosts {
         self.last_over
     }
 
-    /// The flow of a packet that is in flight.
+    /// Whether a packet that is in flight belongs to this flow of TCP.
     #[inline]
-    pub(crate) fn flow_of(&self, packet: &Packet) -> u32 {
-        self.connections[packet.end().slot()].flow
+    pub(crate) fn is_of(&self, packet: &Packet, flow: u32) -> bool {
+        let connection = &self.connections[packet.end().slot()];
+        connection.flow == flow && matches!(connection.ends, Ends::Tcp(_))
+    }
+
+    /// The segment of a TCP packet that is in flight, without what is special about it.
+    #[inline]
+    pub(crate) fn header(&self, packet: &Packet) -> Header {
+        match packet.spilled {
+            0 => packet.header,
+            number => Header {
+                ecn: packet.header.ecn,
+                ..self.spilled[number - 1].header()
+            },
+        }
     }
 
     /// A packet as a capture shows it, which it is only while in flight.

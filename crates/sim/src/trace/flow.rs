@@ -3,13 +3,14 @@
 //! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not asked for: it
 //! is a capture like any other. Of packets of other flows on these links it looks at the number of the flow only.
 
-use tidegate_transport::{Flags, Segment};
-use tidegate_units::{ConfigError, Ecn, Time};
+use tidegate_transport::Flags;
+use tidegate_units::{ByteTime, ConfigError, Ecn, Span, Time};
 
-use crate::capture::{Captured, Content, Recorder};
+use crate::capture::Passed;
 use crate::flow::Flow;
 use crate::hosts::path_hash;
-use crate::network::{HostId, Link, LinkId, Network};
+use crate::network::{Link, LinkId, Network};
+use crate::packet::Side;
 use crate::routes::Routes;
 use crate::setup::{Setup, Transport};
 
@@ -44,13 +45,27 @@ pub enum EventKind {
     Acked,
 }
 
+/// A link that is traced.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    id: LinkId,
+    byte_time: ByteTime,
+    delay: Span,
+}
+
+impl Wire {
+    /// When a packet arrives whose first bit leaves at `at`.
+    fn arrival(&self, at: Time, size: u32) -> Time {
+        at + self.byte_time.span(size) + self.delay
+    }
+}
+
 /// Records one flow of a run.
 #[derive(Debug)]
 pub struct FlowTrace {
     flow: u32,
-    hosts: (HostId, HostId),
     /// From the source, to the sink, and to the source.
-    links: [(LinkId, Link); 3],
+    links: [Wire; 3],
     /// Those of switches that its data take.
     ports: Vec<LinkId>,
     /// The first sequence number of the connection's data.
@@ -84,7 +99,6 @@ impl FlowTrace {
         }
         Ok(Self {
             flow,
-            hosts: (of.src, of.dst),
             links: links(&setup.network, of),
             ports: ports(setup, flow)?,
             first: None,
@@ -111,6 +125,65 @@ impl FlowTrace {
         events
     }
 
+    /// The traced flow.
+    pub(crate) fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// The links that it is read on.
+    pub(crate) fn links(&self) -> Vec<LinkId> {
+        self.links.iter().map(|wire| wire.id).collect()
+    }
+
+    /// A packet of the flow begins to leave.
+    pub(crate) fn note(&mut self, passed: &Passed) {
+        let Passed {
+            at,
+            link,
+            size,
+            header,
+            ..
+        } = *passed;
+        let event = |at, kind, seq, len, flag| Event {
+            at,
+            kind,
+            seq,
+            len,
+            is_flagged: header.flags.has(flag),
+        };
+        let [up, down, back] = self.links;
+        let is_data = passed.to == Side::Sink && header.len > 0;
+        if is_data && link == up.id {
+            let seq = self.place(header.seq.0);
+            let kind = if seq < self.end {
+                EventKind::Resent
+            } else {
+                EventKind::Sent
+            };
+            self.end = self.end.max(seq + u64::from(header.len));
+            self.sent.push(event(at, kind, seq, header.len, Flags::CWR));
+        } else if is_data && link == down.id {
+            let seq = self.place(header.seq.0);
+            self.arrived.push(Event {
+                at: down.arrival(at, size),
+                kind: EventKind::Arrived,
+                seq,
+                len: header.len,
+                is_flagged: header.ecn == Ecn::Ce,
+            });
+        } else if !is_data
+            && link == back.id
+            && self.first.is_some()
+            && header.flags.has(Flags::ACK)
+        {
+            let ack = self.place(header.ack.0);
+            let at = back.arrival(at, size);
+            let window = header.window;
+            self.acked
+                .push(event(at, EventKind::Acked, ack, window, Flags::ECE));
+        }
+    }
+
     /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to what was
     /// sent last.
     fn place(&mut self, seq: u32) -> u64 {
@@ -130,6 +203,15 @@ impl FlowTrace {
     reason = "both are nearly in order, and a stable sort finds the runs"
 )]
 fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
+    let in_order = sent
+        .iter()
+        .zip(arrived)
+        .take_while(|(left, came)| left.seq == came.seq);
+    let (count, mut rest) = (arrived.len(), sent.iter().skip(arrived.len()));
+    if in_order.count() == count && rest.all(|event| event.kind == EventKind::Sent) {
+        // The usual case: everything arrived in the order in which it left, or is on its way.
+        return sent.to_vec();
+    }
     let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
     copies.sort();
     let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
@@ -169,13 +251,17 @@ fn ports(setup: &Setup, number: u32) -> Result<Vec<LinkId>, ConfigError> {
 }
 
 /// The links of the two hosts of a flow.
-fn links(network: &Network, flow: &Flow) -> [(LinkId, Link); 3] {
+fn links(network: &Network, flow: &Flow) -> [Wire; 3] {
     let find = |fits: &dyn Fn(&Link) -> bool| {
         let mut links = (0..).map(LinkId).zip(network.links());
         let (id, link) = links
             .find(|(_, link)| fits(link))
             .expect("every host has a cable");
-        (id, *link)
+        Wire {
+            id,
+            byte_time: ByteTime::new(link.rate),
+            delay: link.delay,
+        }
     };
     let (source, sink) = (flow.src.node(), flow.dst.node());
     [
@@ -185,64 +271,77 @@ fn links(network: &Network, flow: &Flow) -> [(LinkId, Link); 3] {
     ]
 }
 
-impl Recorder for FlowTrace {
-    fn links(&self) -> Vec<LinkId> {
-        self.links.iter().map(|(link, _)| *link).collect()
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Rng;
+
+    use super::*;
+
+    /// Which of the segments are lost, one after the other and from the last to the first.
+    fn lost_slowly(sent: &[Event], arrived: &[Event]) -> Vec<bool> {
+        let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
+        let mut has_arrived = false;
+        let mut lost = Vec::new();
+        for event in sent.iter().rev() {
+            match arrivals.iter().position(|&seq| seq == event.seq) {
+                Some(place) => {
+                    arrivals.swap_remove(place);
+                    has_arrived = true;
+                    lost.push(false);
+                }
+                None => lost.push(has_arrived),
+            }
+        }
+        lost.reverse();
+        lost
     }
 
-    fn flow(&self) -> Option<u32> {
-        Some(self.flow)
-    }
-
-    fn set_payload(&mut self, _payload: u32) {}
-
-    fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
-        let Content::Tcp(segment) = &captured.body else {
-            return;
-        };
-        let Segment {
-            seq,
-            ack,
-            len,
-            window,
-            flags,
-            ecn,
-            ..
-        } = *segment;
-        let [(up, _), (down, to_sink), (back, to_source)] = self.links;
-        let arrival = |on: Link| at + on.rate.time_for(captured.packet.pkt.len) + on.delay;
-        let is_data = (captured.src, captured.dst) == self.hosts && len > 0;
-        let event = |at, kind, seq, len, is_flagged| Event {
-            at,
+    #[test]
+    fn losses_are_those_that_a_slow_search_finds() {
+        let event = |at, kind, seq| Event {
+            at: Time::from_us(at),
             kind,
             seq,
-            len,
-            is_flagged,
+            len: 1000,
+            is_flagged: false,
         };
-        if is_data && link == up {
-            let seq = self.place(seq.0);
-            let kind = if seq < self.end {
-                EventKind::Resent
-            } else {
-                EventKind::Sent
-            };
-            self.end = self.end.max(seq + u64::from(len));
-            self.sent
-                .push(event(at, kind, seq, len, flags.has(Flags::CWR)));
-        } else if is_data && link == down {
-            let seq = self.place(seq.0);
-            let is_marked = ecn == Ecn::Ce || captured.packet.header.ecn == Ecn::Ce;
-            let at = arrival(to_sink);
-            self.arrived
-                .push(event(at, EventKind::Arrived, seq, len, is_marked));
-        } else if !is_data && link == back && self.first.is_some() && flags.has(Flags::ACK) {
-            let ack = self.place(ack.0);
-            let at = arrival(to_source);
-            let is_echo = flags.has(Flags::ECE);
-            self.acked
-                .push(event(at, EventKind::Acked, ack, window, is_echo));
+        for seed in 0..500 {
+            let mut rng = Rng::new(seed, 0);
+            let mut below = |limit: u64| rng.next_u64() % limit;
+            let (mut sent, mut arrived, mut next) = (Vec::new(), Vec::new(), 0);
+            // Some connections lose nothing, and some everything.
+            let (resends, losses) = (below(4), below(6));
+            for at in 0..below(60) {
+                let is_again = next > 0 && below(8) < resends;
+                let seq = if is_again { below(next) } else { next };
+                next = next.max(seq + 1);
+                let kind = if is_again {
+                    EventKind::Resent
+                } else {
+                    EventKind::Sent
+                };
+                sent.push(event(at, kind, seq));
+                if below(5) >= losses {
+                    arrived.push(event(at + 10, EventKind::Arrived, seq));
+                }
+            }
+            // What is on its way at the end has not arrived, and packets may overtake each other.
+            arrived.truncate(arrived.len().saturating_sub(below(5) as usize));
+            for _ in 0..below(3) {
+                if arrived.len() > 1 {
+                    let place = below(arrived.len() as u64 - 1) as usize;
+                    arrived.swap(place, place + 1);
+                }
+            }
+            let expected = lost_slowly(&sent, &arrived);
+            let mut found = Vec::new();
+            for event in with_losses(&sent, &arrived) {
+                match event.kind {
+                    EventKind::Lost => *found.last_mut().unwrap() = true,
+                    _ => found.push(false),
+                }
+            }
+            assert_eq!(found, expected, "seed {seed}");
         }
     }
-
-    fn write(&mut self, _now: Time) {}
 }
