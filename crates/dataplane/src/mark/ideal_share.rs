@@ -138,6 +138,10 @@ impl ShareMeter {
     /// A packet of `flow` arrives. Time does not go back.
     pub fn on_arrival(&mut self, flow: FlowId, len: u32, now: Time) {
         self.forget(now);
+        // What has no length brings nothing: a flow is known by its bytes.
+        if len == 0 {
+            return;
+        }
         self.arrivals.push_back((now, flow, len));
         match self.flows.iter_mut().find(|(it, _)| *it == flow) {
             None => self.flows.push((flow, len.into())),
@@ -216,6 +220,17 @@ mod tests {
         assert!(!meter.is_above(FlowId(1), Time::from_us(9)));
         assert_eq!(meter.flows, [(FlowId(1), 6_000)]);
         assert!(!meter.is_above(FlowId(1), Time::from_us(13)));
+        assert_eq!((meter.flows.len(), meter.arrivals.len()), (0, 0));
+    }
+
+    #[test]
+    fn packets_of_no_length_leave_no_trace() {
+        let mut meter = meter();
+        for len in [0, 5, 0] {
+            meter.on_arrival(FlowId(1), len, Time::ZERO);
+        }
+        assert_eq!(meter.flows, [(FlowId(1), 5)]);
+        assert!(!meter.is_above(FlowId(1), Time::from_us(8)));
         assert_eq!((meter.flows.len(), meter.arrivals.len()), (0, 0));
     }
 
