@@ -392,23 +392,26 @@ impl ByBucket for BucketEngine {
     }
 
     fn work(&mut self, stop: Time) {
-        let world = &mut self.worker.world;
-        let levels = 0..world.plan.count();
-        // A bucket that is a step is known when it begins: there is no need for a bound.
-        if world.fabric.has_coupling() {
-            if !world.plan.is_stepped() || !world.fabric.has_slack() {
-                let mut now = world.now;
-                while now < stop {
-                    now = self.worker.world.plan.end_of_step(now).min(stop);
-                    self.worker.work_at_switches(now);
-                    self.worker.work_at_hosts(now);
-                }
-                return;
-            }
-            world.fabric.uncouple();
+        let worker = &mut self.worker;
+        let levels = 0..worker.world.plan.count();
+        if !worker.world.fabric.has_coupling() {
+            worker.work_at_levels(levels, stop);
+            worker.work_at_hosts(stop);
+            return;
         }
-        self.worker.work_at_levels(levels, stop);
-        self.worker.work_at_hosts(stop);
+        let mut now = worker.world.now;
+        while now < stop {
+            let World { plan, fabric, .. } = &mut worker.world;
+            if let Some(window) = fabric.widest(plan.windows(now)) {
+                now = plan.end_of_window(now, window).min(stop);
+                fabric.uncouple();
+                worker.work_at_levels(levels.clone(), now);
+            } else {
+                now = plan.end_of_step(now).min(stop);
+                worker.work_at_switches(now);
+            }
+            worker.work_at_hosts(now);
+        }
     }
 
     fn end_bucket(&mut self) {
@@ -471,7 +474,7 @@ impl<C: InBuckets> Worker<C> {
         for level in levels {
             let fabric = &mut self.world.fabric;
             let calendar = fabric.calendar.buckets_mut();
-            calendar.take(level, stop, &mut self.arrivals);
+            calendar.take(level, stop, &fabric.packets, &mut self.arrivals);
             fabric.serve_switches(level, &self.arrivals, stop);
             self.world.collect_captured();
         }
@@ -482,7 +485,7 @@ impl<C: InBuckets> Worker<C> {
         let fabric = &mut self.world.fabric;
         let calendar = fabric.calendar.buckets_mut();
         for (level, arrivals) in self.taken.iter_mut().enumerate() {
-            calendar.take(level, stop, arrivals);
+            calendar.take(level, stop, &fabric.packets, arrivals);
         }
         calendar.go_on();
         fabric.serve_step(&mut self.taken, stop);
@@ -494,7 +497,7 @@ impl<C: InBuckets> Worker<C> {
         let levels = self.world.plan.count();
         let World { fabric, hosts, .. } = &mut self.world;
         let calendar = fabric.calendar.buckets_mut();
-        calendar.take(levels, stop, &mut self.arrivals);
+        calendar.take(levels, stop, &fabric.packets, &mut self.arrivals);
         let (begin, end, width) = (calendar.begin(), calendar.end(), calendar.width());
         self.load += self.arrivals.len();
         fabric.plan_sends(&self.arrivals);

@@ -60,6 +60,13 @@ pub(crate) trait Calendar {
 
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one target.
     fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank);
+
+    /// The same of a packet that has left a host for its switch.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    fn push_from_host(&mut self, arrival: Arrival, rank: Rank) {
+        self.push(arrival, Destination::Switch, rank);
+    }
 }
 
 /// A calendar that is taken out bucket by bucket.

@@ -29,9 +29,9 @@ impl PartCalendar {
 impl Calendar for PartCalendar {
     const IN_BUCKETS: bool = true;
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
     fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank) {
-        // A host is in the part of its switch.
         if destination == Destination::Switch {
             let part = self.parts[arrival.target as usize];
             if part != self.own {
@@ -40,6 +40,13 @@ impl Calendar for PartCalendar {
             }
         }
         self.buckets.push(arrival, destination, rank);
+    }
+
+    /// A host is in the part of its switch.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    fn push_from_host(&mut self, arrival: Arrival, rank: Rank) {
+        self.buckets.push(arrival, Destination::Switch, rank);
     }
 }
 

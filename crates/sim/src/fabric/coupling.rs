@@ -6,12 +6,14 @@
 //! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three modes:
 //!
 //! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a whole
-//!   bucket is served level by level, as if nothing were shared;
+//!   bucket is served level by level, as if nothing were shared, or a half, a quarter or an eighth of it;
 //! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link. What
 //!   arrives in a step is known when it begins, and a switch with slack for just that is served port by
 //!   port;
 //! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a flow
 //!   control of their own, switches always do.
+
+use std::ops::Range;
 
 use tidegate_dataplane::buffer::{Buffer, Influx};
 use tidegate_dataplane::egress::Egress;
@@ -46,8 +48,8 @@ pub(super) struct Coupling {
 #[derive(Debug)]
 struct Switch {
     node: u32,
-    /// The most that its links bring in a bucket.
-    influx: Influx,
+    /// The most that its links bring in each window of a [`Plan`].
+    influx: [Influx; Plan::MAX_WINDOWS],
     /// Packets that arrive in the step.
     arrivals: u32,
 }
@@ -55,7 +57,7 @@ struct Switch {
 /// How switches whose ports depend on each other were served. All zero where no ports do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCounters {
-    /// Buckets in which all switches were served port by port, level by level.
+    /// Buckets, or parts of one, in which all switches were served port by port, level by level.
     pub wide_buckets: u64,
     /// Steps of a switch that was served port by port.
     pub bounded_steps: u64,
@@ -92,25 +94,25 @@ impl Coupling {
             indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
-                influx: Influx {
+                influx: [Influx {
                     total: 0,
                     per_ingress: 0,
-                },
+                }; Plan::MAX_WINDOWS],
                 arrivals: 0,
             });
         }
         let mut pool_below = u32::MAX;
         for (link, port) in network.links().iter().zip(ports) {
             if let Some(switch) = switches.get_mut(indices[link.to.index()] as usize) {
-                // A packet counts when its last bit arrives: the first may have come long before.
-                let bytes = link
-                    .rate
-                    .bytes_in(plan.span())
-                    .saturating_add(longest.into());
-                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-                let Influx { total, per_ingress } = &mut switch.influx;
-                *total = total.saturating_add(bytes);
-                *per_ingress = bytes.max(*per_ingress);
+                for (window, influx) in switch.influx.iter_mut().enumerate() {
+                    // A packet counts when its last bit arrives: the first may have come long before.
+                    let bytes = link.rate.bytes_in(plan.span(window));
+                    let bytes = bytes.saturating_add(longest.into());
+                    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+                    let Influx { total, per_ingress } = influx;
+                    *total = total.saturating_add(bytes);
+                    *per_ingress = bytes.max(*per_ingress);
+                }
             }
             if let Some(port) = port
                 && !network.is_host(link.from)
@@ -144,20 +146,27 @@ impl<C: Calendar> Fabric<C> {
         coupling.map_or_else(EngineCounters::default, |it| it.counters)
     }
 
-    /// Whether every switch can be served port by port until the open bucket ends, whatever arrives.
-    pub(crate) fn has_slack(&self) -> bool {
+    /// The longest of these windows in which every switch can be served port by port, whatever arrives.
+    pub(crate) fn widest(&self, mut windows: Range<usize>) -> Option<usize> {
         let Some(coupling) = &self.coupling else {
-            return true;
-        };
-        let has_slack = |switch: &Switch| {
-            let buffer = &self.nodes[switch.node as usize].buffer;
-            buffer.has_slack(switch.influx, coupling.pool_below)
+            return windows.next();
         };
         // A pause frame stops a port in the middle of a bucket.
-        self.bfc.is_none() && self.pauses.in_flight == 0 && coupling.switches.iter().all(has_slack)
+        if self.bfc.is_some() || self.pauses.in_flight > 0 {
+            return None;
+        }
+        let mut window = windows.next()?;
+        for switch in &coupling.switches {
+            let buffer = &self.nodes[switch.node as usize].buffer;
+            // What is slack for a longer one is slack for a shorter one.
+            while !buffer.has_slack(switch.influx[window], coupling.pool_below) {
+                window = windows.next()?;
+            }
+        }
+        Some(window)
     }
 
-    /// Has every switch served port by port until the open bucket ends.
+    /// Has every switch served port by port from now on.
     pub(crate) fn uncouple(&mut self) {
         let Some(mut coupling) = self.coupling.take() else {
             return;
@@ -226,8 +235,8 @@ impl<C: Calendar> Fabric<C> {
             let arrivals = std::mem::take(arrivals);
             let total = arrivals.saturating_mul(coupling.longest);
             let influx = Influx {
-                total: total.min(influx.total),
-                per_ingress: total.min(influx.per_ingress),
+                total: total.min(influx[0].total),
+                per_ingress: total.min(influx[0].per_ingress),
             };
             let buffer = &self.nodes[*node as usize].buffer;
             let is_coupled = self.bfc.is_some()

@@ -331,8 +331,7 @@ impl<C: Calendar> Fabric<C> {
             target: next.0,
             packet: id,
         };
-        self.calendar
-            .push(arrival, Destination::Switch, Rank::of_data(link));
+        self.calendar.push_from_host(arrival, Rank::of_data(link));
     }
 
     /// Sends a packet from a host that has a port, or straight to another host.

@@ -165,7 +165,10 @@ impl Part {
                 let rank = Rank::of(&packet);
                 let packet = fabric.packets.insert(packet);
                 let arrival = Arrival { packet, ..arrival };
-                fabric.calendar.push(arrival, Destination::Switch, rank);
+                fabric
+                    .calendar
+                    .buckets_mut()
+                    .push(arrival, Destination::Switch, rank);
             }
             mail.pauses = 0;
         }
@@ -348,10 +351,25 @@ impl ParallelEngine {
         self.hosts_of(part).over = over;
     }
 
-    /// Whether every switch of the network can be served port by port until the open bucket ends.
-    fn has_slack(&self) -> bool {
+    /// The longest window from `now` on in which every switch of the network can be served port by port.
+    fn widest(&self, now: Time) -> Option<usize> {
         let mut mail = self.parts.iter().flat_map(|part| &part.inbox);
-        mail.all(|mail| mail.pauses == 0) && self.worlds().all(|world| world.fabric.has_slack())
+        if mail.any(|mail| mail.pauses > 0) {
+            return None;
+        }
+        let mut windows = self.plan().windows(now);
+        for world in self.worlds() {
+            windows.start = world.fabric.widest(windows.clone())?;
+        }
+        windows.next()
+    }
+
+    /// Does what happens before `stop`, ports of switches level by level.
+    fn work_by_level(&mut self, stop: Time) {
+        for stage in 0..self.stages.len() {
+            let levels = Switches::Levels(self.stages[stage].clone());
+            self.work_all(levels, stage + 1 == self.stages.len(), stop);
+        }
     }
 }
 
@@ -463,25 +481,20 @@ impl ByBucket for ParallelEngine {
     }
 
     fn work(&mut self, stop: Time) {
-        let world = self.any_world();
-        if world.fabric.has_coupling() {
-            if !world.plan.is_stepped() || !self.has_slack() {
-                let mut now = world.now;
-                while now < stop {
-                    now = self.plan().end_of_step(now).min(stop);
-                    self.work_all(Switches::Step, true, now);
-                }
-                return;
-            }
-            self.worlds_mut().for_each(|world| world.fabric.uncouple());
+        if !self.any_world().fabric.has_coupling() {
+            self.work_by_level(stop);
+            return;
         }
-        for stage in 0..self.stages.len() {
-            let levels = self.stages[stage].clone();
-            self.work_all(
-                Switches::Levels(levels),
-                stage + 1 == self.stages.len(),
-                stop,
-            );
+        let mut now = self.now();
+        while now < stop {
+            if let Some(window) = self.widest(now) {
+                now = self.plan().end_of_window(now, window).min(stop);
+                self.worlds_mut().for_each(|world| world.fabric.uncouple());
+                self.work_by_level(now);
+            } else {
+                now = self.plan().end_of_step(now).min(stop);
+                self.work_all(Switches::Step, true, now);
+            }
         }
     }
 
