@@ -41,6 +41,23 @@ fn on_threads(setup: &Setup, threads: usize) -> Outcome {
     run::run(&setup, &AtomicBool::new(false)).expect("it can run on one thread")
 }
 
+/// The case of this number leaves the same on several threads.
+fn same_on_threads(setup: &Setup, one: &Outcome, case: u64) {
+    // Each takes as long as one thread: only a long test tries all of them.
+    let counts: &[usize] = match std::env::var_os("ENGINE_CASES") {
+        Some(_) => &[2, 3, 8],
+        None => &[[2, 3, 8][(case % 3) as usize]],
+    };
+    for &threads in counts {
+        let both = [on_threads(setup, threads), one.clone()];
+        let difference = difference(&both);
+        assert!(
+            difference.is_none() && both[0] == both[1],
+            "case {case} on {threads} threads: {difference:?}\n{setup:?}"
+        );
+    }
+}
+
 /// Says where two outcomes differ first.
 fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
     let kind = |end: &End| std::mem::discriminant(end);
@@ -209,12 +226,11 @@ fn both_engines_leave_the_same_under_bfc() {
         if let Some(difference) = difference(&outcomes) {
             panic!("case {seed}: {difference}\n{setup:?}");
         }
-        let [
-            Outcome {
-                tally, links, end, ..
-            },
-            _,
-        ] = &outcomes;
+        let [fast, _] = &outcomes;
+        same_on_threads(&setup, fast, seed);
+        let Outcome {
+            tally, links, end, ..
+        } = fast;
         assert!(tally.delivered + tally.dropped <= tally.sent, "case {seed}");
         let paused = |of_host: bool| {
             let mut both = setup.network.links().iter().zip(links);
@@ -252,15 +268,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
             panic!("case {seed}: {difference}\n{fast:?} against {slow:?}\n{setup:?}");
         }
         let [fast, _] = &outcomes;
-        for threads in [2, 3, 8] {
-            let parallel = on_threads(&setup, threads);
-            let both = [parallel, fast.clone()];
-            let difference = difference(&both);
-            assert!(
-                difference.is_none() && both[0] == both[1],
-                "case {seed} on {threads} threads: {difference:?}\n{setup:?}"
-            );
-        }
+        same_on_threads(&setup, fast, seed);
         see(setup.switch.marking.name());
         see(setup.switch.scheduling.name());
         see(setup.switch.buffer.name());
@@ -501,4 +509,76 @@ fn messages_wait_for_the_one_before_on_both_engines() {
     assert_eq!(difference(&cut), None);
     assert_eq!(cut[0].flows[0].received_at, Time::MAX);
     assert_eq!(cut[0].tally.live, 1);
+}
+
+/// Runs with so many packets in a bucket that threads are worth it, with ties, drops, pauses, connections that
+/// are used again, and samples.
+#[test]
+fn threads_side_by_side_leave_what_one_leaves() {
+    let config = leaf_spine::Config {
+        leaves: 8,
+        spines: 4,
+        hosts_per_leaf: 8,
+        host_rate: Rate::from_gbps(10),
+        fabric_rate: Rate::from_gbps(10),
+        host_delay: Span::from_us(20),
+        fabric_delay: Span::from_ns(500),
+    };
+    let network = config.build().expect("it is a network");
+    let flows = (0..3_u32).flat_map(|round| {
+        (0..64).map(move |src| Flow {
+            service: (src % 4) as u8,
+            ..flow(
+                Time::from_us(u64::from(round * 150 + src % 8)),
+                src,
+                (src + 9) % 64,
+                150_000 + u64::from(src % 5) * 1_000,
+            )
+        })
+    });
+    let mut flows: Vec<Flow> = flows.collect();
+    flows.sort_by_key(|flow| flow.start);
+    let scheduler = "dwrr quanta=1500,1500,3000,1500";
+    let lossy = Setup {
+        opening: Opening::Persistent,
+        switch: ports(
+            "queue-red threshold=20pkts",
+            scheduler,
+            "per-port limit=60KB",
+        ),
+        ..setup(network, flows)
+    };
+    let pool = "dynamic-threshold pool_size=200KB reserve_size=3KB alpha=1";
+    let pooled = Setup {
+        opening: Opening::Handshake,
+        switch: ports(
+            "bcc port_threshold=30KB pool_threshold=60KB",
+            scheduler,
+            pool,
+        ),
+        ..lossy.clone()
+    };
+    let pfc = "pfc buffer=2MB classes=4 headroom=30KB rule=static xoff=20KB xon=15KB";
+    let lossless = Setup {
+        opening: Opening::Ready,
+        switch: ports("queue-red threshold=20pkts", scheduler, pfc),
+        nic: Some(ports("none", scheduler, "unlimited")),
+        transports: vec![Transport::Dcqcn(Box::default())],
+        ..lossy.clone()
+    };
+    for mut setup in [lossy, pooled, lossless] {
+        setup.observe.series = Some(Sampling {
+            interval: Span::from_us(7),
+            flows: vec![0, 70, 191],
+            ..Sampling::default()
+        });
+        let one = on_threads(&setup, 1);
+        assert_eq!(one.tally.finished, 192);
+        assert!(one.tally.dropped > 0 || one.links.iter().any(|link| link.pauses > 0));
+        for threads in [2, 3, 8] {
+            let both = [on_threads(&setup, threads), one.clone()];
+            assert_eq!(difference(&both), None, "{threads} threads");
+            assert_eq!(both[0], both[1], "{threads} threads");
+        }
+    }
 }

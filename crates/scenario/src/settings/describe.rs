@@ -235,16 +235,6 @@ fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
 }
 
 /// The name of a scenario, which becomes part of file names.
-/// How many threads work on a run.
-fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
-    let threads: u32 = reader.read("threads")?;
-    NonZeroUsize::new(threads as usize).ok_or_else(|| {
-        Problem::new("`threads` is 0, which is out of range")
-            .at(reader.locs().of("threads"))
-            .help(format!("allowed: 1 to {}", layout::MAX_THREADS))
-    })
-}
-
 fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
     let Some(name) = text(reader, "name")? else {
         return Ok(None);

@@ -222,6 +222,22 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
+    /// The queue in which a packet waited that goes to another part of the network; `None` without BFC.
+    pub(crate) fn queue_before(&mut self, id: u32) -> Option<QueueId> {
+        let bfc = self.bfc.as_mut()?;
+        Some(bfc.tag(id).queue)
+    }
+
+    /// A packet comes from another part of the network, where it waited in this queue.
+    pub(crate) fn set_queue_before(&mut self, id: u32, queue: QueueId) {
+        if let Some(bfc) = &mut self.bfc {
+            *bfc.tag(id) = Tag {
+                queue,
+                is_flagged: false,
+            };
+        }
+    }
+
     /// Takes everything that starts to leave the node of a link's port no later than `now`.
     fn take_departures(&mut self, link: LinkId, now: Time) {
         let node_id = self.wires[link.index()].node;

@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use tidegate_transport::Segment;
-use tidegate_units::{ConfigError, Time};
+use tidegate_units::{ConfigError, QueueId, Time};
 
 use super::{ByBucket, Engine, Progress, Worker, World};
 use crate::calendar::{
@@ -79,6 +79,8 @@ struct Mail {
     packets: Vec<Packet>,
     /// The segments of those that have no room for it.
     segments: Vec<Segment>,
+    /// The queue of each at the switch before, under BFC.
+    queues: Vec<QueueId>,
     /// How many are pause frames.
     pauses: u32,
 }
@@ -155,6 +157,7 @@ impl Part {
         let World { fabric, hosts, .. } = &mut self.worker.world;
         for mail in &mut self.inbox {
             let mut segments = mail.segments.drain(..);
+            let mut queues = mail.queues.drain(..);
             for (arrival, mut packet) in mail.arrivals.drain(..).zip(mail.packets.drain(..)) {
                 if packet.is_pause() {
                     fabric.take_pause_over();
@@ -164,6 +167,9 @@ impl Part {
                 }
                 let rank = Rank::of(&packet);
                 let packet = fabric.packets.insert(packet);
+                if let Some(queue) = queues.next() {
+                    fabric.set_queue_before(packet, queue);
+                }
                 let arrival = Arrival { packet, ..arrival };
                 fabric
                     .calendar
@@ -180,6 +186,7 @@ impl Part {
         for (part, mail) in self.outbox.iter_mut().enumerate() {
             let mut arrivals = std::mem::take(&mut fabric.calendar.outgoing[part]);
             for arrival in &arrivals {
+                mail.queues.extend(fabric.queue_before(arrival.packet));
                 let packet = fabric.packets.take(arrival.packet);
                 if packet.is_pause() {
                     fabric.hand_pause_over();
