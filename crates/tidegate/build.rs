@@ -7,7 +7,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 /// Where the pages are, below `docs`.
-const FOLDERS: [&str; 3] = ["", "schemes/", "transports/"];
+const FOLDERS: [&str; 4] = ["", "flow-control/", "schemes/", "transports/"];
 
 fn main() -> io::Result<()> {
     // The sources of all crates, and the commit that they are compared with.

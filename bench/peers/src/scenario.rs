@@ -1,5 +1,7 @@
 //! The scenarios as setups of the simulator, with the transport of ns-3.37's DCTCP.
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::mark::{self, queue_red};
 use tidegate_dataplane::{NonEct, buffer, sched};
 use tidegate_sim::observe::Observe;
@@ -48,6 +50,8 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        flow_control: None,
+        threads: NonZeroUsize::MIN,
         ecmp: Ecmp::FlowOnly,
         observe: Observe::default(),
         stop,

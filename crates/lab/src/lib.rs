@@ -6,7 +6,7 @@ pub mod record;
 pub mod reproduce;
 pub mod shard;
 pub mod sweep;
-pub mod trace;
+mod trace;
 
 pub use files::read_scenario;
 pub use record::record;

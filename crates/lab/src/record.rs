@@ -9,12 +9,14 @@ use std::collections::BTreeMap;
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_report::Record;
 use tidegate_report::record::{
-    Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
-    Probe, Queue, Run, Series, Setting,
+    Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
+    Pauses, PortFlows, Probe, Queue, Run, Series, Setting,
 };
 use tidegate_report::statistics::Percentile;
 use tidegate_sim::observe::completion::SizeClass;
-use tidegate_sim::observe::{Convention, Histogram, Ideals, ObservedLink, ObservedQueue};
+use tidegate_sim::observe::{
+    Convention, Histogram, Ideals, ObservedLink, ObservedPortFlows, ObservedQueue,
+};
 use tidegate_sim::{EngineCounters, LinkId, Outcome, pause, run};
 use tidegate_units::{ConfigError, Rate, Ratio, Span};
 
@@ -55,6 +57,11 @@ pub fn record(
             .links
             .iter()
             .map(|seen| link(seen, built))
+            .collect(),
+        port_flows: observed
+            .port_flows
+            .iter()
+            .map(|seen| port_flows(seen, built))
             .collect(),
         pauses: built.setup.sends_pauses().then(|| pauses(built, outcome)),
         flows: flows(built, outcome)?,
@@ -231,6 +238,20 @@ fn link(seen: &ObservedLink, built: &Built) -> Link {
             .filter(|(_, class)| class.paused > Span::ZERO)
             .map(|(number, class)| (number, class.share_of(seen.span)))
             .collect(),
+    }
+}
+
+fn port_flows(seen: &ObservedPortFlows, built: &Built) -> PortFlows {
+    let decisions = seen.decisions.map(|seen| Decisions {
+        both: seen.both,
+        only_ideal: seen.only_ideal,
+        only_scheme: seen.only_scheme,
+        neither: seen.neither,
+    });
+    PortFlows {
+        port: name(seen.link, built),
+        active: distribution(&seen.active),
+        decisions,
     }
 }
 

@@ -12,6 +12,7 @@ use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::thread;
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
@@ -21,7 +22,9 @@ use tidegate_report::record::End;
 use tidegate_sim::run::{self, Status};
 
 use crate::record::record;
-use tidegate_scenario::Experiment;
+use crate::trace;
+use tidegate_scenario::{Built, Experiment};
+use tidegate_units::ConfigError;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {
@@ -31,6 +34,8 @@ pub struct Sweep<'a> {
     pub folder: &'a Folder,
     /// How many runs go at a time.
     pub jobs: NonZeroUsize,
+    /// At most so many threads work on a run, instead of what its scenario says.
+    pub threads: Option<NonZeroUsize>,
     /// The command that repeats a run alone.
     pub command: &'a (dyn Fn(&Experiment) -> String + Sync),
     /// Once it is set, runs end soon: what is not finished then is thrown away.
@@ -91,7 +96,15 @@ impl Sweep<'_> {
     ///
     /// A folder that cannot be written to ends the sweep: no further run is started.
     pub fn run(&self) -> Done {
-        self.run_with(|experiment| self.simulate(experiment))
+        let threads = per_run(self.jobs, self.lacking().count());
+        self.run_with(|experiment| self.simulate(experiment, threads))
+    }
+
+    /// The experiments that the folder does not hold yet.
+    fn lacking(&self) -> impl Iterator<Item = &Experiment> {
+        let finished = self.folder.finished();
+        let experiments = self.experiments.iter();
+        experiments.filter(move |experiment| !finished.contains(&experiment.id))
     }
 
     /// The same with another way to run one, which gives `None` if it was stopped.
@@ -135,17 +148,39 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    /// Runs an experiment; `None` if it was stopped.
-    fn simulate(&self, experiment: &Experiment) -> Result<Option<Record>, Failure> {
+    /// Runs an experiment with at most so many threads; `None` if it was stopped.
+    fn simulate(
+        &self,
+        experiment: &Experiment,
+        threads: NonZeroUsize,
+    ) -> Result<Option<Record>, Failure> {
         let refused = |why: &dyn Display| Failure::Refused(why.to_string());
-        let built = experiment.build().map_err(|problem| refused(&problem))?;
+        let mut built = experiment.build().map_err(|problem| refused(&problem))?;
+        let wanted = self.threads.unwrap_or(built.setup.threads);
+        built.setup.threads = wanted.min(threads);
         self.progress.started(experiment, built.setup.flows.len());
         let mut report = |status| self.progress.advanced(experiment, status);
-        let outcome = run::run_watched(&built.setup, self.interrupt, &mut report)
-            .map_err(|error| refused(&error))?;
-        let record = record(experiment, (self.command)(experiment), &built, &outcome)
-            .map_err(|error| refused(&error))?;
+        let command = (self.command)(experiment);
+        let record = simulate(experiment, built, command, self.interrupt, &mut report);
+        let record = record.map_err(|error| refused(&error))?;
         Ok((record.run.end != End::Interrupted).then_some(record))
+    }
+}
+
+/// Runs an experiment, with a trace if it asks for one.
+pub fn simulate(
+    experiment: &Experiment,
+    built: Built,
+    command: String,
+    interrupt: &AtomicBool,
+    report: &mut dyn FnMut(Status),
+) -> Result<Record, ConfigError> {
+    match built.trace {
+        Some(flow) => trace::run(experiment, built, flow, command, interrupt, report),
+        None => {
+            let outcome = run::run_watched(&built.setup, interrupt, report)?;
+            record(experiment, command, &built, &outcome)
+        }
     }
 }
 
@@ -180,8 +215,10 @@ impl Queue<'_> {
     ///
     /// A folder that cannot be written to ends the queue: no further run is started.
     pub fn run(&self, ended: impl Fn(usize, Done) + Sync) {
+        let runs = self.sweeps.iter().map(|sweep| sweep.lacking().count());
+        let threads = per_run(self.jobs, runs.sum());
         self.run_with(
-            |sweep, experiment| self.sweeps[sweep].simulate(experiment),
+            |sweep, experiment| self.sweeps[sweep].simulate(experiment, threads),
             ended,
         );
     }
@@ -194,15 +231,17 @@ impl Queue<'_> {
         let mut queued = Vec::new();
         let mut open = Vec::new();
         for (number, sweep) in self.sweeps.iter().enumerate() {
-            let finished = sweep.folder.finished();
-            let experiments = sweep.experiments.iter();
-            let lacking = experiments.filter(|experiment| !finished.contains(&experiment.id));
             let before = queued.len();
-            queued.extend(lacking.enumerate().map(|(place, experiment)| Queued {
-                sweep: number,
-                place,
-                experiment,
-            }));
+            queued.extend(
+                sweep
+                    .lacking()
+                    .enumerate()
+                    .map(|(place, experiment)| Queued {
+                        sweep: number,
+                        place,
+                        experiment,
+                    }),
+            );
             open.push(Mutex::new(Open {
                 left: queued.len() - before,
                 failures: Vec::new(),
@@ -257,6 +296,13 @@ impl Queue<'_> {
             Err(_) => queued.into_iter().for_each(one),
         }
     }
+}
+
+/// How many threads a run may have so that no core has to do the work of two, with so many runs to go.
+fn per_run(jobs: NonZeroUsize, runs: usize) -> NonZeroUsize {
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let at_a_time = jobs.get().min(runs).max(1);
+    NonZeroUsize::new(cores / at_a_time).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// What a lock holds; nobody panics while holding one.

@@ -1,12 +1,11 @@
 //! Runs of which one flow is traced: every segment and ACK of it, and samples of its sender and of the queues
 //! on its way, whatever else the scenario observes.
 
-use std::fmt::Display;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_report::Record;
-use tidegate_report::record::{End, TraceEvent, Traced};
+use tidegate_report::record::{TraceEvent, Traced};
 use tidegate_scenario::{Built, Experiment};
 use tidegate_sim::observe::Sampling;
 use tidegate_sim::run::{self, Status};
@@ -15,35 +14,9 @@ use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{ConfigError, QueueId};
 
 use crate::record::record;
-use crate::sweep::{Done, Failure, Sweep};
 
-/// Runs the experiments of a sweep, with a trace of the flow of this number in each.
-pub fn sweep(sweep: &Sweep<'_>, flow: u32) -> Done {
-    sweep.run_with(|experiment| {
-        let refused = |why: &dyn Display| Failure::Refused(why.to_string());
-        let built = experiment.build().map_err(|problem| refused(&problem))?;
-        sweep.progress.started(experiment, built.setup.flows.len());
-        let mut report = |status| sweep.progress.advanced(experiment, status);
-        let command = (sweep.command)(experiment);
-        let record = run(
-            experiment,
-            built,
-            flow,
-            command,
-            sweep.interrupt,
-            &mut report,
-        )
-        .map_err(|error| refused(&error))?;
-        Ok((record.run.end != End::Interrupted).then_some(record))
-    })
-}
-
-/// What speaks against a trace of the flow in this run, if anything does.
-pub fn check(built: &Built, flow: u32) -> Result<(), ConfigError> {
-    FlowTrace::new(&built.setup, flow).map(|_| ())
-}
-
-fn run(
+/// Runs an experiment with a trace of the flow of this number.
+pub(crate) fn run(
     experiment: &Experiment,
     mut built: Built,
     flow: u32,
@@ -83,7 +56,7 @@ fn observe(setup: &mut Setup, flow: u32, ports: &[LinkId]) -> Result<(), ConfigE
 
 /// The most samples of a run that observes none by itself: as many as a chart can show, so that looking costs
 /// little.
-const SAMPLES: u32 = 4_096;
+const SAMPLES: u32 = 1_024;
 
 fn event(event: Event, flow: u32) -> TraceEvent {
     TraceEvent {

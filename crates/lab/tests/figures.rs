@@ -4,15 +4,16 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use tidegate_lab::record;
+use tidegate_lab::reproduce::measured::points;
+use tidegate_lab::reproduce::measurements::Runs;
 use tidegate_lab::reproduce::verdict::has_direction;
-use tidegate_lab::reproduce::{Entry, Version, judge, library};
+use tidegate_lab::reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
+use tidegate_lab::sweep::simulate;
 use tidegate_report::Record;
 use tidegate_scenario::{Experiment, Scenario};
-use tidegate_sim::run;
 
 /// Nobody asks these runs to stop.
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -23,8 +24,7 @@ fn records(scenario: &Scenario) -> Vec<Record> {
         .unwrap_or_else(|problem| panic!("{problem}"));
     let one = |experiment: &Experiment| {
         let built = experiment.build().unwrap();
-        let outcome = run::run(&built.setup, &NEVER).unwrap();
-        record(experiment, String::new(), &built, &outcome).unwrap()
+        simulate(experiment, built, String::new(), &NEVER, &mut |_| {}).unwrap()
     };
     plan.iter().map(one).collect()
 }
@@ -41,8 +41,9 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
             records(&entry.scenario)
         };
         for claim in entry.figure.claims.iter().filter(|claim| claim.is_main) {
-            if !has_direction(claim, &records) {
-                let finding = judge(claim, &records, &[]);
+            let points = points(claim, &records);
+            if !has_direction(claim, &points) {
+                let finding = judge(claim, &points, 0);
                 _ = writeln!(wrong, "{id}: {}: {}", claim.says, finding.shown());
             }
         }
@@ -81,25 +82,47 @@ fn other_papers_point_their_way() {
     assert_direction(|id| !apart.iter().any(|paper| id.starts_with(paper)));
 }
 
+/// What is kept of all figures.
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction")
+}
+
 #[test]
-fn the_page_of_all_claims_has_every_figure_and_every_claim() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproduction.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let hint = "make it again: tidegate reproduce --all --write-docs docs/reproduction.md";
-    for file in library::files() {
-        let heading = format!("\n## {}\n", file.id);
-        assert!(
-            page.contains(&heading),
-            "{} is not on the page; {hint}",
-            file.id
-        );
-        for claim in library::figure(file).unwrap().claims {
-            let says = claim.says.replace('|', "\\|");
-            assert!(
-                page.contains(&says),
-                "{}: `{says}` is not on the page; {hint}",
-                file.id
-            );
-        }
+fn the_page_of_all_claims_is_what_is_made_of_the_measurements_that_are_kept() {
+    let page = std::fs::read_to_string(kept().with_extension("md")).unwrap();
+    let figures = Judged::kept(&kept()).unwrap();
+    assert!(
+        page == page::markdown(&paper::papers(), &figures),
+        "write it again: tidegate reproduce bcc-t1 --write-docs docs/reproduction.md"
+    );
+}
+
+#[test]
+fn measurements_that_are_kept_are_judged_as_those_that_were_just_made() {
+    let id = "tcn-f5";
+    let entry = Entry::embedded(id, Version::Reduced, &[]).unwrap().unwrap();
+    let own = records(&entry.scenario);
+    let runs = Runs {
+        records: &own,
+        unfinished: &[],
+    };
+    let made = Measurements::new(&entry, Version::Reduced, "abc", "command", runs, &[]);
+    let folder = std::env::temp_dir().join(format!("tidegate-kept-{}", std::process::id()));
+    made.write(&folder).unwrap();
+    let read = Measurements::read(&folder, id).unwrap().unwrap();
+    let (before, after) = (Judged::new(&entry, &made), Judged::new(&entry, &read));
+    assert!(before.claims.iter().any(|claim| claim.measured.is_some()));
+    for (before, after) in before.claims.iter().zip(&after.claims) {
+        assert_eq!(before.shown(), after.shown());
+        assert_eq!(before.verdict, after.verdict);
     }
+    // Of other settings they say nothing about this figure.
+    let other = Measurements {
+        settings: "other".into(),
+        ..made
+    };
+    other.write(&folder).unwrap();
+    assert_eq!(Measurements::read(&folder, id).unwrap(), None);
+    assert_eq!(Measurements::read(&folder, "tcn-f1").unwrap(), None);
+    std::fs::remove_dir_all(&folder).unwrap();
 }

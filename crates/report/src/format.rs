@@ -142,7 +142,17 @@ pub(crate) fn rounded(value: f64) -> f64 {
     if !value.is_finite() {
         return f64::NAN;
     }
-    format!("{value:.5e}").parse().unwrap_or(value)
+    if value == 0.0 {
+        return 0.0;
+    }
+    // Whole numbers up to 10^6 and powers of ten up to 10^22 are exact, and so is nothing but the last division.
+    let places = 5 - value.abs().log10().floor() as i32;
+    let power = 10_f64.powi(places.abs());
+    match places {
+        0..=22 => (value * power).round() / power,
+        -22..0 => (value / power).round() * power,
+        _ => format!("{value:.5e}").parse().unwrap_or(value),
+    }
 }
 
 /// A whole number with a space between thousands.
@@ -221,6 +231,33 @@ mod tests {
     #[test]
     fn rounding_keeps_six_digits() {
         assert!((rounded(123.456_789) - 123.457).abs() < 1e-12);
+        let written = |value: f64| format!("{value:.5e}").parse::<f64>().unwrap();
+        for value in [
+            1.0,
+            -1.0,
+            0.1,
+            0.3,
+            999_999.4,
+            999_999.6,
+            1_000_000.0,
+            123_456_789.0,
+            1e-6,
+            1.5e-12,
+            6.02e23,
+            4e-9,
+            2_f64.powi(60),
+            -0.000_123_456_78,
+            1e-300,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+        ] {
+            assert_eq!(
+                rounded(value).to_bits(),
+                written(value).to_bits(),
+                "{value:e}"
+            );
+        }
+        assert_eq!(rounded(-0.0).to_bits(), 0, "no sign");
         assert!(rounded(f64::INFINITY).is_nan());
     }
 }

@@ -21,6 +21,9 @@ pub struct Record {
     pub queues: Vec<Queue>,
     /// The observed links.
     pub links: Vec<Link>,
+    /// The flows at ports where they were told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub port_flows: Vec<PortFlows>,
     /// How classes of links were paused over the whole run; `None` where switches pause nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<Pauses>,
@@ -248,6 +251,64 @@ pub struct Link {
     pub paused_by_class: BTreeMap<u8, f64>,
 }
 
+/// What was seen of the flows at a port in the observed window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PortFlows {
+    /// The port, such as `leaf0>host3`.
+    pub port: String,
+    /// How many were active, weighted with time.
+    pub active: Distribution,
+    /// What the ideal marker would have done, if it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Decisions>,
+}
+
+/// Packets that the port could mark, by what two markers decided on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decisions {
+    /// Both mark.
+    pub both: u64,
+    /// Only the ideal one does.
+    pub only_ideal: u64,
+    /// Only the port's scheme does.
+    pub only_scheme: u64,
+    /// Neither does.
+    pub neither: u64,
+}
+
+impl Decisions {
+    /// These and those of another port.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            both: self.both + other.both,
+            only_ideal: self.only_ideal + other.only_ideal,
+            only_scheme: self.only_scheme + other.only_scheme,
+            neither: self.neither + other.neither,
+        }
+    }
+
+    /// The part of all packets on which both agree; `None` if there is none.
+    pub fn accuracy(&self) -> Option<f64> {
+        let all = self.both + self.only_ideal + self.only_scheme + self.neither;
+        part(self.both + self.neither, all)
+    }
+
+    /// The part of the packets that the ideal marker marks which the scheme marks too; `None` if there is
+    /// none.
+    pub fn recall(&self) -> Option<f64> {
+        part(self.both, self.both + self.only_ideal)
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a figure for people needs no more than 53 bits"
+)]
+fn part(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
 /// How PFC paused the links of a network over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
@@ -392,15 +453,19 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// Flows that have started and are not finished.
+    /// Flows of the network that have started and are not finished, or flows that are active at a port.
     ActiveFlows,
     /// DCTCP's or DCQCN's estimate of congestion, from 0 to 1.
     Alpha,
     /// The rate at which a scheme thinks a queue is served, in bits per second.
     Capacity,
+    /// Connections with unfinished flows that have sent something through a port.
+    Connections,
     /// The goodput of a flow since the last sample, in bits per second.
     Goodput,
-    /// Bytes that wait in a queue.
+    /// Packets of a flow that arrived marked since the last sample.
+    Marks,
+    /// Bytes that wait in a queue, or at a port those of a flow or of a class of flows.
     QueueBytes,
     /// Packets that wait in a queue.
     QueuePackets,
@@ -422,11 +487,13 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::ActiveFlows,
         Self::Alpha,
         Self::Capacity,
+        Self::Connections,
         Self::Goodput,
+        Self::Marks,
         Self::QueueBytes,
         Self::QueuePackets,
         Self::Rate,
@@ -444,7 +511,9 @@ impl Quantity {
             Self::ActiveFlows => "active-flows",
             Self::Alpha => "alpha",
             Self::Capacity => "capacity",
+            Self::Connections => "connections",
             Self::Goodput => "goodput",
+            Self::Marks => "marks",
             Self::QueueBytes => "queue-bytes",
             Self::QueuePackets => "queue-packets",
             Self::Rate => "rate",
@@ -460,7 +529,11 @@ impl Quantity {
     /// The unit of its values: `B`, `bit/s`, `s` or empty for counts and parts of one.
     pub const fn unit(self) -> &'static str {
         match self {
-            Self::ActiveFlows | Self::Alpha | Self::QueuePackets => "",
+            Self::ActiveFlows
+            | Self::Alpha
+            | Self::Connections
+            | Self::Marks
+            | Self::QueuePackets => "",
             Self::Capacity | Self::Goodput | Self::Rate => "bit/s",
             Self::QueueBytes | Self::Ssthresh | Self::Threshold | Self::Window => "B",
             Self::Rto | Self::Rtt | Self::RttVariation => "s",

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
-use tidegate_transport::Segment;
 use tidegate_transport::rate::dcqcn;
+use tidegate_transport::{Header, Segment};
 use tidegate_units::Time;
 
 use crate::by_key::ByKey;
 use crate::network::{HostId, LinkId, Network};
 use crate::packet::{Packet, Side};
+use crate::trace::flow::FlowTrace;
 use crate::trace::pcapng::{Capture, Interface, Payload};
 use crate::trace::wire::{Body, Echo, EchoKind, PacketView};
 
@@ -21,8 +22,6 @@ pub(crate) struct Captured {
     pub(crate) dst: HostId,
     /// The connection's slot in the table.
     pub(crate) slot: u32,
-    /// The flow that the connection carries.
-    pub(crate) flow: u32,
     pub(crate) packet: Packet,
     pub(crate) body: Content,
 }
@@ -141,6 +140,45 @@ impl<W: Write> LinkCapture<W> {
     }
 }
 
+/// A packet of the one flow that is traced: what a trace needs of it, and no more, since every copy counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passed {
+    /// When it begins to leave.
+    pub(crate) at: Time,
+    pub(crate) link: LinkId,
+    /// The side that it goes to.
+    pub(crate) to: Side,
+    /// Bytes on the wire.
+    pub(crate) size: u32,
+    pub(crate) header: Header,
+}
+
+/// Who is shown what leaves.
+pub(crate) enum Recording<'a> {
+    /// All packets of some links.
+    Links(&'a mut dyn Recorder),
+    /// Those of one flow.
+    Flow(&'a mut FlowTrace),
+}
+
+impl Recording<'_> {
+    /// The captured links.
+    pub(crate) fn links(&self) -> Vec<LinkId> {
+        match self {
+            Self::Links(recorder) => recorder.links(),
+            Self::Flow(trace) => trace.links(),
+        }
+    }
+
+    /// The only flow whose packets are shown, unless all are.
+    pub(crate) fn flow(&self) -> Option<u32> {
+        match self {
+            Self::Links(_) => None,
+            Self::Flow(trace) => Some(trace.flow()),
+        }
+    }
+}
+
 /// What a run shows a capture.
 pub(crate) trait Recorder {
     /// The captured links.
@@ -150,7 +188,7 @@ pub(crate) trait Recorder {
     fn set_payload(&mut self, payload: u32);
 
     /// A packet begins to leave at `at`.
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured);
+    fn note(&mut self, at: Time, link: LinkId, captured: &Captured);
 
     /// Everything that leaves before `now` was noted.
     fn write(&mut self, now: Time);
@@ -165,10 +203,10 @@ impl<W: Write> Recorder for LinkCapture<W> {
         self.payload = payload;
     }
 
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured) {
+    fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
         self.ahead.push(Reverse(ByKey {
             key: (at, link, self.noted),
-            value: captured,
+            value: *captured,
         }));
         self.noted += 1;
     }

@@ -15,11 +15,11 @@ use crate::setup::{Opening, Pauses, Transport};
 #[repr(C)]
 pub(crate) struct Connection {
     /// Packets in flight, in both directions.
-    pub(crate) in_flight: u32,
+    pub(crate) in_flight: i32,
     pub(crate) service: u8,
     phase: Phase,
-    /// How far each end is in the stream when the flow's phase changes: at its end while that is
-    /// waited for, never after that, and always once the flow is over.
+    /// How far each end is in the stream when it has to take note: at the end of the flow while that is
+    /// waited for, never after that, and always at the source of a flow that is over.
     pub(crate) phase_ends: [u64; 2],
     /// When the timer of each end runs out next, as far as the table of timers knows.
     pub(crate) armed: [Time; 2],
@@ -28,8 +28,8 @@ pub(crate) struct Connection {
     pub(crate) ends: Ends,
     /// The flow's number.
     pub(crate) flow: u32,
-    /// What was counted before the flow began.
-    pub(crate) before: Counts,
+    /// What each end had counted before the flow began.
+    pub(crate) before: [Counts; 2],
     /// An application that writes little by little.
     pub(crate) writer: Option<Box<Writer>>,
     pub(crate) tagging: Option<Box<Pias>>,
@@ -44,7 +44,7 @@ impl Connection {
             armed: [Time::MAX; 2],
             in_flight: 0,
             flow: 0,
-            before: Counts::default(),
+            before: [Counts::default(); 2],
             phase_ends: [u64::MAX; 2],
             service,
             phase: Phase::Idle,
@@ -53,23 +53,56 @@ impl Connection {
         }
     }
 
-    /// How far the flow is.
+    /// How far the flow is, as its source knows.
     pub(crate) const fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Writes down what was counted since the flow began.
-    pub(crate) fn report(&self, result: &mut FlowResult) {
-        let counts = self.ends.counts().since(self.before);
-        result.retransmissions = counts.retransmissions;
-        result.timeouts = counts.timeouts;
-        result.marks = counts.marks;
-        if let Ends::Tcp(ends) = &self.ends
-            && let Some(rtt) = ends[0].smoothed_rtt()
-        {
-            result.rtt = rtt;
-            result.rtt_variation = ends[0].rtt_variation();
+    /// Packets of the flow that have arrived marked, as the end knows that counts them.
+    pub(crate) fn marks(&self) -> u32 {
+        let side = match self.ends {
+            Ends::Tcp(_) => Side::Sink,
+            Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => Side::Source,
+        };
+        let counts = self.ends.counts(side);
+        counts.since(self.before[side as usize]).marks
+    }
+
+    /// Whether the receiver waits for bytes.
+    pub(crate) const fn is_receiving(&self) -> bool {
+        self.phase_ends[Side::Sink as usize] != u64::MAX
+    }
+
+    /// Writes down what an end has counted since the flow began.
+    pub(crate) fn report(&self, side: Side, result: &mut FlowResult) {
+        let counts = self.ends.counts(side);
+        let counts = counts.since(self.before[side as usize]);
+        match (&self.ends, side) {
+            (Ends::Tcp(_), Side::Sink) => result.marks = counts.marks,
+            (_, Side::Sink) => {}
+            (ends, Side::Source) => {
+                result.retransmissions = counts.retransmissions;
+                result.timeouts = counts.timeouts;
+                match ends {
+                    Ends::Tcp([source, _]) => {
+                        if let Some(rtt) = source.smoothed_rtt() {
+                            result.rtt = rtt;
+                            result.rtt_variation = source.rtt_variation();
+                        }
+                    }
+                    Ends::Dcqcn(_) | Ends::Elsewhere | Ends::Prober(_) => {
+                        result.marks = counts.marks;
+                    }
+                }
+            }
         }
+    }
+
+    /// The receiver has everything, and counts for the next flow from now on.
+    pub(crate) fn end_reception(&mut self, result: &mut FlowResult) {
+        self.report(Side::Sink, result);
+        self.phase_ends[Side::Sink as usize] = u64::MAX;
+        self.before[Side::Sink as usize] = self.ends.counts(Side::Sink);
     }
 
     /// The flow begins at `start` with a message of so many bytes, if it has more than one.
@@ -77,26 +110,31 @@ impl Connection {
         self.phase_ends = [(start + message).min(self.flow_end); 2];
     }
 
-    /// The flow goes into another phase.
-    pub(crate) const fn enter(&mut self, phase: Phase) {
+    /// A flow begins that ends there in the stream.
+    pub(crate) fn begin(&mut self, flow_end: u64) {
+        self.flow_end = flow_end;
+        self.phase = Phase::Sending;
+        self.phase_ends = [flow_end; 2];
+        self.before[Side::Source as usize] = self.ends.counts(Side::Source);
+    }
+
+    /// The source has done with the flow. What the receiver waits for is its own affair.
+    pub(crate) const fn end(&mut self, phase: Phase) {
         self.phase = phase;
-        self.phase_ends = match phase {
-            Phase::Sending => [self.flow_end; 2],
-            Phase::Received => [self.flow_end, u64::MAX],
-            Phase::Idle => [u64::MAX; 2],
-            Phase::Over => [0; 2],
+        self.phase_ends[Side::Source as usize] = match phase {
+            Phase::Sending => self.flow_end,
+            Phase::Idle => u64::MAX,
+            Phase::Over => 0,
         };
     }
 }
 
-/// How far the flow is.
+/// How far the flow is, as its source knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// The receiver waits for bytes.
+    /// The last ACK is not there.
     Sending,
-    /// The receiver has everything.
-    Received,
-    /// The sender knows it, and another flow may follow.
+    /// It is, and another flow may follow.
     Idle,
     /// No other flow follows: the slot is free once nothing is in flight.
     Over,
@@ -110,6 +148,8 @@ pub(crate) enum Phase {
 )]
 pub(crate) enum Ends {
     Dcqcn(Box<(dcqcn::Sender, dcqcn::Receiver)>),
+    /// Both are in other parts of the network.
+    Elsewhere,
     /// Not a connection at all: packets that go there and back.
     Prober(Box<Prober>),
     Tcp([Endpoint; 2]),
@@ -157,7 +197,7 @@ impl Prober {
     }
 }
 
-/// What a connection counts for the results of its flows.
+/// What an end counts for the results of its flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) retransmissions: u32,
@@ -229,7 +269,7 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.acked(),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.delivered(),
-            (Self::Prober(_), _) => 0,
+            (Self::Elsewhere | Self::Prober(_), _) => 0,
             (Self::Tcp(ends), side) => arrived(&ends[side as usize], side),
         }
     }
@@ -241,7 +281,7 @@ impl Ends {
             (Self::Dcqcn(ends), Side::Source) => ends.0.poll_timeout(),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.poll_timeout(),
             (Self::Prober(prober), Side::Source) => (prober.left > 0).then_some(prober.next),
-            (Self::Prober(_), Side::Sink) => None,
+            (Self::Prober(_), Side::Sink) | (Self::Elsewhere, _) => None,
             (Self::Tcp(ends), side) => ends[side as usize].poll_timeout(),
         }
     }
@@ -251,7 +291,7 @@ impl Ends {
         match (self, side) {
             (Self::Dcqcn(ends), Side::Source) => ends.0.on_timeout(now),
             (Self::Dcqcn(ends), Side::Sink) => ends.1.on_timeout(now),
-            (Self::Prober(_), _) => {}
+            (Self::Elsewhere | Self::Prober(_), _) => {}
             (Self::Tcp(ends), side) => ends[side as usize].on_timeout(now),
         }
     }
@@ -260,23 +300,23 @@ impl Ends {
     pub(crate) fn write(&mut self, bytes: u64, now: Time) {
         match self {
             Self::Dcqcn(ends) => ends.0.write(bytes),
-            Self::Prober(_) => {}
+            Self::Elsewhere | Self::Prober(_) => {}
             Self::Tcp(ends) => ends[0].write(bytes, now),
         }
     }
 
-    /// Whether the ends gave each other up.
-    pub(crate) fn is_broken(&self) -> bool {
+    /// Whether an end gave the other one up.
+    pub(crate) fn is_broken(&self, side: Side) -> bool {
         match self {
-            Self::Dcqcn(_) | Self::Prober(_) => false,
-            Self::Tcp(ends) => ends[0].is_broken() || ends[1].is_broken(),
+            Self::Dcqcn(_) | Self::Elsewhere | Self::Prober(_) => false,
+            Self::Tcp(ends) => ends[side as usize].is_broken(),
         }
     }
 
-    /// What was counted so far. Numbers beyond 32 bits wrap: only differences are used.
-    pub(crate) fn counts(&self) -> Counts {
-        match self {
-            Self::Dcqcn(ends) => {
+    /// What an end has counted so far. Numbers beyond 32 bits wrap: only differences are used.
+    pub(crate) fn counts(&self, side: Side) -> Counts {
+        match (self, side) {
+            (Self::Dcqcn(ends), Side::Source) => {
                 let stats = ends.0.stats();
                 Counts {
                     retransmissions: stats.nacks as u32,
@@ -284,11 +324,17 @@ impl Ends {
                     marks: stats.notifications as u32,
                 }
             }
-            Self::Prober(_) => Counts::default(),
-            Self::Tcp(ends) => Counts {
-                retransmissions: ends[0].stats().retransmissions as u32,
-                timeouts: ends[0].stats().timeouts as u32,
-                marks: ends[1].stats().marks_received as u32,
+            (Self::Dcqcn(_), Side::Sink) | (Self::Elsewhere | Self::Prober(_), _) => {
+                Counts::default()
+            }
+            (Self::Tcp([source, _]), Side::Source) => Counts {
+                retransmissions: source.stats().retransmissions as u32,
+                timeouts: source.stats().timeouts as u32,
+                marks: 0,
+            },
+            (Self::Tcp([_, sink]), Side::Sink) => Counts {
+                marks: sink.stats().marks_received as u32,
+                ..Counts::default()
             },
         }
     }

@@ -35,6 +35,17 @@ impl FlowResult {
         rtt_variation: Span::ZERO,
     };
 
+    /// Adds what the other end of the flow has written down.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.received_at = self.received_at.min(other.received_at);
+        self.acked_at = self.acked_at.min(other.acked_at);
+        self.retransmissions += other.retransmissions;
+        self.timeouts += other.timeouts;
+        self.marks += other.marks;
+        self.rtt = self.rtt.min(other.rtt);
+        self.rtt_variation = self.rtt_variation.max(other.rtt_variation);
+    }
+
     /// The sender's smoothed round-trip time at the end and its deviation, if it has them.
     pub fn round_trip(&self) -> Option<(Span, Span)> {
         (self.rtt != Span::MAX).then_some((self.rtt, self.rtt_variation))

@@ -261,7 +261,7 @@ impl Routes {
     /// Spreads what begins at switches on the links to the switch `to`, the farthest switches first.
     fn spread_towards(&self, to: u32, from: &[(u32, f64)], links: &mut [f64]) {
         let switches = self.rows.len();
-        let row = &self.distances[self.rows[to as usize] as usize * switches..][..switches];
+        let row = self.row_of(to);
         let mut amounts = vec![0.0; switches];
         for &(switch, amount) in from {
             amounts[switch as usize] += amount;
@@ -325,9 +325,7 @@ impl Routes {
 
     /// The distance of each switch to the switch of `host`.
     fn row(&self, host: HostId) -> Option<&[u16]> {
-        let switches = self.rows.len();
-        let row = self.rows[self.edge(host)? as usize] as usize;
-        Some(&self.distances[row * switches..][..switches])
+        Some(self.row_of(self.edge(host)?))
     }
 
     /// The next hops from `switch` that lie on a shortest path, in order of number.
@@ -340,6 +338,32 @@ impl Routes {
     fn next_hops_from(&self, switch: u32) -> &[NextHop] {
         let [begin, end] = [switch, switch + 1].map(|at| self.first[at as usize] as usize);
         &self.next_hops[begin..end]
+    }
+
+    /// The distance of each switch to one with hosts.
+    fn row_of(&self, edge: u32) -> &[u16] {
+        let switches = self.rows.len();
+        &self.distances[self.rows[edge as usize] as usize * switches..][..switches]
+    }
+
+    /// The switches with hosts, those together whose cables lead to the same switches: every other switch is
+    /// as far from one of them as from another.
+    fn twins(&self) -> Vec<Vec<u32>> {
+        let mut edges: Vec<u32> = self
+            .uplinks
+            .iter()
+            .filter_map(|uplink| uplink.switch)
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut twins: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+        for edge in edges {
+            let mut beside: Vec<u32> = self.next_hops_from(edge).iter().map(|hop| hop.to).collect();
+            beside.sort_unstable();
+            beside.dedup();
+            twins.entry(beside).or_default().push(edge);
+        }
+        twins.into_values().collect()
     }
 
     /// Fills in the distances from each switch with hosts, breadth first.
@@ -420,30 +444,56 @@ impl Turns {
             let links = routes.next_hops_from(switch).len();
             words += links * links.div_ceil(64);
         }
-        let mut bits = vec![0_u64; words];
+        let mut turns = Self {
+            first,
+            bits: vec![0_u64; words],
+        };
         let mut nearer = Vec::new();
-        for row in routes.distances.chunks_exact(switches.max(1)) {
-            for (switch, &distance) in (0..).zip(row) {
-                let neighbours = routes.next_hops_from(switch);
-                nearer.clear();
-                nearer.resize(neighbours.len().div_ceil(64), 0_u64);
-                for (place, hop) in neighbours.iter().enumerate() {
-                    let is_nearer = row[hop.to as usize].checked_add(1) == Some(distance);
-                    nearer[place / 64] |= u64::from(is_nearer) << (place % 64);
+        let mut is_new = vec![true; switches];
+        for twins in routes.twins() {
+            for (number, &edge) in twins.iter().enumerate() {
+                let row = routes.row_of(edge);
+                if number == 0 {
+                    (0..switches as u32).for_each(|at| turns.add(routes, row, at, &mut nearer));
+                    continue;
                 }
-                let own = &mut bits[first[switch as usize]..];
-                let own = own.chunks_exact_mut(nearer.len().max(1));
-                // A path that comes from a neighbour which is farther away goes on to one that is nearer.
-                for (hop, out) in neighbours.iter().zip(own) {
-                    if Some(row[hop.to as usize]) == distance.checked_add(1) {
-                        for (out, nearer) in out.iter_mut().zip(&nearer) {
-                            *out |= nearer;
-                        }
+                // All others are as far from one twin as from another: only here is anything new.
+                let beside = routes.next_hops_from(edge).iter().map(|hop| hop.to);
+                for at in twins.iter().copied().chain(beside) {
+                    // Two cables may lead to the same one.
+                    if std::mem::take(&mut is_new[at as usize]) {
+                        turns.add(routes, row, at, &mut nearer);
                     }
+                }
+                let beside = routes.next_hops_from(edge).iter().map(|hop| hop.to);
+                let seen = twins.iter().copied().chain(beside);
+                seen.for_each(|at| is_new[at as usize] = true);
+            }
+        }
+        turns
+    }
+
+    /// Adds the turns at a switch of paths to the edge that is as far away as `row` says. `nearer` is room to
+    /// work in.
+    fn add(&mut self, routes: &Routes, row: &[u16], switch: u32, nearer: &mut Vec<u64>) {
+        let distance = row[switch as usize];
+        let neighbours = routes.next_hops_from(switch);
+        nearer.clear();
+        nearer.resize(neighbours.len().div_ceil(64), 0_u64);
+        for (place, hop) in neighbours.iter().enumerate() {
+            let is_nearer = row[hop.to as usize].checked_add(1) == Some(distance);
+            nearer[place / 64] |= u64::from(is_nearer) << (place % 64);
+        }
+        let own = &mut self.bits[self.first[switch as usize]..];
+        let own = own.chunks_exact_mut(nearer.len().max(1));
+        // A path that comes from a neighbour which is farther away goes on to one that is nearer.
+        for (hop, out) in neighbours.iter().zip(own) {
+            if Some(row[hop.to as usize]) == distance.checked_add(1) {
+                for (out, nearer) in out.iter_mut().zip(&*nearer) {
+                    *out |= nearer;
                 }
             }
         }
-        Self { first, bits }
     }
 
     /// Every link between switches, with those that may follow it.
@@ -457,13 +507,23 @@ impl Turns {
             let words = neighbours.len().div_ceil(64).max(1);
             let links = self.bits[first..].chunks_exact(words).zip(neighbours);
             links.map(move |(out, hop)| {
-                let ahead = neighbours.iter().enumerate();
-                let ahead = ahead.filter(|(place, _)| out[place / 64] >> (place % 64) & 1 != 0);
-                let ahead = ahead.map(|(_, next)| next.link);
+                let words = out.iter().zip(neighbours.chunks(64));
+                let ahead = words.flat_map(|(&word, neighbours)| {
+                    places(word).map(|place| neighbours[place].link)
+                });
                 (Network::reverse(hop.link), ahead)
             })
         })
     }
+}
+
+/// The places of the bits that are set.
+fn places(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize);
+        word &= word.wrapping_sub(1);
+        place
+    })
 }
 
 impl Ecmp {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_dataplane::{DropReason, PortStats, Rule};
 use tidegate_units::{ConfigError, Span, Time};
 
-use crate::capture::{LinkCapture, Recorder};
+use crate::capture::{LinkCapture, Recording};
 use crate::fabric::{EngineCounters, LinkCount};
 use crate::hosts::Tally;
 use crate::network::LinkId;
@@ -16,7 +16,7 @@ use crate::pause::{ClassPauses, Deadlock};
 use crate::result::FlowResult;
 use crate::setup::{Setup, Transport};
 use crate::trace::flow::FlowTrace;
-use crate::world::{BucketEngine, Engine, HeapEngine, Progress};
+use crate::world::{BucketEngine, Engine, HeapEngine, ParallelEngine, Progress};
 
 /// What a run left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ const STEPS_PER_STATUS: u32 = 1 << 8;
 
 /// Runs a setup. It ends early, with what is finished, once `interrupt` is set.
 pub fn run(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, None, &mut |_| {})
+    run_watched(setup, interrupt, &mut |_| {})
 }
 
 /// Runs a setup and reports now and then how far it is. Reporting does not change the outcome.
@@ -84,26 +84,38 @@ pub fn run_watched(
     interrupt: &AtomicBool,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
+    setup.check()?;
+    // Whatever cannot be used, one thread reports it.
+    if ParallelEngine::suits(setup)
+        && let Ok(outcome) = run_on::<ParallelEngine>(setup, interrupt, None, report)
+    {
+        return Ok(outcome);
+    }
     run_on::<BucketEngine>(setup, interrupt, None, report)
 }
 
-/// Runs a setup and captures some of its links. The capture does not change the outcome.
+/// Runs a setup on one thread and captures some of its links. The capture does not change the outcome.
 pub fn run_captured<W: Write>(
     setup: &Setup,
     interrupt: &AtomicBool,
     capture: &mut LinkCapture<W>,
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(capture), &mut |_| {})
+    run_on::<BucketEngine>(
+        setup,
+        interrupt,
+        Some(Recording::Links(capture)),
+        &mut |_| {},
+    )
 }
 
-/// Runs a setup and traces one of its flows. The trace does not change the outcome.
+/// Runs a setup on one thread and traces one of its flows. The trace does not change the outcome.
 pub fn run_traced(
     setup: &Setup,
     interrupt: &AtomicBool,
     trace: &mut FlowTrace,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(setup, interrupt, Some(trace), report)
+    run_on::<BucketEngine>(setup, interrupt, Some(Recording::Flow(trace)), report)
 }
 
 /// Runs a setup on the reference engine: the same outcome, event by event.
@@ -114,14 +126,16 @@ pub fn run_by_heap(setup: &Setup, interrupt: &AtomicBool) -> Result<Outcome, Con
 fn run_on<E: Engine>(
     setup: &Setup,
     interrupt: &AtomicBool,
-    mut recorder: Option<&mut dyn Recorder>,
+    mut recording: Option<Recording<'_>>,
     report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
     setup.check()?;
     let mut engine = E::new(setup)?;
-    if let Some(recorder) = &mut recorder {
-        check_links(setup, &recorder.links())?;
-        engine.capture(&recorder.links());
+    if let Some(recording) = &mut recording {
+        check_links(setup, &recording.links())?;
+        engine.capture(recording);
+    }
+    if let Some(Recording::Links(recorder)) = &mut recording {
         let payloads = setup
             .transports
             .iter()
@@ -142,18 +156,18 @@ fn run_on<E: Engine>(
             observer.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
-        if let Some(recorder) = &mut recorder {
-            engine.record(*recorder);
+        if let Some(recording) = &mut recording {
+            engine.record(recording);
         }
-        let hosts = engine.hosts();
-        if hosts.has_finished(setup.stop.finished) {
+        if engine.has_finished(setup.stop.finished) {
             break End::Finished;
         }
         // Every engine asks this as of the beginning of a bucket, and that of the last one may have been
         // passed by looking.
-        let still = engine.plan().begin_of_bucket(engine.now()) - hosts.progress_at;
-        if progress == Progress::Silent || (hosts.tally.live > 0 && still > setup.stop.stalled) {
-            break End::Stalled(hosts.diagnosis());
+        let still = engine.plan().begin_of_bucket(engine.now()) - engine.progress_at();
+        let is_stalled = still > setup.stop.stalled && engine.tally().live > 0;
+        if progress == Progress::Silent || is_stalled {
+            break End::Stalled(engine.diagnosis());
         }
         if progress == Progress::Reached {
             break End::TimeUp;
@@ -165,7 +179,7 @@ fn run_on<E: Engine>(
         if steps.is_multiple_of(STEPS_PER_STATUS) {
             report(Status {
                 now: engine.now(),
-                finished: engine.hosts().tally.finished,
+                finished: engine.tally().finished,
             });
         }
     };
@@ -178,40 +192,38 @@ fn run_on<E: Engine>(
         End::Finished => {
             // The run ends with this flow. What else happens in the same bucket of time is counted
             // on every engine, or the links would have carried more on one than on another.
-            let last = engine.hosts().last_finish(setup.stop.finished);
+            let last = engine.last_finish(setup.stop.finished);
             let stop = engine.plan().end_of_bucket(last).min(setup.stop.at);
             while engine.now() < stop && engine.advance(stop) == Progress::Going {}
-            if let Some(recorder) = &mut recorder {
-                engine.record(*recorder);
+            if let Some(recording) = &mut recording {
+                engine.record(recording);
             }
             (last, stop)
         }
         End::TimeUp => (setup.stop.at, setup.stop.at),
         End::Interrupted => (engine.now(), engine.now()),
         // How long a run waits for something to happen depends on the engine.
-        End::Stalled(_) => (engine.now(), engine.hosts().progress_at),
+        End::Stalled(_) => (engine.now(), engine.progress_at()),
     };
-    engine.hosts_mut().end_run(ended_at);
+    engine.end_run(ended_at);
     let observations = observer.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));
     let (links, ports) = links
         .map(|link| (link.count, link.port.map(|port| port.stats().clone())))
         .unzip();
     let (pauses, deadlocks) = (engine.class_pauses(closed), engine.deadlocks());
-    let engine_counters = engine.counters();
-    let hosts = engine.hosts_mut();
     Ok(Outcome {
-        flows: std::mem::take(&mut hosts.results),
-        probes: hosts.take_probes(),
+        flows: engine.take_results(),
+        probes: engine.take_probes(setup.probes.len()),
         links,
         ports,
         pauses,
         deadlocks,
-        tally: hosts.tally,
+        tally: engine.tally(),
         ended_at,
         end,
         observed: observations,
-        engine_counters,
+        engine_counters: engine.counters(),
     })
 }
 
@@ -280,7 +292,7 @@ mod tests {
     use tidegate_units::Span;
 
     use super::*;
-    use crate::capture::Captured;
+    use crate::capture::{Captured, Recorder};
     use crate::topology::leaf_spine;
     use crate::{Flow, HostId};
 
@@ -325,7 +337,8 @@ mod tests {
 
         fn set_payload(&mut self, _payload: u32) {}
 
-        fn note(&mut self, at: Time, link: LinkId, mut captured: Captured) {
+        fn note(&mut self, at: Time, link: LinkId, captured: &Captured) {
+            let mut captured = *captured;
             // Numbers that engines give in the order in which they come to the packets.
             (captured.packet.serial, captured.packet.spilled) = (0, 0);
             self.all.push((at, link, format!("{captured:?}")));
@@ -345,7 +358,12 @@ mod tests {
                 all: Vec::new(),
             };
             let interrupt = AtomicBool::new(false);
-            let outcome = run_on::<E>(setup, &interrupt, Some(&mut notes), &mut |_| {});
+            let outcome = run_on::<E>(
+                setup,
+                &interrupt,
+                Some(Recording::Links(&mut notes)),
+                &mut |_| {},
+            );
             notes.all.sort();
             (outcome.unwrap(), notes)
         }

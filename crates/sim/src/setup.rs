@@ -1,5 +1,7 @@
 //! Everything that a run is given.
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
@@ -7,6 +9,7 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
+use crate::flow_control;
 use crate::network::{Link, Network};
 use crate::observe::Observe;
 use crate::observe::link::PAUSE_FRAME;
@@ -30,6 +33,8 @@ pub struct Setup {
     pub probes: Vec<Probe>,
     /// The ports of the switches.
     pub switch: Ports,
+    /// How switches hold back the nodes before them, if they do so otherwise than by a lossless buffer.
+    pub flow_control: Option<flow_control::Config>,
     /// The ports of the hosts, or `None` for ideal ones: first in, first out, without a limit.
     pub nic: Option<Ports>,
     /// What the hosts speak. A flow of group `n` uses the transport with that number, or the last.
@@ -52,6 +57,9 @@ pub struct Setup {
     pub stop: Stop,
     /// The seed of everything random.
     pub seed: u64,
+    /// How many threads work on the run, if the network has as many switches with hosts. The outcome does
+    /// not depend on it.
+    pub threads: NonZeroUsize,
 }
 
 /// How an application pauses within a flow.
@@ -308,6 +316,7 @@ impl Setup {
                 buffer,
                 non_ect: NonEct::Pass,
             },
+            flow_control: None,
             nic: None,
             transports: Vec::new(),
             accounting: Accounting::default(),
@@ -319,6 +328,7 @@ impl Setup {
             observe: Observe::default(),
             stop: Stop::default(),
             seed: 1,
+            threads: NonZeroUsize::MIN,
         };
         setup.set_tcp(&stack);
         setup
@@ -345,17 +355,7 @@ impl Setup {
             let allowed = "links on which a packet without payload takes some time";
             return Err(ConfigError::out_of_range("accounting", "0s", allowed));
         }
-        match &self.nic {
-            None if self.sends_pauses() => {
-                let allowed = "ports, which can be paused, at lossless switches";
-                return Err(ConfigError::out_of_range("nic", "none", allowed));
-            }
-            Some(nic) if is_lossless(&nic.buffer) => {
-                let allowed = "a buffer without ingress accounting: hosts forward nothing";
-                return Err(ConfigError::out_of_range("nic", "pfc", allowed));
-            }
-            _ => {}
-        }
+        self.check_pauses()?;
         let hosts = self.network.hosts();
         for (index, flow) in self.flows.iter().enumerate() {
             let problem = if flow.src.0 >= hosts || flow.dst.0 >= hosts {
@@ -435,6 +435,25 @@ impl Setup {
         })
     }
 
+    /// Checks that hosts can be paused by switches that do so, and pause nobody themselves.
+    fn check_pauses(&self) -> Result<(), ConfigError> {
+        if let Some(flow_control) = &self.flow_control {
+            flow_control.check(self)?;
+        }
+        match &self.nic {
+            None if self.sends_pauses() => {
+                let allowed = "ports, which can be paused, at lossless switches";
+                return Err(ConfigError::out_of_range("nic", "none", allowed));
+            }
+            Some(nic) if is_lossless(&nic.buffer) => {
+                let allowed = "a buffer without ingress accounting: hosts forward nothing";
+                return Err(ConfigError::out_of_range("nic", "pfc", allowed));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Checks that the run comes to an end.
     fn check_stop(&self) -> Result<(), ConfigError> {
         if self.stop.stalled == Span::ZERO {
@@ -492,17 +511,24 @@ impl Setup {
     }
 
     /// Whether a decision at one port of a switch depends on what happened at its others, because they
-    /// share a pool that limits them or that the scheme reads. A host has only one port.
+    /// share a pool that limits them or that the scheme reads, or hold back the same neighbours. A host has
+    /// only one port.
     pub(crate) fn has_coupled_ports(&self) -> bool {
         use buffer::Config::{PerPort, PerQueue, Unlimited};
         let is_shared = !matches!(self.switch.buffer, PerPort(_) | PerQueue(_) | Unlimited(_));
         let mut links = self.network.links().iter();
         let has_switch = links.any(|link| !self.network.is_host(link.from));
-        has_switch && (is_shared || self.switch.marking.reads_pool())
+        let is_held_back = self.flow_control.is_some();
+        has_switch && (is_shared || is_held_back || self.switch.marking.reads_pool())
     }
 
     /// Whether switches pause their neighbours.
     pub fn sends_pauses(&self) -> bool {
+        self.has_lossless_buffer() || self.flow_control.is_some()
+    }
+
+    /// Whether they do so because of what their buffers hold.
+    pub(crate) fn has_lossless_buffer(&self) -> bool {
         is_lossless(&self.switch.buffer)
     }
 

@@ -1,16 +1,25 @@
 //! A world: network and hosts under one calendar, and the two engines that move it.
 
+mod parallel;
+
+use std::ops::Range;
+use std::sync::Arc;
+
 use tidegate_units::{ConfigError, Span, Time};
 
 use crate::calendar::sort::ByTime;
-use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, Plan};
-use crate::capture::{Captured, Recorder};
+use crate::calendar::{Arrival, Buckets, Calendar, Destination, Heap, InBuckets, Plan};
+use crate::capture::{Captured, Passed, Recording};
 use crate::fabric::{EngineCounters, Fabric, LinkView};
-use crate::hosts::Hosts;
+use crate::hosts::numbers::Slots;
+use crate::hosts::{self, Hosts, Numbers, Tally};
 use crate::network::LinkId;
 use crate::pause::{ClassPauses, Deadlock};
+use crate::result::FlowResult;
 use crate::routes::Routes;
 use crate::setup::Setup;
+
+pub(crate) use parallel::ParallelEngine;
 
 /// Network and hosts, and the time up to which everything has happened.
 pub(crate) struct World<C> {
@@ -20,29 +29,41 @@ pub(crate) struct World<C> {
     now: Time,
     /// What left on links that are captured, and no capture has taken.
     captured: Vec<(Time, LinkId, Captured)>,
+    /// The only flow that is captured, unless all are, and what left of it.
+    traced: Option<u32>,
+    passed: Vec<Passed>,
 }
 
 impl<C: Calendar> World<C> {
-    /// A world at time zero.
+    /// A world at time zero, with the whole network in it.
     fn new(setup: &Setup, calendar: impl FnOnce(&Plan) -> C) -> Result<Self, ConfigError> {
-        let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
+        let routes = Arc::new(Routes::new(&setup.network)?.with_ecmp(setup.ecmp));
         let plan = Plan::new(setup, &routes);
-        let mut fabric = Fabric::new(setup, calendar(&plan), &plan)?;
-        let mut hosts = Hosts::new(setup, routes, plan.width())?;
+        let fabric = Fabric::new(setup, calendar(&plan), &plan, |_| true)?;
+        let numbers = Numbers::Own(Slots::new(setup.probes.len() as u32));
+        let flows = setup.flows.as_slice().into();
+        let hosts = Hosts::new(setup, flows, routes, plan.width(), numbers, None)?;
+        Ok(Self::begin(plan, fabric, hosts))
+    }
+
+    fn begin(plan: Plan, mut fabric: Fabric<C>, mut hosts: Hosts) -> Self {
         hosts.start_probes(&mut fabric);
-        Ok(Self {
+        Self {
             plan,
             fabric,
             hosts,
             now: Time::ZERO,
             captured: Vec::new(),
-        })
+            traced: None,
+            passed: Vec::new(),
+        }
     }
 
-    /// Has the hosts take note of what was dropped: at the end of a bucket, or of the run, on every engine.
+    /// Does what hosts do together at the end of a bucket, or of the run, on every engine.
     #[inline]
     fn end_bucket(&mut self) {
-        self.hosts.take_dropped(&mut self.fabric);
+        let begin = self.plan.begin_of_bucket(self.now);
+        self.hosts.end_bucket(&mut self.fabric, begin);
     }
 
     /// Looks at what left on links that are captured, before it goes on.
@@ -51,14 +72,25 @@ impl<C: Calendar> World<C> {
         if !self.fabric.reports.captured.is_empty() {
             let Self { fabric, hosts, .. } = self;
             let seen = fabric.reports.captured.drain(..);
-            let captured =
-                seen.map(|(at, link, id)| (at, link, hosts.captured(&fabric.packets[id])));
-            self.captured.extend(captured);
+            let seen = seen.map(|(at, link, id)| (at, link, &fabric.packets[id]));
+            if let Some(flow) = self.traced {
+                let own = seen.filter(|(_, _, packet)| hosts.is_of(packet, flow));
+                self.passed.extend(own.map(|(at, link, packet)| Passed {
+                    at,
+                    link,
+                    to: packet.end().side(),
+                    size: packet.pkt.len,
+                    header: hosts.header(packet),
+                }));
+            } else {
+                let seen = seen.map(|(at, link, packet)| (at, link, hosts.captured(packet)));
+                self.captured.extend(seen);
+            }
         }
     }
 }
 
-/// What moves a world.
+/// What moves a world, or the parts of one.
 pub(crate) trait Engine: Sized {
     /// Where its packets are noted.
     type Calendar: Calendar;
@@ -66,9 +98,11 @@ pub(crate) trait Engine: Sized {
     /// A world at time zero.
     fn new(setup: &Setup) -> Result<Self, ConfigError>;
 
-    fn world(&self) -> &World<Self::Calendar>;
+    /// The world, or its parts, in which all has happened up to the same time.
+    fn worlds(&self) -> impl Iterator<Item = &World<Self::Calendar>>;
 
-    fn world_mut(&mut self) -> &mut World<Self::Calendar>;
+    /// The same.
+    fn worlds_mut(&mut self) -> impl Iterator<Item = &mut World<Self::Calendar>>;
 
     /// Does everything that happens before `until`, or a part of it: enough to look at the world
     /// once in a while.
@@ -82,57 +116,153 @@ pub(crate) trait Engine: Sized {
     /// next [`advance`](Self::advance) ends where it would have ended.
     fn reach(&mut self, at: Time);
 
+    /// One of the worlds: what they all know.
+    fn any_world(&self) -> &World<Self::Calendar> {
+        self.worlds().next().expect("there is at least one")
+    }
+
     /// The time up to which everything has happened.
     fn now(&self) -> Time {
-        self.world().now
+        self.any_world().now
     }
 
-    fn hosts(&self) -> &Hosts {
-        &self.world().hosts
-    }
-
-    fn hosts_mut(&mut self) -> &mut Hosts {
-        &mut self.world_mut().hosts
-    }
-
-    /// Has these links captured.
-    fn capture(&mut self, links: &[LinkId]) {
-        self.world_mut().fabric.capture_links(links);
-    }
-
-    /// Shows a capture what has left since the last time.
-    fn record(&mut self, recorder: &mut dyn Recorder) {
-        let world = self.world_mut();
-        world.collect_captured();
-        for (at, link, captured) in world.captured.drain(..) {
-            recorder.note(at, link, captured);
-        }
-        recorder.write(world.now);
-    }
-
-    /// How the classes of all links were paused until `now`.
-    fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
-        self.world().fabric.class_pauses(now)
-    }
-
-    /// Which classes of links will never run again.
-    fn deadlocks(&self) -> Vec<Deadlock> {
-        self.world().fabric.deadlocks()
-    }
-
-    /// How switches were served.
-    fn counters(&self) -> EngineCounters {
-        self.world().fabric.counters()
+    #[cfg(test)]
+    fn fabric(&self) -> &Fabric<Self::Calendar> {
+        &self.any_world().fabric
     }
 
     /// How the time of the run is cut.
     fn plan(&self) -> &Plan {
-        &self.world().plan
+        &self.any_world().plan
+    }
+
+    /// The hosts of each part.
+    fn hosts(&self) -> impl Iterator<Item = &Hosts> {
+        self.worlds().map(|world| &world.hosts)
+    }
+
+    /// Totals over all flows.
+    fn tally(&self) -> Tally {
+        self.hosts().map(|hosts| hosts.tally).sum()
+    }
+
+    /// Whether every flow is finished that can, or `enough` of them.
+    fn has_finished(&self, enough: Option<u32>) -> bool {
+        let unfinished: Option<u32> = self.hosts().map(Hosts::unfinished).sum();
+        let finished = || self.hosts().map(|hosts| hosts.tally.finished).sum::<u32>();
+        unfinished == Some(0) || enough.is_some_and(|enough| finished() >= enough)
+    }
+
+    /// When the last flow finished or broke, or the one that made them `enough`.
+    fn last_finish(&self, enough: Option<u32>) -> Time {
+        let finished = self.tally().finished;
+        let Some(enough) = enough.filter(|&enough| enough <= finished) else {
+            let last = self.hosts().map(Hosts::last_over).max();
+            return last.unwrap_or(Time::ZERO);
+        };
+        let results = self.hosts().flat_map(|hosts| &hosts.results);
+        let mut finishes = results.map(|result| result.acked_at).collect::<Vec<_>>();
+        let last = (enough as usize).saturating_sub(1);
+        *finishes.select_nth_unstable(last).1
+    }
+
+    /// When a packet was last delivered, or an application last wrote, or somewhat later.
+    fn progress_at(&self) -> Time {
+        let times = self.hosts().map(|hosts| hosts.progress_at);
+        times.max().unwrap_or(Time::ZERO)
+    }
+
+    /// What the flows that are not finished wait for.
+    fn diagnosis(&self) -> String {
+        hosts::diagnosis(&self.hosts().collect::<Vec<_>>())
+    }
+
+    /// The run ended at `end`: what came later did not happen.
+    fn end_run(&mut self, end: Time) {
+        self.worlds_mut().for_each(|world| world.hosts.end_run(end));
+    }
+
+    /// What became of each flow.
+    fn take_results(&mut self) -> Vec<FlowResult> {
+        let mut parts = self.worlds_mut();
+        let mut parts = parts
+            .by_ref()
+            .map(|world| std::mem::take(&mut world.hosts.results));
+        let mut all = parts.next().unwrap_or_default();
+        for part in parts {
+            for (result, other) in all.iter_mut().zip(&part) {
+                result.add(other);
+            }
+        }
+        all
+    }
+
+    /// The round trips of each series of probes.
+    fn take_probes(&mut self, count: usize) -> Vec<Vec<(Time, Span)>> {
+        let mut take = |series| {
+            let mut worlds = self.worlds_mut();
+            let taken = worlds.find_map(|world| world.hosts.take_probes(series));
+            taken.unwrap_or_default()
+        };
+        (0..count).map(&mut take).collect()
+    }
+
+    /// Captures what a recording asks for.
+    fn capture(&mut self, recording: &Recording<'_>) {
+        let (links, flow) = (recording.links(), recording.flow());
+        for world in self.worlds_mut() {
+            world.fabric.capture_links(&links);
+            world.traced = flow;
+        }
+    }
+
+    /// Shows a recording what has left since the last time.
+    fn record(&mut self, recording: &mut Recording<'_>) {
+        let now = self.now();
+        for world in self.worlds_mut() {
+            world.collect_captured();
+            match recording {
+                Recording::Links(recorder) => {
+                    for (at, link, captured) in &world.captured {
+                        recorder.note(*at, *link, captured);
+                    }
+                    world.captured.clear();
+                }
+                Recording::Flow(trace) => {
+                    world.passed.iter().for_each(|passed| trace.note(passed));
+                    world.passed.clear();
+                }
+            }
+        }
+        if let Recording::Links(recorder) = recording {
+            recorder.write(now);
+        }
+    }
+
+    /// How the classes of all links were paused until `now`.
+    fn class_pauses(&self, now: Time) -> Vec<ClassPauses> {
+        let parts = self.worlds().map(|world| world.fabric.class_pauses(now));
+        let mut all = parts.flatten().collect::<Vec<_>>();
+        all.sort_by_key(|pauses| pauses.of);
+        all
+    }
+
+    /// Which classes of links will never run again.
+    fn deadlocks(&self) -> Vec<Deadlock> {
+        let parts = self.worlds().map(|world| &world.fabric);
+        Fabric::deadlocks(&parts.collect::<Vec<_>>())
+    }
+
+    /// How switches were served.
+    fn counters(&self) -> EngineCounters {
+        self.worlds().map(|world| world.fabric.counters()).sum()
     }
 
     /// Reads a link's port and counters.
     fn link(&self, link: LinkId) -> LinkView<'_> {
-        self.world().fabric.view(link)
+        let mut parts = self.worlds().map(|world| &world.fabric);
+        let part = parts.find(|fabric| fabric.has(link));
+        part.expect("every link is in a part").view(link)
     }
 }
 
@@ -147,9 +277,68 @@ pub(crate) enum Progress {
     Silent,
 }
 
-/// The fast engine: buckets of time, see [`Buckets`].
-pub(crate) struct BucketEngine {
-    world: World<Buckets>,
+/// An engine that works bucket by bucket.
+trait ByBucket: Engine {
+    /// When the open bucket ends.
+    fn end(&self) -> Time;
+
+    /// Does what happens in the open bucket before `stop`.
+    fn work(&mut self, stop: Time);
+
+    /// Does what is done at the end of a bucket, or of the run.
+    fn end_bucket(&mut self);
+
+    /// Goes to the next bucket.
+    fn turn(&mut self);
+
+    /// When something happens next; `None` if that may be in the open bucket.
+    fn next_if_at_rest(&mut self) -> Option<Time>;
+
+    /// Goes on to the bucket that holds `time`, which nothing happens before.
+    fn skip_to(&mut self, time: Time);
+
+    fn set_now(&mut self, now: Time) {
+        self.worlds_mut().for_each(|world| world.now = now);
+    }
+
+    /// [`Engine::advance`].
+    fn advance_by_bucket(&mut self, until: Time) -> Progress {
+        let end = self.end();
+        let stop = end.min(until);
+        self.work(stop);
+        self.end_bucket();
+        self.set_now(stop);
+        if stop < end {
+            return Progress::Reached;
+        }
+        self.turn();
+        if let Some(next) = self.next_if_at_rest() {
+            if next == Time::MAX {
+                return Progress::Silent;
+            }
+            if next >= self.end() {
+                self.skip_to(next.min(until));
+            }
+        }
+        if self.now() >= until {
+            Progress::Reached
+        } else {
+            Progress::Going
+        }
+    }
+
+    /// [`Engine::reach`].
+    fn reach_by_bucket(&mut self, at: Time) {
+        if at > self.now() {
+            self.work(at);
+            self.set_now(at);
+        }
+    }
+}
+
+/// What works through the buckets of a world, or of a part of it.
+struct Worker<C> {
+    world: World<C>,
     /// What arrives now.
     arrivals: Vec<Arrival>,
     /// What arrives at switches in a step, by level.
@@ -157,6 +346,13 @@ pub(crate) struct BucketEngine {
     by_time: ByTime,
     /// Whether packets arrive at a host in the order in which they left for it.
     arrive_in_order: bool,
+    /// Packets that have arrived at hosts.
+    load: usize,
+}
+
+/// The fast engine: buckets of time, see [`Buckets`].
+pub(crate) struct BucketEngine {
+    worker: Worker<Buckets>,
 }
 
 impl Engine for BucketEngine {
@@ -165,131 +361,159 @@ impl Engine for BucketEngine {
     fn new(setup: &Setup) -> Result<Self, ConfigError> {
         let world = World::new(setup, |plan| Buckets::new(plan, setup.horizon()))?;
         Ok(Self {
+            worker: Worker::new(setup, world),
+        })
+    }
+
+    fn worlds(&self) -> impl Iterator<Item = &World<Buckets>> {
+        std::iter::once(&self.worker.world)
+    }
+
+    fn worlds_mut(&mut self) -> impl Iterator<Item = &mut World<Buckets>> {
+        std::iter::once(&mut self.worker.world)
+    }
+
+    fn advance(&mut self, until: Time) -> Progress {
+        self.advance_by_bucket(until)
+    }
+
+    fn horizon(&self) -> Time {
+        self.end()
+    }
+
+    fn reach(&mut self, at: Time) {
+        self.reach_by_bucket(at);
+    }
+}
+
+impl ByBucket for BucketEngine {
+    fn end(&self) -> Time {
+        self.worker.world.fabric.calendar.end()
+    }
+
+    fn work(&mut self, stop: Time) {
+        let worker = &mut self.worker;
+        let levels = 0..worker.world.plan.count();
+        if !worker.world.fabric.has_coupling() {
+            worker.work_at_levels(levels, stop);
+            worker.work_at_hosts(stop);
+            return;
+        }
+        let mut now = worker.world.now;
+        while now < stop {
+            let World { plan, fabric, .. } = &mut worker.world;
+            if let Some(window) = fabric.widest(plan.windows(now)) {
+                now = plan.end_of_window(now, window).min(stop);
+                fabric.uncouple();
+                worker.work_at_levels(levels.clone(), now);
+            } else {
+                now = plan.end_of_step(now).min(stop);
+                worker.work_at_switches(now);
+            }
+            worker.work_at_hosts(now);
+        }
+    }
+
+    fn end_bucket(&mut self) {
+        self.worker.world.end_bucket();
+    }
+
+    fn turn(&mut self) {
+        self.worker.world.fabric.calendar.turn();
+    }
+
+    fn next_if_at_rest(&mut self) -> Option<Time> {
+        let world = &self.worker.world;
+        (world.is_still() || world.fabric.is_quiet()).then(|| world.next_at())
+    }
+
+    fn skip_to(&mut self, time: Time) {
+        self.worker.world.skip_to(time);
+    }
+}
+
+impl<C: InBuckets> World<C> {
+    /// Whether nothing moves: a paused port may hold packets for a long time, with nothing on any link.
+    fn is_still(&self) -> bool {
+        !self.fabric.is_sending() && self.fabric.calendar.buckets().is_empty()
+    }
+
+    /// When something happens next, or a time before that; [`Time::MAX`] if nothing ever does.
+    fn next_at(&self) -> Time {
+        let arrival = self.fabric.calendar.buckets().earliest();
+        let departure = self.fabric.next_start();
+        let next = arrival.into_iter().chain(departure).min();
+        next.unwrap_or(Time::MAX).min(self.hosts.next_at())
+    }
+
+    /// Goes on to the bucket that holds `time`, which nothing happens before.
+    fn skip_to(&mut self, time: Time) {
+        let calendar = self.fabric.calendar.buckets_mut();
+        calendar.skip_to(time);
+        self.now = calendar.begin();
+    }
+}
+
+impl<C: InBuckets> Worker<C> {
+    fn new(setup: &Setup, world: World<C>) -> Self {
+        Self {
             taken: vec![Vec::new(); world.plan.count()],
             world,
             arrivals: Vec::new(),
+            load: 0,
             by_time: ByTime::default(),
             // A pause frame overtakes the packet that is being sent, and an interrupt is a timer.
             arrive_in_order: setup.host_delay.values.is_empty()
                 && !setup.sends_pauses()
                 && setup.host_receive.is_off(),
-        })
-    }
-
-    fn world(&self) -> &World<Buckets> {
-        &self.world
-    }
-
-    fn world_mut(&mut self) -> &mut World<Buckets> {
-        &mut self.world
-    }
-
-    fn advance(&mut self, until: Time) -> Progress {
-        let end = self.world.fabric.calendar.end();
-        let stop = end.min(until);
-        self.work(stop);
-        self.world.end_bucket();
-        self.world.now = stop;
-        if stop < end {
-            return Progress::Reached;
-        }
-        self.world.fabric.calendar.turn();
-        // A paused port may hold packets for a long time, with nothing on any link.
-        let is_still = !self.world.fabric.is_sending() && self.world.fabric.calendar.is_empty();
-        if is_still || self.world.fabric.is_quiet() {
-            let arrival = self.world.fabric.calendar.earliest().unwrap_or(Time::MAX);
-            let departure = self.world.fabric.next_start().unwrap_or(Time::MAX);
-            let next = arrival.min(departure).min(self.world.hosts.next_at());
-            if next == Time::MAX {
-                return Progress::Silent;
-            }
-            if next >= self.world.fabric.calendar.end() {
-                let skipped = next.min(until);
-                self.world.fabric.calendar.skip_to(skipped);
-                self.world.now = self.world.fabric.calendar.begin();
-            }
-        }
-        if self.world.now >= until {
-            Progress::Reached
-        } else {
-            Progress::Going
         }
     }
 
-    fn horizon(&self) -> Time {
-        self.world.fabric.calendar.end()
-    }
-
-    fn reach(&mut self, at: Time) {
-        if at > self.world.now {
-            self.work(at);
-            self.world.now = at;
-        }
-    }
-}
-
-impl BucketEngine {
-    /// Does what happens in the open bucket before `stop`.
-    fn work(&mut self, stop: Time) {
-        if !self.world.fabric.has_coupling() {
-            self.work_by_level(stop);
-            return;
-        }
-        // A bucket that is a step is known when it begins: there is no need for a bound.
-        if self.world.plan.is_stepped() && self.world.fabric.uncouple() {
-            self.work_by_level(stop);
-            return;
-        }
-        let mut now = self.world.now;
-        while now < stop {
-            now = self.world.plan.end_of_step(now).min(stop);
-            self.work_step(now);
-        }
-    }
-
-    /// Does what happens before `stop`, ports of switches level by level.
-    fn work_by_level(&mut self, stop: Time) {
-        for level in 0..self.world.plan.count() {
+    /// Does what happens at the ports of switches of these levels before `stop`.
+    fn work_at_levels(&mut self, levels: Range<usize>, stop: Time) {
+        for level in levels {
             let fabric = &mut self.world.fabric;
-            fabric.calendar.take(level, stop, &mut self.arrivals);
+            let calendar = fabric.calendar.buckets_mut();
+            calendar.take(level, stop, &fabric.packets, &mut self.arrivals);
             fabric.serve_switches(level, &self.arrivals, stop);
             self.world.collect_captured();
         }
-        self.work_at_hosts(stop);
     }
 
-    /// Does what happens before `stop`, which is at most a step away.
-    fn work_step(&mut self, stop: Time) {
+    /// Does what happens at switches before `stop`, which is at most a step away.
+    fn work_at_switches(&mut self, stop: Time) {
         let fabric = &mut self.world.fabric;
+        let calendar = fabric.calendar.buckets_mut();
         for (level, arrivals) in self.taken.iter_mut().enumerate() {
-            fabric.calendar.take(level, stop, arrivals);
+            calendar.take(level, stop, &fabric.packets, arrivals);
         }
-        fabric.calendar.go_on();
+        calendar.go_on();
         fabric.serve_step(&mut self.taken, stop);
         self.world.collect_captured();
-        self.work_at_hosts(stop);
     }
 
     /// Does what happens at hosts before `stop`, when switches have done so.
     fn work_at_hosts(&mut self, stop: Time) {
         let levels = self.world.plan.count();
         let World { fabric, hosts, .. } = &mut self.world;
-        fabric.calendar.take(levels, stop, &mut self.arrivals);
+        let calendar = fabric.calendar.buckets_mut();
+        calendar.take(levels, stop, &fabric.packets, &mut self.arrivals);
+        let (begin, end, width) = (calendar.begin(), calendar.end(), calendar.width());
+        self.load += self.arrivals.len();
         fabric.plan_sends(&self.arrivals);
-        let slot = (fabric.calendar.begin(), fabric.calendar.width());
-        let answers_only =
-            self.arrive_in_order && hosts.only_answer(stop, stop - fabric.calendar.begin());
+        let answers_only = self.arrive_in_order && hosts.only_answer(stop, stop - begin);
         if answers_only {
             // What arrives at a host comes from one link, in order already.
             for arrival in &self.arrivals {
                 hosts.deliver(fabric, arrival);
             }
         } else {
+            let slot = (begin, width);
             let arrivals = self.by_time.sort(&self.arrivals, slot, &fabric.packets);
             hosts.act_and_deliver(fabric, arrivals);
         }
         if !self.arrivals.is_empty() {
-            hosts.progress_at = fabric.calendar.end();
+            hosts.progress_at = end;
         }
         while hosts.next_at() < stop {
             hosts.wake(fabric);
@@ -313,12 +537,12 @@ impl Engine for HeapEngine {
         })
     }
 
-    fn world(&self) -> &World<Heap> {
-        &self.world
+    fn worlds(&self) -> impl Iterator<Item = &World<Heap>> {
+        std::iter::once(&self.world)
     }
 
-    fn world_mut(&mut self) -> &mut World<Heap> {
-        &mut self.world
+    fn worlds_mut(&mut self) -> impl Iterator<Item = &mut World<Heap>> {
+        std::iter::once(&mut self.world)
     }
 
     fn advance(&mut self, until: Time) -> Progress {

@@ -15,6 +15,7 @@ use tidegate_sim::capture::LinkCapture;
 use tidegate_sim::run::{run, run_captured, run_traced};
 use tidegate_sim::setup::{Opening, Stack, Transport};
 use tidegate_sim::trace::flow::{Event, EventKind, FlowTrace};
+use tidegate_sim::workload::Probe;
 use tidegate_sim::{Flow, HostId, LinkId, Network, NodeId, Outcome, Setup};
 use tidegate_transport::{Config, window};
 use tidegate_units::{Rate, Span, Time};
@@ -170,6 +171,33 @@ fn a_trace_has_every_segment_and_ack_of_its_flow() {
     }
     let lost: u64 = plain.tally.dropped;
     assert!(lost > 0, "the trace has losses to find");
+}
+
+/// Probes have no number of their own, and pass the same links.
+#[test]
+fn probes_are_no_part_of_a_trace() {
+    let mut setup = incast();
+    setup.probes = vec![Probe {
+        src: HostId(0),
+        dst: HostId(6),
+        start: Time::ZERO,
+        every: Span::from_us(20),
+        count: 100,
+        bytes: 84,
+        class: 0,
+    }];
+    let never = AtomicBool::new(false);
+    let mut trace = FlowTrace::new(&setup, 0).unwrap();
+    let outcome = run_traced(&setup, &never, &mut trace, &mut |_| {}).unwrap();
+    assert!(!outcome.probes[0].is_empty());
+    let events = trace.finish();
+    let is_new = |event: &&Event| event.kind == EventKind::Sent;
+    let sent = events
+        .iter()
+        .filter(is_new)
+        .map(|event| u64::from(event.len));
+    assert_eq!(sent.sum::<u64>(), 400_000);
+    assert!(events.iter().all(|event| event.seq <= 400_000));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use common::cases::{case, ring_case};
+use common::cases::{bfc_case, case, ring_case};
 use common::{Dice, flow, link_to, ports, setup, stack, star, tcp};
 use tidegate_dataplane::mark;
 use tidegate_sim::observe::Sampling;
@@ -28,6 +29,32 @@ fn both(setup: &Setup) -> Option<[Outcome; 2]> {
             None
         }
         (fast, slow) => panic!("{fast:?} against {slow:?}"),
+    }
+}
+
+/// What so many threads left of a setup that can be.
+fn on_threads(setup: &Setup, threads: usize) -> Outcome {
+    let setup = Setup {
+        threads: NonZeroUsize::new(threads).expect("at least one"),
+        ..setup.clone()
+    };
+    run::run(&setup, &AtomicBool::new(false)).expect("it can run on one thread")
+}
+
+/// The case of this number leaves the same on several threads.
+fn same_on_threads(setup: &Setup, one: &Outcome, case: u64) {
+    // Each takes as long as one thread: only a long test tries all of them.
+    let counts: &[usize] = match std::env::var_os("ENGINE_CASES") {
+        Some(_) => &[2, 3, 8],
+        None => &[[2, 3, 8][(case % 3) as usize]],
+    };
+    for &threads in counts {
+        let both = [on_threads(setup, threads), one.clone()];
+        let difference = difference(&both);
+        assert!(
+            difference.is_none() && both[0] == both[1],
+            "case {case} on {threads} threads: {difference:?}\n{setup:?}"
+        );
     }
 }
 
@@ -101,12 +128,16 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
 }
 
 /// The setup with this number, looked at in the middle of buckets, with pings, or given up early.
-fn looked_at(seed: u64) -> Setup {
-    let mut setup = if seed % 16 == 8 {
+fn case_looked_at(seed: u64) -> Setup {
+    let setup = if seed % 16 == 8 {
         ring_case(seed)
     } else {
         case(seed)
     };
+    looked_at(seed, setup)
+}
+
+fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     let mut dice = Dice::new(!seed);
     if dice.once_in(3) {
         let links = (0..setup.network.links().len() as u32).map(LinkId);
@@ -176,18 +207,58 @@ fn pauses_seen(setup: &Setup, outcome: &Outcome) -> Vec<&'static str> {
     seen
 }
 
-/// Random setups, each with its own number: more of them with `ENGINE_CASES=5000`.
-#[test]
-fn both_engines_leave_the_same_whatever_the_set_up() {
+/// How many random setups are tried: others with `ENGINE_CASES=5000`.
+fn case_count(usual: u64) -> u64 {
     let more = std::env::var_os("ENGINE_CASES");
-    let count = more.map_or(400, |text| {
+    more.map_or(usual, |text| {
         let number = text.to_str().and_then(|text| text.parse().ok());
         number.expect("a number of cases")
-    });
+    })
+}
+
+/// Random setups under BFC, each with its own number. Every packet is accounted for.
+#[test]
+fn both_engines_leave_the_same_under_bfc() {
+    let mut seen = BTreeMap::new();
+    for seed in 0..case_count(150) {
+        let setup = looked_at(seed, bfc_case(seed));
+        let outcomes = both(&setup).expect("it can run");
+        if let Some(difference) = difference(&outcomes) {
+            panic!("case {seed}: {difference}\n{setup:?}");
+        }
+        let [fast, _] = &outcomes;
+        same_on_threads(&setup, fast, seed);
+        let Outcome {
+            tally, links, end, ..
+        } = fast;
+        assert!(tally.delivered + tally.dropped <= tally.sent, "case {seed}");
+        let paused = |of_host: bool| {
+            let mut both = setup.network.links().iter().zip(links);
+            both.any(|(link, count)| {
+                count.pauses > 0 && setup.network.is_host(link.from) == of_host
+            })
+        };
+        let things = [
+            ("finished", *end == End::Finished),
+            ("dropped", tally.dropped > 0),
+            ("hosts paused", paused(true)),
+            ("switches paused", paused(false)),
+        ];
+        for (name, _) in things.into_iter().filter(|(_, is_seen)| *is_seen) {
+            *seen.entry(name).or_insert(0) += 1;
+        }
+    }
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
+/// Random setups, each with its own number.
+#[test]
+fn both_engines_leave_the_same_whatever_the_set_up() {
+    let count = case_count(400);
     let mut seen = BTreeMap::new();
     let mut see = |what: &'static str| *seen.entry(what).or_insert(0) += 1;
     for seed in 0..count {
-        let setup = looked_at(seed);
+        let setup = case_looked_at(seed);
         let Some(outcomes) = both(&setup) else {
             see("refused");
             continue;
@@ -197,6 +268,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
             panic!("case {seed}: {difference}\n{fast:?} against {slow:?}\n{setup:?}");
         }
         let [fast, _] = &outcomes;
+        same_on_threads(&setup, fast, seed);
         see(setup.switch.marking.name());
         see(setup.switch.scheduling.name());
         see(setup.switch.buffer.name());
@@ -437,4 +509,76 @@ fn messages_wait_for_the_one_before_on_both_engines() {
     assert_eq!(difference(&cut), None);
     assert_eq!(cut[0].flows[0].received_at, Time::MAX);
     assert_eq!(cut[0].tally.live, 1);
+}
+
+/// Runs with so many packets in a bucket that threads are worth it, with ties, drops, pauses, connections that
+/// are used again, and samples.
+#[test]
+fn threads_side_by_side_leave_what_one_leaves() {
+    let config = leaf_spine::Config {
+        leaves: 8,
+        spines: 4,
+        hosts_per_leaf: 8,
+        host_rate: Rate::from_gbps(10),
+        fabric_rate: Rate::from_gbps(10),
+        host_delay: Span::from_us(20),
+        fabric_delay: Span::from_ns(500),
+    };
+    let network = config.build().expect("it is a network");
+    let flows = (0..3_u32).flat_map(|round| {
+        (0..64).map(move |src| Flow {
+            service: (src % 4) as u8,
+            ..flow(
+                Time::from_us(u64::from(round * 150 + src % 8)),
+                src,
+                (src + 9) % 64,
+                150_000 + u64::from(src % 5) * 1_000,
+            )
+        })
+    });
+    let mut flows: Vec<Flow> = flows.collect();
+    flows.sort_by_key(|flow| flow.start);
+    let scheduler = "dwrr quanta=1500,1500,3000,1500";
+    let lossy = Setup {
+        opening: Opening::Persistent,
+        switch: ports(
+            "queue-red threshold=20pkts",
+            scheduler,
+            "per-port limit=60KB",
+        ),
+        ..setup(network, flows)
+    };
+    let pool = "dynamic-threshold pool_size=200KB reserve_size=3KB alpha=1";
+    let pooled = Setup {
+        opening: Opening::Handshake,
+        switch: ports(
+            "bcc port_threshold=30KB pool_threshold=60KB",
+            scheduler,
+            pool,
+        ),
+        ..lossy.clone()
+    };
+    let pfc = "pfc buffer=2MB classes=4 headroom=30KB rule=static xoff=20KB xon=15KB";
+    let lossless = Setup {
+        opening: Opening::Ready,
+        switch: ports("queue-red threshold=20pkts", scheduler, pfc),
+        nic: Some(ports("none", scheduler, "unlimited")),
+        transports: vec![Transport::Dcqcn(Box::default())],
+        ..lossy.clone()
+    };
+    for mut setup in [lossy, pooled, lossless] {
+        setup.observe.series = Some(Sampling {
+            interval: Span::from_us(7),
+            flows: vec![0, 70, 191],
+            ..Sampling::default()
+        });
+        let one = on_threads(&setup, 1);
+        assert_eq!(one.tally.finished, 192);
+        assert!(one.tally.dropped > 0 || one.links.iter().any(|link| link.pauses > 0));
+        for threads in [2, 3, 8] {
+            let both = [on_threads(&setup, threads), one.clone()];
+            assert_eq!(difference(&both), None, "{threads} threads");
+            assert_eq!(both[0], both[1], "{threads} threads");
+        }
+    }
 }

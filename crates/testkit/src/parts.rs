@@ -158,6 +158,10 @@ const SCHEMES: &[Choice] = &[
             ("arithmetic", "tofino"),
         ],
     ),
+    choice(
+        "ideal-share",
+        &[("window", "10us"), ("pass_limit", "2pkts")],
+    ),
     choice("mq-ecn", &[("threshold", "9pkts")]),
     choice(
         "mq-ecn",

@@ -41,7 +41,7 @@ static COUNTING: Counting = Counting;
 
 const LIMIT: usize = 1024;
 /// Schemes that keep tables by flow.
-const WITH_TABLES: [&str; 2] = ["diff-ecn", "per-flow-tcn"];
+const WITH_TABLES: [&str; 3] = ["diff-ecn", "ideal-share", "per-flow-tcn"];
 /// Schemes that mark nothing where there is no pool.
 const WITHOUT_MARKS: [&str; 2] = ["none", "pool-red"];
 const EACH: &str = "9KB, 8KB, 7KB, 6KB, 5KB, 4KB, 3KB, 2KB";

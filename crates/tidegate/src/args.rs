@@ -104,6 +104,10 @@ pub(crate) struct Running {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    /// At most so many threads for one run, if there are fewer runs than cores [default: what the
+    /// scenario says]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]
@@ -170,8 +174,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) on: testbed::On,
     /// Trace this flow, by its number in order of start: every segment and ACK, as trace.parquet, on the
-    /// report and as SVG into the folder `trace`
-    #[arg(long, value_name = "FLOW")]
+    /// report and as SVG into the folder `trace`; as `--set observe.trace=FLOW`
+    #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
     pub(crate) running: Running,
@@ -200,8 +204,9 @@ pub(crate) struct Reproduce {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// Write the page of all claims and verdicts as Markdown
-    #[arg(long, value_name = "FILE")]
+    /// Write the page of all claims and verdicts as Markdown, and what was measured into the folder
+    /// beside it: figures that are not run keep their place
+    #[arg(long, value_name = "FILE", conflicts_with = "set")]
     pub(crate) write_docs: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) share: Share,
@@ -296,6 +301,12 @@ pub(crate) struct Man {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// The number of a flow.
+fn flow(text: &str) -> Result<u32, String> {
+    let number = text.parse();
+    number.map_err(|_| "allowed: the number of a flow in order of start, from 0 on".to_owned())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
 use tidegate_lab::reproduce::library;
 use tidegate_plan::dialect::Dialect;
+use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::topology;
 use tidegate_sim::workload::{Published, Source, Table, poisson, probe};
@@ -38,6 +39,9 @@ pub(crate) enum Kind {
     /// What papers claim, to be run again with `tidegate reproduce`
     #[value(alias = "figures")]
     Figure,
+    /// How switches hold back single flows
+    #[value(alias = "flow-controls")]
+    FlowControl,
     /// The settings of a published TCP stack
     #[value(alias = "profiles")]
     Profile,
@@ -70,6 +74,7 @@ impl Kind {
             Self::Convention => "convention",
             Self::Dialect => "dialect",
             Self::Figure => "figure",
+            Self::FlowControl => "flow-control",
             Self::Profile => "profile",
             Self::Scenario => "scenario",
             Self::Scheduler => "scheduler",
@@ -119,6 +124,7 @@ pub(crate) fn all() -> Vec<Entry> {
     entries.extend(listed::<mark::Config>(Kind::Scheme));
     entries.extend(listed::<sched::Config>(Kind::Scheduler));
     entries.extend(listed::<buffer::Config>(Kind::Buffer));
+    entries.extend(listed::<flow_control::Config>(Kind::FlowControl));
     entries.extend(listed::<topology::Config>(Kind::Topology));
     entries.extend(listed::<Source>(Kind::Traffic));
     entries.extend(Published::NAMES.iter().map(|name| published(name)));
@@ -346,6 +352,7 @@ mod tests {
         check_all::<mark::Config>();
         check_all::<sched::Config>();
         check_all::<buffer::Config>();
+        check_all::<flow_control::Config>();
         check_all::<topology::Config>();
         check_all::<Source>();
         check_all::<window::Config>();

@@ -212,7 +212,7 @@ impl Bcc {
             reading: Reading::Inclusive,
             compare: Compare::Above,
             unit: Unit::Bytes,
-            packet_size: config.mean_packet,
+            packet_size: Some(config.mean_packet),
             correction: Correction::Bytes,
             mean_packet: config.mean_packet,
             average_weight: None,

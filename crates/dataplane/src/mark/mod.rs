@@ -11,6 +11,7 @@ pub mod diff_ecn;
 pub mod drop_tail;
 pub mod ecn_sharp;
 pub mod ideal_red;
+pub mod ideal_share;
 pub mod mq_ecn;
 mod or;
 pub mod per_flow_tcn;
@@ -28,6 +29,7 @@ pub use diff_ecn::DiffEcn;
 pub use drop_tail::DropTail;
 pub use ecn_sharp::EcnSharp;
 pub use ideal_red::IdealRed;
+pub use ideal_share::IdealShare;
 pub use mq_ecn::MqEcn;
 pub use or::Or;
 pub use per_flow_tcn::PerFlowTcn;
@@ -276,6 +278,7 @@ schemes! {
     DiffEcn(diff_ecn),
     EcnSharp(ecn_sharp),
     IdealRed(ideal_red),
+    IdealShare(ideal_share),
     MqEcn(mq_ecn),
     DropTail(drop_tail),
     PerFlowTcn(per_flow_tcn),

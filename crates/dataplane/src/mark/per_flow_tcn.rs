@@ -100,6 +100,7 @@ impl PerFlowTcn {
                 release: config.release,
                 rtt: config.rtt(),
                 period: config.period,
+                ..Options::plain()
             },
             port,
         )?;

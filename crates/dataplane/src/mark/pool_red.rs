@@ -24,6 +24,11 @@ red_settings! {
         #[is(threshold)]
         pub min_threshold: Option<Size> = None,
     }
+    {
+        /// Bytes in a packet. A pool counts bytes, of packets of any size: thresholds in packets need this one.
+        /// An average decays by 1500 bytes at a time without it.
+        pub packet_size: Option<u32> = None,
+    }
 }
 
 /// Per-pool RED.
@@ -61,6 +66,8 @@ impl Marker for PoolRed {
 
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString;
+
     use super::*;
     use crate::Rule;
     use crate::mark::testing::{cx, port_info};
@@ -80,6 +87,28 @@ mod tests {
         // 2 727 608 bytes with this packet's 1500.
         assert_eq!(verdict(2_726_108), Verdict::Pass);
         assert_eq!(verdict(2_726_109), Verdict::Mark(Rule::PoolLength));
+    }
+
+    #[test]
+    fn thresholds_in_packets_need_the_size_of_a_packet() {
+        let made = |packet_size| {
+            let config = Config {
+                threshold: Size::Packets(20),
+                packet_size,
+                ..Config::default()
+            };
+            PoolRed::new(&config, &port_info(1))
+        };
+        let error = made(None).unwrap_err().to_string();
+        assert!(
+            error.starts_with("threshold = 20pkts") && error.contains("`packet_size`"),
+            "{error}"
+        );
+        let mut red = made(Some(1_538)).unwrap();
+        let mut verdict = |pool_bytes| red.on_enqueue(&Cx { pool_bytes, ..cx() });
+        // 20 of 1538 bytes, this packet's 1500 among them.
+        assert_eq!(verdict(29_260), Verdict::Pass);
+        assert_eq!(verdict(29_261), Verdict::Mark(Rule::PoolLength));
     }
 
     #[test]

@@ -95,7 +95,7 @@ choices! {
 
 /// Declares the settings of a scheme: its own thresholds, then the options that all share.
 macro_rules! red_settings {
-    ($(#[$($about:tt)*])* { $($thresholds:tt)* }) => {
+    ($(#[$($about:tt)*])* { $($thresholds:tt)* } { $($packet_size:tt)* }) => {
         tidegate_units::settings! {
             $(#[$($about)*])*
             pub struct Config {
@@ -112,10 +112,7 @@ macro_rules! red_settings {
                 pub compare: super::red::Compare = super::red::Compare::Above,
                 /// What the length counts.
                 pub unit: super::red::Unit = super::red::Unit::Bytes,
-                /// Bytes in a packet, for thresholds given in packets while lengths are in bytes
-                /// (TCN's simulations: 1500), and for the time that an average decays by while
-                /// the link idles.
-                pub packet_size: u32 = 1500,
+                $($packet_size)*
                 /// How marks between the thresholds are spread out.
                 pub correction: super::red::Correction = super::red::Correction::None,
                 /// Bytes in a mean packet, for the correction in bytes (BCC's simulations: 9000).
@@ -137,12 +134,24 @@ macro_rules! red_settings {
                     reading: self.reading,
                     compare: self.compare,
                     unit: self.unit,
-                    packet_size: self.packet_size,
+                    packet_size: self.packet_size.into(),
                     correction: self.correction,
                     mean_packet: self.mean_packet,
                     average_weight: self.average_weight,
                     short_queue: self.short_queue,
                 }
+            }
+        }
+    };
+    // A queue or a port: packets have a usual size.
+    ($(#[$($about:tt)*])* { $($thresholds:tt)* }) => {
+        super::red::red_settings! {
+            $(#[$($about)*])* { $($thresholds)* }
+            {
+                /// Bytes in a packet, for thresholds given in packets while lengths are in bytes
+                /// (TCN's simulations: 1500), and for the time that an average decays by while
+                /// the link idles.
+                pub packet_size: u32 = 1500,
             }
         }
     };
@@ -157,7 +166,8 @@ pub(super) struct Law {
     pub(super) reading: Reading,
     pub(super) compare: Compare,
     pub(super) unit: Unit,
-    pub(super) packet_size: u32,
+    /// None where a packet has no usual size.
+    pub(super) packet_size: Option<u32>,
     pub(super) correction: Correction,
     pub(super) mean_packet: u32,
     pub(super) average_weight: Option<Ratio>,
@@ -286,6 +296,9 @@ struct Terms {
 
 /// More than any length, which is below 2^33.
 const NEVER: u64 = u64::MAX;
+
+/// The bytes of a packet where nothing else is said.
+const USUAL_PACKET: u32 = 1500;
 
 /// The most bytes of an IP packet with its framing, in round figures; one bit after the other.
 const LONGEST_PACKET: u32 = (1 << 17) - 1;
@@ -468,7 +481,7 @@ impl Law {
                 "0 to 1",
             ));
         }
-        packet_size("packet_size", self.packet_size)?;
+        packet_size("packet_size", self.packet_size.unwrap_or(USUAL_PACKET))?;
         packet_size("mean_packet", self.mean_packet)?;
         match self.average_weight {
             Some(weight) if weight == Ratio::ZERO || weight > Ratio::ONE => Err(
@@ -481,7 +494,12 @@ impl Law {
     /// A threshold in the unit of the length.
     fn length(&self, field: &'static str, size: Size) -> Result<u32, ConfigError> {
         match (self.unit, size) {
-            (Unit::Bytes, _) => bytes(field, size, self.packet_size),
+            (Unit::Bytes, Size::Packets(_)) if self.packet_size.is_none() => {
+                let allowed =
+                    "bytes, such as 30KB; or packets together with `packet_size`, the bytes of one";
+                Err(ConfigError::out_of_range(field, size, allowed))
+            }
+            (Unit::Bytes, _) => bytes(field, size, self.packet_size.unwrap_or(USUAL_PACKET)),
             (Unit::Packets, Size::Packets(packets)) => Ok(packets),
             (Unit::Packets, Size::Bytes(_)) => {
                 let allowed = "a number of packets such as 65pkts, which is the unit";

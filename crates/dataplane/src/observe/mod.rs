@@ -1,17 +1,24 @@
 //! What is observed of a port in a part of the time: how long its queues are, how long packets wait in
-//! them, and what is marked and dropped. The host reports what its own calls returned.
+//! them, what is marked and dropped, and which flows are there. The host reports what its own calls
+//! returned.
 //!
 //! A queue's length is that of the waiting packets: without the one on the wire, which left the queue
 //! when its first bit did. Lengths are weighted with the time for which they lasted, so that a packet
 //! which passes through an idle port leaves no trace in them.
 
+mod decisions;
+mod flows;
 mod histogram;
+mod max_min;
 
 use alloc::boxed::Box;
 
 use tidegate_units::{QueueId, Span, Time};
 
+pub use decisions::{DecisionObserver, Decisions};
+pub use flows::FlowObserver;
 pub use histogram::Histogram;
+pub use max_min::max_min;
 
 use crate::{Action, Departure, DropReason, PortStats, Rule};
 

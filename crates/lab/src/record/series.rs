@@ -2,7 +2,8 @@
 
 use tidegate_report::record::{Quantity, Series, Trace};
 use tidegate_sim::observe::series::{
-    self, FlowSample, FlowSeries, LinkSeries, QueueSample, QueueSeries, SenderSample,
+    self, FlowSample, FlowSeries, LinkSeries, PortFlowsSample, PortFlowsSeries, QueueSample,
+    QueueSeries, SenderSample,
 };
 use tidegate_units::{Rate, Span};
 
@@ -23,8 +24,19 @@ pub(super) fn series(seen: &series::Series, built: &Built) -> Series {
     for link in &seen.links {
         traces.push(link_rate(link, seen.interval, built));
     }
+    let is_marked = |flow: &FlowSeries| flow.samples.iter().any(|sample| sample.marks > 0);
+    let has_marks = seen.flows.iter().any(is_marked);
     for flow in &seen.flows {
         add_flow(&mut traces, flow, seen.interval);
+        // A flow without marks beside others with some has a line too.
+        if has_marks {
+            let marks = flow.marks().map(|marks| Some(marks.into()));
+            let marks = std::iter::once(None).chain(marks);
+            add(&mut traces, &flow_name(flow), Quantity::Marks, marks);
+        }
+    }
+    for port in &seen.port_flows {
+        add_port_flows(&mut traces, port, &seen.flows, built);
     }
     Series {
         from_ps: seen.from.as_ps(),
@@ -66,6 +78,34 @@ fn add_queue(traces: &mut Vec<Trace>, queue: &QueueSeries, built: &Built) {
     });
 }
 
+/// How many flows are at a port, and what each class and each chosen flow has waiting there.
+fn add_port_flows(
+    traces: &mut Vec<Trace>,
+    port: &PortFlowsSeries,
+    flows: &[FlowSeries],
+    built: &Built,
+) {
+    let of = name(port.link, built);
+    let mut trace = |part: &str, quantity, value: fn(&PortFlowsSample) -> f64| {
+        let values = port.samples.iter().map(|sample| Some(value(sample)));
+        add(traces, &format!("{of}{part}"), quantity, values);
+    };
+    trace("", Quantity::ActiveFlows, |sample| sample.active.into());
+    trace("", Quantity::Connections, |sample| {
+        sample.connections.into()
+    });
+    trace(" small", Quantity::QueueBytes, |sample| real(sample.small));
+    trace(" medium", Quantity::QueueBytes, |sample| {
+        real(sample.medium)
+    });
+    trace(" large", Quantity::QueueBytes, |sample| real(sample.large));
+    for (flow, waiting) in flows.iter().zip(&port.waiting) {
+        let of = format!("{of} {}", flow_name(flow));
+        let values = waiting.iter().map(|&bytes| Some(real(bytes)));
+        add(traces, &of, Quantity::QueueBytes, values);
+    }
+}
+
 /// The rate since the last sample; the first sample has none before it.
 fn link_rate(link: &LinkSeries, interval: Span, built: &Built) -> Trace {
     Trace {
@@ -83,8 +123,12 @@ fn since_last(samples: usize, rates: impl Iterator<Item = Option<Rate>>) -> Vec<
         .collect()
 }
 
+fn flow_name(flow: &FlowSeries) -> String {
+    format!("flow {}", flow.flow)
+}
+
 fn add_flow(traces: &mut Vec<Trace>, flow: &FlowSeries, interval: Span) {
-    let of = format!("flow {}", flow.flow);
+    let of = flow_name(flow);
     if flow.samples.len() > 1 {
         traces.push(Trace {
             of: of.clone(),

@@ -1,10 +1,10 @@
 //! Measures that are arithmetic: they have the same value in every run.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use tidegate_dataplane::mark::ecn_sharp::tofino::Divider;
 
 /// How far the quotients that ECN♯'s program gets from the chip's table are from exact ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Division {
     /// What is divided, in ticks of the chip.
@@ -16,7 +16,7 @@ pub struct Division {
 }
 
 /// What is taken from errors, each a part of the exact quotient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum FromErrors {
     /// The largest, whatever its sign.

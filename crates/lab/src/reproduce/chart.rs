@@ -9,12 +9,12 @@
 use tidegate_report::Record;
 use tidegate_report::page::{in_numeric_order, swept_title, swept_value, thin};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin, break_at_gaps};
-use tidegate_report::record::{Class, Quantity, Setting};
+use tidegate_report::record::{Class, Distribution, Quantity, Setting};
 use tidegate_report::statistics::{Interval, mean, student};
 
 use super::claim::{Claim, Published};
 use super::figure::{CdfOf, Draws, Figure, Plot};
-use super::measure::{Measure, samples};
+use super::measure::{Measure, all_samples};
 use super::number::Number;
 use super::pattern;
 
@@ -29,7 +29,7 @@ pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
         let (kind, x, y, lines) = match &plot.draws {
             Draws::Cdf(of) => (
                 Kind::Cdf,
-                Axis::linear(title_of(*of), "s"),
+                Axis::linear(title_of(*of), unit_of(*of)),
                 Axis::linear("share", ""),
                 cdf(*of, &records),
             ),
@@ -88,8 +88,16 @@ pub fn charts(figure: &Figure, records: &[Record]) -> Vec<Chart> {
     charts.filter(|chart| !chart.is_empty()).collect()
 }
 
+const fn unit_of(of: CdfOf) -> &'static str {
+    match of {
+        CdfOf::ActiveFlows => "",
+        CdfOf::Fct | CdfOf::FctLarge | CdfOf::FctSmall | CdfOf::Rtt => "s",
+    }
+}
+
 const fn title_of(of: CdfOf) -> &'static str {
     match of {
+        CdfOf::ActiveFlows => "active flows",
         CdfOf::Fct => "completion time",
         CdfOf::FctLarge => "completion time of large flows",
         CdfOf::FctSmall => "completion time of small flows",
@@ -113,6 +121,10 @@ fn labels<'a>(records: &[&'a Record]) -> Vec<&'a str> {
 fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
     let values = |record: &Record| -> Vec<f64> {
         let class = match of {
+            CdfOf::ActiveFlows => {
+                let ports = record.port_flows.iter();
+                return ports.flat_map(|port| per_mille(&port.active)).collect();
+            }
             CdfOf::Rtt => {
                 let probes = record.probes.iter();
                 return probes.map(|probe| probe.rtt_ps as f64 / 1e12).collect();
@@ -141,28 +153,53 @@ fn cdf(of: CdfOf, records: &[&Record]) -> Vec<Line> {
     labels(records).into_iter().enumerate().map(line).collect()
 }
 
-/// A line for each point, of its first repetition.
+/// The values that a distribution has in each thousandth of its weight.
+fn per_mille(distribution: &Distribution) -> impl Iterator<Item = f64> {
+    let quantiles = &distribution.quantiles;
+    (1..=1000).filter_map(|part| {
+        let reaches = |pair: &&(f64, f64)| pair.0 * 1000.0 >= f64::from(part) - 1e-9;
+        quantiles.iter().find(reaches).map(|&(_, value)| value)
+    })
+}
+
+/// A line for each point and each trace that fits, of its first repetition.
 fn traces(
     quantity: Quantity,
     subject: &str,
     (from, to): (Option<&Number>, Option<&Number>),
     records: &[&Record],
 ) -> Vec<Line> {
-    let line = |(hue, label): (usize, &str)| {
-        let record = records.iter().find(|record| record.run.label == label)?;
-        let samples = samples(record, quantity, subject, from, to)?;
+    let labels = labels(records);
+    let mut found = Vec::new();
+    for &label in &labels {
+        let Some(record) = records.iter().find(|record| record.run.label == label) else {
+            continue;
+        };
+        let own: Vec<_> = all_samples(record, quantity, subject, from, to).collect();
+        let is_single = own.len() == 1;
+        for (of, samples) in own {
+            let name = match (labels.len(), is_single) {
+                (_, true) => label.to_owned(),
+                (1, false) => of.to_owned(),
+                (_, false) => format!("{label}, {of}"),
+            };
+            found.push((name, record.series.interval_ps, samples));
+        }
+    }
+    let line = |(hue, (name, interval, samples))| {
+        let samples: Vec<(f64, f64)> = samples;
+        let interval: u64 = interval;
         let (begin, _) = *samples.first()?;
-        let step = record.series.interval_ps as f64 / 1e12;
+        let step = interval as f64 / 1e12;
         let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();
         Some(Line {
-            name: label.to_owned(),
+            name,
             hue,
             marks: thin::samples(&values, |place| begin + place * step, MOST).marks,
             origin: Origin::Measured,
         })
     };
-    let lines = labels(records).into_iter().enumerate();
-    lines.filter_map(line).collect()
+    found.into_iter().enumerate().filter_map(line).collect()
 }
 
 /// The number in the name of a point, such as `100us` in `interval 100us` or `2` in `2x, average`, and

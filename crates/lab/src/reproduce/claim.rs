@@ -5,8 +5,9 @@ mod check;
 use std::fmt;
 use std::ops::Range;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use toml::Spanned;
 
 use super::figure::Wrong;
@@ -96,7 +97,7 @@ pub enum Side {
 }
 
 /// Which values count if there are several points.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Take {
     /// Each: the claim holds if it holds at every point, and the one that deviates most is shown.
@@ -145,6 +146,22 @@ impl Claim {
             },
             ..self.clone()
         }
+    }
+
+    /// What it asks to be measured, as its file writes it. Points of a curve are a part of it, numbers and
+    /// tolerances are not.
+    pub(super) fn asked(&self) -> Value {
+        let mut asked = json!({ "measure": self.measure, "of": self.of });
+        if let Some(against) = &self.against {
+            asked["against"] = json!(against);
+        }
+        if self.take != Take::default() {
+            asked["take"] = json!(self.take);
+        }
+        if let Published::Curve { points, .. } = &self.paper {
+            asked["at"] = points.iter().map(|(at, _)| at.as_str()).collect();
+        }
+        asked
     }
 
     /// Its patterns of labels.

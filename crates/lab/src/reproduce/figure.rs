@@ -15,7 +15,7 @@ use super::claim::{self, Claim, Points, Published};
 use super::measure::Measure;
 use super::number::Number;
 use super::trial::Trial;
-use super::{library, pattern, quote};
+use super::{library, paper, pattern, quote};
 
 /// A published figure or table, and what is claimed with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,9 +80,10 @@ pub struct Plot {
 }
 
 /// What a plot draws.
+#[expect(clippy::large_enum_variant, reason = "a figure has a handful of plots")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Draws {
-    /// The distribution of completion times or probes.
+    /// The distribution of completion times, probes or active flows.
     Cdf(CdfOf),
     /// A measure against a number of the sweep, a line for each of the rest.
     Line {
@@ -111,6 +112,8 @@ pub enum Draws {
 /// What a distribution can be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CdfOf {
+    /// Flows that are active at ports where they were told apart, over time.
+    ActiveFlows,
     /// Completion times of all flows.
     Fct,
     /// Those of large ones.
@@ -298,10 +301,49 @@ struct FigureFields {
     plot: Vec<Plot>,
     #[serde(default)]
     trial: Vec<Trial>,
+    joint: Option<Spanned<Joint>>,
+}
+
+/// What is judged again in the trials that all figures of a setup have.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Joint {
+    claims: Vec<Spanned<String>>,
+    #[serde(default)]
+    only: Vec<String>,
 }
 
 impl FigureFields {
-    fn figure(self) -> Result<Figure, Wrong> {
+    /// Its own trials, and then those of its setup.
+    fn trials(&mut self) -> Result<Vec<Trial>, Wrong> {
+        let mut trials = std::mem::take(&mut self.trial);
+        let Some(joint) = self.joint.take() else {
+            return Ok(trials);
+        };
+        let of_setup = paper::joint_trials(&self.id);
+        if of_setup.is_empty() {
+            let message = format!(
+                "`{}` is of no setup whose figures have trials in common",
+                self.id
+            );
+            return Err(Wrong {
+                message,
+                span: joint.span(),
+            });
+        }
+        let Joint { claims, only } = joint.into_inner();
+        trials.extend(of_setup.into_iter().map(|trial| Trial {
+            name: trial.name.into_inner(),
+            changed: trial.changed,
+            set: trial.set,
+            only: only.clone(),
+            claims: claims.clone(),
+        }));
+        Ok(trials)
+    }
+
+    fn figure(mut self) -> Result<Figure, Wrong> {
+        let trials = self.trials()?;
         let claims = self.claim.into_iter().map(|claim| {
             let span = claim.span();
             claim.into_inner().claim(&span)
@@ -315,7 +357,7 @@ impl FigureFields {
             untallied: self.untallied,
             assumptions: self.assumptions,
             findings: self.findings,
-            trials: self.trial,
+            trials,
             quick: self.quick,
             reduced: self.reduced,
             plots: self.plot,
@@ -362,12 +404,13 @@ impl<'de> Deserialize<'de> for Plot {
         ) {
             (PlotKind::Cdf, None, None, Some(quantity), None) => {
                 Draws::Cdf(match quantity.as_str() {
+                    "active-flows" => CdfOf::ActiveFlows,
                     "fct" => CdfOf::Fct,
                     "fct-large" => CdfOf::FctLarge,
                     "fct-small" => CdfOf::FctSmall,
                     "rtt" => CdfOf::Rtt,
                     _ => {
-                        let known = ["fct", "fct-large", "fct-small", "rtt"];
+                        let known = ["active-flows", "fct", "fct-large", "fct-small", "rtt"];
                         return Err(de::Error::custom(unknown(&quantity, &known)));
                     }
                 })

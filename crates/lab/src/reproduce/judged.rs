@@ -1,5 +1,8 @@
 //! A figure with its claims judged.
 
+use std::io;
+use std::path::Path;
+
 use serde::Serialize;
 use tidegate_report::Record;
 use tidegate_report::format;
@@ -7,10 +10,12 @@ use tidegate_report::gallery::{NOT_RUN, Row, Shown};
 
 use super::chart;
 use super::figure::Figure;
-use super::library::{Entry, Version};
+use super::library::{self, Entry, Version};
+use super::measurements::{Measurements, NOT_RUN_YET};
 use super::quote;
 use super::trial::Varied;
 use super::verdict::{CHANGE, Finding, Fit, Measured, Verdict, judge};
+use crate::files::Embedded;
 
 /// A figure, and what became of its claims.
 #[derive(Clone, Debug, Serialize)]
@@ -24,7 +29,9 @@ pub struct Judged {
     /// Where it was published.
     pub source: String,
     /// The version that was run.
-    pub version: &'static str,
+    pub version: String,
+    /// The revision of the program that ran it.
+    pub revision: String,
     /// What this version leaves out.
     pub cut: Vec<String>,
     /// How ambiguities were resolved, beside what its setup assumes.
@@ -44,22 +51,18 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// Judges the claims of a figure by its records. `unfinished` are the labels of runs that left no
-    /// results, one for each run.
-    pub fn new(
-        entry: &Entry,
-        version: Version,
-        command: &str,
-        records: &[Record],
-        unfinished: &[&str],
-        varied: Vec<Varied>,
-    ) -> Self {
+    /// Judges the claims of a figure by what was measured for them.
+    pub fn new(entry: &Entry, measured: &Measurements) -> Self {
         let figure = &entry.figure;
-        let is_own =
-            |record: &&Record| super::library::of_other_figure(&record.run.label).is_none();
-        let runs = records.iter().filter(is_own).count();
-        let claims = judged(figure, records, unfinished);
-        let findings = figure.findings.iter();
+        let trials = figure.trials.iter();
+        let varied = trials.filter_map(|trial| {
+            let of_trial = measured.of_trial(trial)?;
+            Some(Varied::of(figure, trial, of_trial))
+        });
+        let varied: Vec<Varied> = varied.flatten().collect();
+        let claims = judged(figure, measured);
+        let is_run = measured.version != NOT_RUN_YET;
+        let findings = figure.findings.iter().filter(|_| is_run);
         let findings = findings.map(|text| quote::filled(text.get_ref(), &claims, &varied));
         Self {
             id: figure.id.clone(),
@@ -67,55 +70,39 @@ impl Judged {
             shows: figure.shows.clone(),
             source: figure.source.clone(),
             version: if figure.is_computed {
-                "computed"
+                "computed".to_owned()
             } else {
-                version.name()
+                measured.version.clone()
             },
-            cut: entry.cut.clone(),
+            revision: measured.revision.clone(),
+            cut: measured.cut.clone(),
             assumptions: figure.assumptions.clone(),
             findings: findings.collect(),
             varied,
-            runs,
-            planned: runs + unfinished.len(),
+            runs: measured.runs,
+            planned: measured.planned,
             claims,
-            command: command.to_owned(),
+            command: measured.command.clone(),
         }
     }
 
-    /// A figure that has no results yet: its claims are there without a measured number.
-    pub fn without_results(figure: &Figure, title: &str) -> Self {
-        let claims = judged(figure, &[], &[]).into_iter().map(|finding| {
-            let note = match finding.verdict {
-                Verdict::NotRun => Some("not run yet".to_owned()),
-                _ => finding.note,
-            };
-            Finding { note, ..finding }
-        });
-        Self {
-            id: figure.id.clone(),
-            title: title.to_owned(),
-            shows: figure.shows.clone(),
-            source: figure.source.clone(),
-            version: if figure.is_computed {
-                "computed"
-            } else {
-                "not run yet"
-            },
-            cut: Vec::new(),
-            assumptions: figure.assumptions.clone(),
-            findings: Vec::new(),
-            varied: Vec::new(),
-            runs: 0,
-            planned: 0,
-            claims: claims.collect(),
-            command: String::new(),
-        }
+    /// All figures of the program in their order, with what is kept of them in a folder.
+    pub fn kept(folder: &Path) -> io::Result<Vec<Self>> {
+        let one = |file: &'static Embedded| {
+            let entry = Entry::embedded(file.id, Version::Full, &[]);
+            let entry = entry.and_then(Result::ok);
+            let entry = entry.expect("figures of the program are valid");
+            let measured = Measurements::read(folder, file.id)?;
+            let measured = measured.unwrap_or_else(|| Measurements::none(&entry));
+            Ok(Self::new(&entry, &measured))
+        };
+        library::files().into_iter().map(one).collect()
     }
 
     /// The version that was run, and how much of it is there if that is not all.
     pub fn extent(&self) -> String {
         if self.runs == self.planned {
-            return self.version.to_owned();
+            return self.version.clone();
         }
         format!(
             "{}, {} of {} runs finished",
@@ -156,12 +143,18 @@ impl Judged {
     }
 }
 
-fn judged(figure: &Figure, records: &[Record], unfinished: &[&str]) -> Vec<Finding> {
+fn judged(figure: &Figure, measured: &Measurements) -> Vec<Finding> {
     let one = |claim| {
-        let finding = judge(claim, records, unfinished);
+        let answer = measured.answer(claim);
+        let finding = judge(claim, &answer.points, answer.unfinished);
         let untallied = finding.untallied.clone();
+        let note = match finding.verdict {
+            Verdict::NotRun if measured.version == NOT_RUN_YET => Some(NOT_RUN_YET.to_owned()),
+            _ => finding.note.clone(),
+        };
         Finding {
             untallied: untallied.or_else(|| figure.untallied.clone()),
+            note,
             ..finding
         }
     };
@@ -170,6 +163,22 @@ fn judged(figure: &Figure, records: &[Record], unfinished: &[&str]) -> Vec<Findi
 
 /// The heading of what was varied.
 pub(super) const VARIED: &str = "One assumption changed";
+
+/// How many claims there are, and how many of them are outside the tally, in words.
+pub fn counted(figures: &[Judged]) -> String {
+    let count = |counted| {
+        let claims = figures.iter().flat_map(|figure| figure.claims(counted));
+        claims.count()
+    };
+    let claims = match count(true) {
+        1 => "1 claim".to_owned(),
+        claims => format!("{claims} claims"),
+    };
+    match count(false) {
+        0 => claims,
+        outside => format!("{claims}, and {outside} outside the tally"),
+    }
+}
 
 /// How many claims have each verdict, of those that count.
 pub fn tally<'a>(

@@ -1,5 +1,7 @@
 //! The figures that are part of the program: every file of `scenarios` that has a `[figure]`.
 
+use std::path::Path;
+
 use tidegate_scenario::{Problem, Scenario};
 
 use crate::files::{Embedded, FILES};
@@ -19,6 +21,9 @@ pub enum Version {
 }
 
 impl Version {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Quick, Self::Reduced];
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -96,6 +101,32 @@ pub fn file(id: &str) -> Option<&'static Embedded> {
 /// What the file of a figure claims, without reading its scenario.
 pub fn figure(file: &Embedded) -> Option<Figure> {
     Figure::parse(file.text).ok().flatten()
+}
+
+/// A hash of what a file and those that it includes set, without titles, comments and what the paper claims:
+/// results are those of other settings if it has changed.
+pub fn settings(file: &Embedded) -> String {
+    let mut hash = FNV_START;
+    add_settings(file, &mut hash);
+    format!("{hash:016x}")
+}
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+fn add_settings(file: &Embedded, hash: &mut u64) {
+    let mut table: toml::Table = file.text.parse().expect("files of the program are valid");
+    for words in ["figure", "title"] {
+        table.remove(words);
+    }
+    for byte in table.to_string().bytes() {
+        *hash = (*hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
+    }
+    if let Some(toml::Value::String(include)) = table.get("include") {
+        let path = Path::new(file.path).with_file_name(include);
+        let included = FILES.iter().find(|file| Path::new(file.path) == path);
+        add_settings(included.expect("files of the program are there"), hash);
+    }
 }
 
 /// Reads the scenario of an embedded figure; `None` if there is none of this name.

@@ -8,18 +8,21 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess};
+use serde::{Deserialize, Serialize, Serializer};
 use tidegate_report::Record;
-use tidegate_report::record::{Class, Flow, Quantity};
+use tidegate_report::record::{
+    Class, Decisions, Flow, PortFlows, Quantity, Trace, TraceEvent, Traced,
+};
 use tidegate_report::statistics::{Interval, mean};
 use tidegate_report::summary::{self, Metric};
+use tidegate_sim::observe::max_min;
 use tidegate_units::Ratio;
 
 use super::arithmetic::Division;
 use super::number::Number;
-use super::pattern;
+use super::{occupancy, pattern};
 
 /// A number that a run has.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +34,7 @@ pub enum Measure {
 }
 
 /// Measures that summaries do not have.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "of", deny_unknown_fields)]
 pub enum Special {
     /// The error of ECN♯'s division on a chip, which needs no run.
@@ -72,6 +75,30 @@ pub enum Special {
     },
     /// Packets marked for any reason, of those sent over all links.
     MarkFraction,
+    /// The max-min share of a flow, in bits per second, which needs no run.
+    MaxMin(Share),
+    /// What was seen of the flows at ports where they were told apart: the mean of the ports that fit, and
+    /// of decisions those of all of them together.
+    PortFlows {
+        /// The port; `*` matches any text.
+        port: String,
+        /// What is taken.
+        take: FromPortFlows,
+    },
+    /// The part of the flows of some sizes that took no longer than a time.
+    PartWithin {
+        /// The time.
+        time: Number,
+        /// Only flows up to this size.
+        up_to: Option<Number>,
+    },
+    /// The bytes in all sampled queues of a port together.
+    PortLength {
+        /// The port; `*` matches any text.
+        port: String,
+        /// The percentile over time, or the mean if absent.
+        percentile: Option<u32>,
+    },
     /// A number that needs no run: one divided by others.
     Quotient {
         /// What is divided.
@@ -93,6 +120,14 @@ pub enum Special {
         /// The base.
         base: Number,
     },
+    /// Segments that leave in a round trip after a segment with CWR: from its departure until an ACK of it comes
+    /// back, and those that this ACK lets go. The mean over all such segments of the traced flow.
+    SegmentsAfterCwr {
+        /// Which of the two parts; both together if absent.
+        part: Option<AfterCwr>,
+        /// The time from which on segments with CWR count.
+        from: Option<Number>,
+    },
     /// A number taken from samples over time.
     Series {
         /// Which number.
@@ -108,6 +143,8 @@ pub enum Special {
         /// Samples within such a time are put together first, as their mean: what changes from packet to
         /// packet is then no part of it.
         averaged: Option<Number>,
+        /// Another thing whose number it is divided by.
+        per: Option<String>,
     },
     /// The senders' smoothed round-trip times at the end of their flows: the mean.
     Srtt {
@@ -129,12 +166,73 @@ pub enum Special {
     },
 }
 
+/// Parts of a round trip that follows a segment with CWR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterCwr {
+    /// What its ACK lets go: what leaves before the next one comes.
+    NextBurst,
+    /// What leaves before its ACK comes.
+    RoundTrip,
+}
+
+/// A flow among others that share a link.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Share {
+    /// The speed of the link.
+    capacity: Number,
+    /// What each flow asks for.
+    demands: Vec<Number>,
+    /// Which of them it is, from 0.
+    flow: usize,
+}
+
+impl Share {
+    /// What it gets by water-filling, to the bit per second.
+    fn value(&self) -> Option<f64> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "rates are positive, and far below 2^64 bit/s"
+        )]
+        let whole = |number: &Number| number.value.round() as u64;
+        let demands: Vec<u64> = self.demands.iter().map(whole).collect();
+        let shares = max_min(whole(&self.capacity), &demands);
+        shares.get(self.flow).map(|&share| share as f64)
+    }
+}
+
+/// What is taken from the flows at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FromPortFlows {
+    /// The part of decisions that are those of the ideal marker (DiffECN, equation 3).
+    Accuracy,
+    /// The number of active flows, the mean over time.
+    ActiveMean,
+    /// The same as a part of the port's connections, both from samples.
+    ActiveOfConnections,
+    /// The number that active flows do not exceed for this many of 100 parts of the time.
+    ActivePercentile(u32),
+    /// The part of what the ideal marker marks that is marked (equation 4).
+    Recall,
+}
+
 /// What is taken from samples.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromSamples {
     /// How often the number changed.
     Changes,
+    /// The time from the first sample that counts until all later ones are near the max-min share of a
+    /// flow.
+    Converges {
+        /// The flow and those that it shares the link with.
+        share: Share,
+        /// How near, as a part of the share.
+        within: Number,
+    },
     /// The standard deviation.
     Deviation,
     /// The largest.
@@ -170,7 +268,7 @@ pub enum FromSamples {
 }
 
 /// What is taken from a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FromQueue {
     /// Packets dropped.
@@ -202,6 +300,7 @@ impl Measure {
                 Some(by.iter().fold(value.value, |value, by| value / by.value))
             }
             Self::Special(Special::Division(division)) => division.value(),
+            Self::Special(Special::MaxMin(share)) => share.value(),
             _ => None,
         }
     }
@@ -248,15 +347,22 @@ impl Special {
             | Self::RttBeyond { .. }
             | Self::Srtt { .. }
             | Self::SrttDeviation { .. } => "s",
-            Self::Goodput { .. } => "bit/s",
-            Self::Quotient { .. } => "B",
+            Self::Goodput { .. } | Self::MaxMin(_) => "bit/s",
+            Self::PortLength { .. } | Self::Quotient { .. } => "B",
             Self::Queue { take, .. } => match take {
                 FromQueue::MaxBytes | FromQueue::MeanBytes => "B",
                 FromQueue::Drops | FromQueue::Marks | FromQueue::MeanPackets => "",
             },
-            Self::Series { take, quantity, .. } => match take {
+            Self::Series {
+                take,
+                quantity,
+                per: None,
+                ..
+            } => match take {
                 FromSamples::Changes => "",
-                FromSamples::Reaches { .. } | FromSamples::Settles { .. } => "s",
+                FromSamples::Converges { .. }
+                | FromSamples::Reaches { .. }
+                | FromSamples::Settles { .. } => "s",
                 FromSamples::Deviation
                 | FromSamples::Max
                 | FromSamples::Mean
@@ -269,6 +375,10 @@ impl Special {
             | Self::Loss
             | Self::LossOfPorts { .. }
             | Self::MarkFraction
+            | Self::SegmentsAfterCwr { .. }
+            | Self::PortFlows { .. }
+            | Self::PartWithin { .. }
+            | Self::Series { .. }
             | Self::Timeouts { .. } => "",
         }
     }
@@ -282,6 +392,15 @@ impl Special {
             Self::GoodputDeviation => "deviation of goodputs",
             Self::Loss | Self::LossOfPorts { .. } => "loss",
             Self::MarkFraction => "marked",
+            Self::MaxMin(_) => "max-min share",
+            Self::PortFlows { take, .. } => match take {
+                FromPortFlows::Accuracy => "accuracy",
+                FromPortFlows::ActiveMean | FromPortFlows::ActivePercentile(_) => "active flows",
+                FromPortFlows::ActiveOfConnections => "active flows of connections",
+                FromPortFlows::Recall => "recall",
+            },
+            Self::PartWithin { .. } => "part within the time",
+            Self::PortLength { .. } => "port length",
             Self::Quotient { .. } => "quotient",
             Self::Queue { take, .. } => match take {
                 FromQueue::Drops => "drops",
@@ -290,6 +409,7 @@ impl Special {
                 FromQueue::MeanBytes | FromQueue::MeanPackets => "mean queue",
             },
             Self::RttBeyond { .. } => "queueing delay",
+            Self::SegmentsAfterCwr { .. } => "segments after CWR",
             Self::Series { quantity, .. } => quantity.name(),
             Self::Srtt { .. } => "smoothed round-trip time",
             Self::SrttDeviation { .. } => "deviation of round-trip times",
@@ -358,6 +478,10 @@ impl Special {
                 let times = record.probes.iter().map(|probe| probe.rtt_ps as f64 / 1e12);
                 mean(&times.collect::<Vec<_>>()).map(|mean| mean - base.value)
             }
+            Self::SegmentsAfterCwr { part, from } => {
+                let from = from.as_ref().map_or(0.0, |from| from.value);
+                mean(&after_cwr(&record.trace, *part, from * 1e12))
+            }
             Self::Series {
                 quantity,
                 subject,
@@ -365,21 +489,76 @@ impl Special {
                 from,
                 to,
                 averaged,
+                per,
             } => {
-                let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
-                take.value(&match averaged {
-                    None => samples,
-                    Some(span) => average(&samples, span.value),
-                })
+                let of = |subject: &str| {
+                    let samples = samples(record, *quantity, subject, from.as_ref(), to.as_ref())?;
+                    take.value(&match averaged {
+                        None => samples,
+                        Some(span) => average(&samples, span.value),
+                    })
+                };
+                match per {
+                    None => of(subject),
+                    Some(other) => ratio(of(subject)?, of(other)?),
+                }
             }
+            Self::PortFlows { port, take } => take.value(record, port),
             Self::Queue { port, queue, take } => take.value(record, port, *queue),
-            Self::Quotient { .. } => None,
+            Self::PartWithin { time, up_to } => part_within(record, time, up_to.as_ref()),
+            Self::PortLength { port, percentile } => {
+                let percentile = percentile.map(|percent| (percent, record.run.percentile));
+                occupancy::port_length(&record.series, port, percentile)
+            }
+            Self::MaxMin(_) | Self::Quotient { .. } => None,
         }
     }
 }
 
+/// The part of the flows up to a size that took no longer than a time.
+fn part_within(record: &Record, time: &Number, up_to: Option<&Number>) -> Option<f64> {
+    let fits = |flow: &&Flow| {
+        let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        up_to.is_none_or(|up_to| bytes <= up_to.value)
+    };
+    let flows = record.flows.iter().filter(|flow| belongs(flow, None));
+    let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
+    let within = times.iter().filter(|&&taken| taken <= time.value);
+    ratio(within.count() as f64, times.len() as f64)
+}
+
 fn completion(flow: &Flow) -> Option<f64> {
     flow.fct_ps.map(|picos| picos as f64 / 1e12)
+}
+
+/// How many segments leave after each one with CWR, from a time in picoseconds on. Those whose round trip the
+/// trace does not have to the end are left out.
+fn after_cwr(trace: &[TraceEvent], part: Option<AfterCwr>, from: f64) -> Vec<f64> {
+    let left = |event: &&TraceEvent| matches!(event.event, Traced::Sent | Traced::Resent);
+    let acks = || trace.iter().filter(|event| event.event == Traced::Acked);
+    // What an ACK lets go leaves at the time at which it arrives.
+    let segments = |from: u64, to: u64| {
+        let left = trace.iter().filter(left);
+        left.filter(|event| (from..to).contains(&event.at_ps))
+            .count() as f64
+    };
+    let mut counts = Vec::new();
+    for cwr in trace.iter().filter(left) {
+        if !cwr.flag || (cwr.at_ps as f64) < from {
+            continue;
+        }
+        let end = cwr.seq + u64::from(cwr.len);
+        let mut later = acks().filter(|ack| ack.at_ps > cwr.at_ps);
+        let answer = later.find(|ack| ack.seq >= end);
+        if let (Some(answer), Some(next)) = (answer, later.next()) {
+            counts.push(match part {
+                Some(AfterCwr::RoundTrip) => segments(cwr.at_ps + 1, answer.at_ps),
+                Some(AfterCwr::NextBurst) => segments(answer.at_ps, next.at_ps),
+                None => segments(cwr.at_ps + 1, next.at_ps),
+            });
+        }
+    }
+    counts
 }
 
 /// The final smoothed round-trip times of a source's flows, in seconds.
@@ -432,29 +611,40 @@ fn loss_of_ports(record: &Record, patterns: &[String]) -> Option<f64> {
 }
 
 /// Times and values of the first trace that fits.
-pub(super) fn samples(
+fn samples(
     record: &Record,
     quantity: Quantity,
     subject: &str,
     from: Option<&Number>,
     to: Option<&Number>,
 ) -> Option<Vec<(f64, f64)>> {
+    all_samples(record, quantity, subject, from, to)
+        .next()
+        .map(|(_, samples)| samples)
+}
+
+/// What the traces that fit belong to, with their times and values.
+pub(super) fn all_samples<'a>(
+    record: &'a Record,
+    quantity: Quantity,
+    subject: &'a str,
+    from: Option<&Number>,
+    to: Option<&Number>,
+) -> impl Iterator<Item = (&'a str, Vec<(f64, f64)>)> {
     let from = from.map_or(f64::NEG_INFINITY, |time| time.value);
     let to = to.map_or(f64::INFINITY, |time| time.value);
     let series = &record.series;
-    let fits = |trace: &&tidegate_report::record::Trace| {
-        trace.quantity == quantity && pattern::fits(subject, &trace.of)
+    let fits =
+        move |trace: &&'a Trace| trace.quantity == quantity && pattern::fits(subject, &trace.of);
+    let time = move |index: usize| {
+        (series.from_ps as f64 + index as f64 * series.interval_ps as f64) / 1e12
     };
-    let trace = series.traces.iter().find(fits)?;
-    let time =
-        |index: usize| (series.from_ps as f64 + index as f64 * series.interval_ps as f64) / 1e12;
-    let samples = trace.values.iter().enumerate();
-    let samples = samples.map(|(index, &value)| (time(index), value));
-    Some(
-        samples
-            .filter(|&(at, value)| from <= at && at <= to && !value.is_nan())
-            .collect(),
-    )
+    series.traces.iter().filter(fits).map(move |trace| {
+        let samples = trace.values.iter().enumerate();
+        let samples = samples.map(|(index, &value)| (time(index), value));
+        let samples = samples.filter(|&(at, value)| from <= at && at <= to && !value.is_nan());
+        (trace.of.as_str(), samples.collect())
+    })
 }
 
 /// The mean of the samples within each `span` from the first on, at the time of its first sample.
@@ -491,6 +681,47 @@ impl FromQueue {
     }
 }
 
+impl FromPortFlows {
+    fn value(self, record: &Record, port: &str) -> Option<f64> {
+        let ports = record.port_flows.iter();
+        let ports = ports.filter(|seen| pattern::fits(port, &seen.port));
+        let decisions = || {
+            ports
+                .clone()
+                .filter_map(|seen| seen.decisions)
+                .reduce(Decisions::with)
+        };
+        match self {
+            Self::Accuracy => decisions()?.accuracy(),
+            Self::Recall => decisions()?.recall(),
+            Self::ActiveMean | Self::ActiveOfConnections | Self::ActivePercentile(_) => {
+                let values = ports.filter_map(|seen| self.at_port(seen, record));
+                mean(&values.collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// What is taken of flows, at one port.
+    fn at_port(self, seen: &PortFlows, record: &Record) -> Option<f64> {
+        match self {
+            Self::Accuracy | Self::Recall => None,
+            Self::ActiveMean => Some(seen.active.mean),
+            Self::ActiveOfConnections => {
+                let sum = |quantity| {
+                    let samples = samples(record, quantity, &seen.port, None, None)?;
+                    Some(samples.iter().map(|&(_, value)| value).sum())
+                };
+                ratio(sum(Quantity::ActiveFlows)?, sum(Quantity::Connections)?)
+            }
+            Self::ActivePercentile(percent) => {
+                let reaches = |pair: &&(f64, f64)| pair.0 * 100.0 >= f64::from(percent) - 1e-9;
+                let quantile = seen.active.quantiles.iter().find(reaches);
+                quantile.map(|&(_, value)| value)
+            }
+        }
+    }
+}
+
 impl FromSamples {
     #[expect(clippy::float_cmp, reason = "equal samples are copies of one number")]
     fn value(&self, samples: &[(f64, f64)]) -> Option<f64> {
@@ -514,15 +745,18 @@ impl FromSamples {
                 let first = samples.iter().find(is_near)?;
                 Some(first.0 - begin)
             }
-            Self::Settles { at, within } => {
-                let (begin, _) = samples.first()?;
-                let is_far =
-                    |&&(_, value): &&(f64, f64)| (value - at.value).abs() > within.value * at.value;
-                let last_far = samples.iter().rev().find(is_far);
-                Some(last_far.map_or(0.0, |(time, _)| time - begin))
-            }
+            Self::Converges { share, within } => settles(samples, share.value()?, within),
+            Self::Settles { at, within } => settles(samples, at.value, within),
         }
     }
+}
+
+/// The time from the first sample until all later ones are near `at`.
+fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
+    let (begin, _) = samples.first()?;
+    let is_far = |&&(_, value): &&(f64, f64)| (value - at).abs() > within.value * at;
+    let last_far = samples.iter().rev().find(is_far);
+    Some(last_far.map_or(0.0, |(time, _)| time - begin))
 }
 
 /// What an exponential average was fed with: each change has one number.
@@ -543,6 +777,15 @@ fn sum(counts: &BTreeMap<String, u64>) -> f64 {
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
+}
+
+impl Serialize for Measure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Metric(metric) => serializer.serialize_str(metric.name),
+            Self::Special(special) => special.serialize(serializer),
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Measure {
@@ -621,6 +864,141 @@ mod tests {
             FromSamples::UnsmoothedMin { weight }.value(&samples),
             Some(4.0)
         );
+    }
+
+    /// Table I of DiffECN.
+    #[test]
+    fn a_max_min_share_needs_no_run() {
+        let share = |demands: &[&str], flow| Share {
+            capacity: "40Gbps".parse().unwrap(),
+            demands: demands.iter().map(|it| it.parse().unwrap()).collect(),
+            flow,
+        };
+        let two = ["25Gbps", "13Gbps"];
+        let four = ["25Gbps", "13Gbps", "5Gbps", "5Gbps"];
+        for (demands, flow, gbps) in [
+            (&two[..], 0, 25.0),
+            (&two, 1, 13.0),
+            (&four, 0, 17.0),
+            (&four, 1, 13.0),
+            (&four, 3, 5.0),
+        ] {
+            let measure = Measure::Special(Special::MaxMin(share(demands, flow)));
+            assert_eq!(measure.computed(), Some(gbps * 1e9));
+        }
+        assert_eq!(share(&four, 4).value(), None);
+        // 17 Gb/s of F1, within 5 %.
+        let samples = [(1.0, 25e9), (2.0, 17.9e9), (3.0, 16.2e9), (4.0, 17e9)];
+        let converges = FromSamples::Converges {
+            share: share(&four, 0),
+            within: "5%".parse().unwrap(),
+        };
+        assert_eq!(converges.value(&samples), Some(1.0));
+    }
+
+    #[test]
+    fn active_flows_are_taken_from_quantiles() {
+        let seen = PortFlows {
+            port: "leaf0>host0".to_owned(),
+            active: tidegate_report::record::Distribution {
+                mean: 2.5,
+                max: 40.0,
+                quantiles: vec![(0.5, 0.0), (0.9, 4.0), (0.99, 20.0), (1.0, 40.0)],
+            },
+            decisions: Some(Decisions {
+                both: 6,
+                only_ideal: 2,
+                only_scheme: 1,
+                neither: 11,
+            }),
+        };
+        let trace = |quantity, values: [f64; 3]| Trace {
+            of: seen.port.clone(),
+            quantity,
+            values: values.to_vec(),
+        };
+        let json = serde_json::json!({
+            "run": {
+                "id": "", "label": "", "point": [], "replication": 0, "seed": "1", "fingerprint": "",
+                "command": "", "end": { "reason": "finished" }, "ended_at_ps": 0,
+            },
+            "counters": tidegate_report::record::Counters::default(),
+            "queues": [],
+            "links": [],
+        });
+        let mut record: Record = serde_json::from_value(json).unwrap();
+        record.series.traces = vec![
+            trace(Quantity::ActiveFlows, [1.0, 2.0, 0.0]),
+            trace(Quantity::Connections, [4.0, 6.0, 2.0]),
+        ];
+        // A port that saw nothing changes no part of decisions.
+        let idle = PortFlows {
+            port: "leaf0>host1".to_owned(),
+            active: tidegate_report::record::Distribution::default(),
+            decisions: Some(Decisions {
+                both: 0,
+                only_ideal: 0,
+                only_scheme: 0,
+                neither: 0,
+            }),
+        };
+        record.port_flows = vec![seen, idle];
+        for (take, expected) in [
+            (FromPortFlows::ActiveOfConnections, 0.25),
+            (FromPortFlows::ActiveMean, 2.5),
+            (FromPortFlows::ActivePercentile(50), 0.0),
+            (FromPortFlows::ActivePercentile(51), 4.0),
+            (FromPortFlows::ActivePercentile(90), 4.0),
+            (FromPortFlows::ActivePercentile(100), 40.0),
+            (FromPortFlows::Accuracy, 17.0 / 20.0),
+            (FromPortFlows::Recall, 6.0 / 8.0),
+        ] {
+            assert_eq!(
+                take.value(&record, "leaf0>host0"),
+                Some(expected),
+                "{take:?}"
+            );
+        }
+        assert_eq!(FromPortFlows::Recall.value(&record, "*"), Some(0.75));
+        assert_eq!(FromPortFlows::ActiveMean.value(&record, "*"), Some(1.25));
+        assert_eq!(FromPortFlows::ActiveMean.value(&record, "spine*"), None);
+    }
+
+    #[test]
+    fn segments_are_counted_until_the_ack_of_cwr_and_after_it() {
+        let event = |at_ps, event, seq, flag| TraceEvent {
+            at_ps,
+            flow: 0,
+            event,
+            seq,
+            len: 1000,
+            flag,
+        };
+        let trace = [
+            event(1, Traced::Sent, 0, false),
+            event(2, Traced::Sent, 1000, true),
+            event(3, Traced::Sent, 2000, false),
+            event(4, Traced::Acked, 1000, true),
+            event(5, Traced::Sent, 3000, false),
+            event(6, Traced::Arrived, 3000, true),
+            // The ACK of the segment with CWR lets three go, the first at once.
+            event(7, Traced::Sent, 4000, false),
+            event(7, Traced::Acked, 2000, false),
+            event(8, Traced::Resent, 2000, false),
+            event(8, Traced::Lost, 2000, false),
+            event(8, Traced::Sent, 5000, false),
+            event(9, Traced::Sent, 6000, true),
+            event(9, Traced::Acked, 3000, false),
+            event(10, Traced::Acked, 7000, false),
+        ];
+        let counts = |part, from| after_cwr(&trace, part, from);
+        let none: [f64; 0] = [];
+        assert_eq!(counts(Some(AfterCwr::RoundTrip), 0.0), [2.0]);
+        assert_eq!(counts(Some(AfterCwr::NextBurst), 0.0), [3.0]);
+        assert_eq!(counts(None, 2.0), [5.0]);
+        assert_eq!(counts(None, 3.0), none, "its round trip is not over");
+        assert_eq!(after_cwr(&trace[..13], None, 0.0), [5.0]);
+        assert_eq!(after_cwr(&trace[..12], None, 0.0), none);
     }
 
     #[test]

@@ -1,19 +1,22 @@
 //! What the runs of a figure have for a claim: a number for each of its points.
 
+use serde::{Deserialize, Serialize};
 use tidegate_report::Record;
 use tidegate_report::statistics::{Interval, mean, student};
 
-use super::claim::{Claim, Take};
+use super::claim::{Claim, Published, Take};
+use super::number::Number;
 use super::pattern;
 use super::region::Measured;
 
 /// A point that a claim is about.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Point {
-    /// Its label.
-    pub(super) label: String,
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Point {
+    /// Its label; of a curve, where on it the point is: the text in place of the first `*`. Empty of a
+    /// number that is taken from all points.
+    pub label: String,
     /// What was measured there.
-    pub(super) measured: Measured,
+    pub measured: Measured,
 }
 
 /// The number of a run at a point.
@@ -26,9 +29,27 @@ struct AtRun<'a> {
     base: Option<&'a Record>,
 }
 
-/// The points that a claim judges. Of claims that take one number from all of them it is a single
-/// one.
-pub(super) fn points(claim: &Claim, records: &[Record]) -> Vec<Point> {
+/// The points that a claim judges: those of its curve that were run; of claims that take one number from
+/// all points it is a single one.
+pub fn points(claim: &Claim, records: &[Record]) -> Vec<Point> {
+    let Published::Curve {
+        points: published,
+        within,
+    } = &claim.paper
+    else {
+        return of_runs(claim, records);
+    };
+    let at = |(label, value): &(String, Number)| {
+        let measured = of_runs(&claim.at(label, value, within), records);
+        measured.into_iter().next().map(|point| Point {
+            label: label.clone(),
+            ..point
+        })
+    };
+    published.iter().filter_map(at).collect()
+}
+
+fn of_runs(claim: &Claim, records: &[Record]) -> Vec<Point> {
     if let Some(value) = claim.measure.computed() {
         let measured = Measured {
             value,
@@ -180,7 +201,7 @@ fn values<'a>(claim: &Claim, records: &'a [Record]) -> Vec<AtRun<'a>> {
 
 /// The number that a text of a label is, in units of the International System.
 fn swept(text: &str) -> Option<f64> {
-    let number: Result<super::number::Number, _> = text.parse();
+    let number: Result<Number, _> = text.parse();
     number.ok().map(|number| number.value)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::judged::{Judged, VARIED, capitalised, tally};
+use super::judged::{Judged, VARIED, capitalised, counted, tally};
 use super::paper::{Paper, Score, Setup, quoted};
 use super::trial::Varied;
 use super::verdict::{Finding, Verdict};
@@ -16,8 +16,9 @@ What becomes of the claims of published figures when their experiments are run h
 tidegate reproduce --all --write-docs docs/reproduction.md
 ```
 
-from the claims in `scenarios/*/*.toml` and the results of their runs; `tidegate reproduce ID` makes one
-figure again and draws it.
+from the claims in `scenarios/*/*.toml` and what was measured for them, which is kept in
+[`reproduction/`](reproduction): a file for each figure. `tidegate reproduce ID` makes one figure again and
+draws it, and with `--write-docs` puts it in its place here.
 
 ";
 
@@ -51,18 +52,13 @@ change is a difference, of anything else a part of the published number.
 ";
 
 /// The page of all claims.
-pub fn markdown(papers: &[Paper], figures: &[Judged], facts: &[String]) -> String {
+pub fn markdown(papers: &[Paper], figures: &[Judged]) -> String {
     let mut out = String::from(INTRODUCTION);
-    write(&mut out, papers, figures, facts).expect("writing to a string cannot fail");
+    write(&mut out, papers, figures).expect("writing to a string cannot fail");
     out
 }
 
-fn write(
-    out: &mut String,
-    papers: &[Paper],
-    figures: &[Judged],
-    facts: &[String],
-) -> std::fmt::Result {
+fn write(out: &mut String, papers: &[Paper], figures: &[Judged]) -> std::fmt::Result {
     let quick = figures.iter().filter(|figure| figure.version == "quick");
     let quick = quick.count();
     if quick > 0 {
@@ -79,7 +75,7 @@ fn write(
     }
     out.push('\n');
     out.push_str(RULES);
-    write_tally(out, figures, facts)?;
+    write_tally(out, figures)?;
     let setups = papers
         .iter()
         .flat_map(|paper| paper.setups.iter().map(move |s| (paper, s)));
@@ -136,12 +132,7 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
     };
     row("nothing", None)?;
     for trial in &setup.joint {
-        let name = trial.get_ref();
-        let is_own = |figure: &&Judged| setup.figures.iter().any(|own| *own.get_ref() == figure.id);
-        let own = figures.iter().filter(is_own);
-        let mut varied = own.flat_map(|figure| &figure.varied);
-        let changed = varied.find(|varied| varied.trial == *name);
-        row(changed.map_or(name, |varied| &varied.changed), Some(name))?;
+        row(&trial.changed, Some(trial.name.get_ref()))?;
     }
     if let Some(decided) = &setup.decided {
         writeln!(
@@ -188,11 +179,9 @@ fn bold(finding: &Finding) -> String {
     format!("**{}**", finding.answer())
 }
 
-fn write_tally(out: &mut String, figures: &[Judged], facts: &[String]) -> std::fmt::Result {
+fn write_tally(out: &mut String, figures: &[Judged]) -> std::fmt::Result {
     out.push_str("## All figures\n\n");
-    for fact in facts {
-        writeln!(out, "- {fact}")?;
-    }
+    writeln!(out, "{} figures, {}.", figures.len(), counted(figures))?;
     let all = tally(figures.iter().flat_map(|figure| &figure.claims));
     let has_column = |verdict: Verdict| {
         let count = all.iter().find(|(other, _)| *other == verdict);
@@ -247,6 +236,13 @@ fn write_figure(
         capitalised(&figure.shows),
         figure.source
     )?;
+    if !figure.revision.is_empty() {
+        writeln!(
+            out,
+            "Run by revision {}: `{}`.\n",
+            figure.revision, figure.command
+        )?;
+    }
     let is_run = |claim: &&Finding| claim.verdict != Verdict::NotRun;
     let counted: Vec<&Finding> = figure.claims(true).filter(is_run).collect();
     if !counted.is_empty() {
@@ -424,7 +420,8 @@ mod tests {
             title: "Title".into(),
             shows: "what".into(),
             source: "where".into(),
-            version: "quick",
+            version: "quick".into(),
+            revision: "abc".into(),
             cut: vec!["runs=1".into()],
             assumptions: Vec::new(),
             findings: vec!["it hinges on x".into()],
@@ -465,7 +462,7 @@ mod tests {
                     ..finding(-0.5, CHANGE)
                 },
             ],
-            command: String::new(),
+            command: "tidegate reproduce tcn-f1".into(),
         }
     }
 
@@ -473,13 +470,14 @@ mod tests {
         let text = "[paper]\nid = \"tcn\"\nname = \"TCN\"\ntitle = \"T\"\nsource = \"S\"\n\
             [[paper.headline]]\nclaim = \"tcn-f1/mean\"\ncause = \"as {tcn-f1/mean} shows\"\n\
             [[paper.setup]]\nname = \"testbed\"\nfigures = [\"tcn-f1\"]\nassumptions = [\"once\"]\n\
-            joint = [\"flows\"]\ndecided = \"more flows: {tcn-f1/mean@flows}\"\n";
+            decided = \"more flows: {tcn-f1/mean@flows}\"\n\
+            [[paper.setup.trial]]\nname = \"flows\"\nchanged = \"more flows\"\nset = []\n";
         Paper::parse(text).unwrap()
     }
 
     #[test]
     fn the_page_has_headlines_first_and_then_every_figure_and_claim() {
-        let page = markdown(&[paper()], &[figure()], &["fact".into()]);
+        let page = markdown(&[paper()], &[figure()]);
         let parts = [
             "**1 of the 1 figures are here in their quick version",
             "### TCN\n\nT (S).\n",
@@ -492,6 +490,7 @@ mod tests {
             "| changed | [tcn-f1](#tcn-f1) | all |\n|---|--:|--:|\n",
             "| nothing | 0 of 1 | 0 of 1 |\n| more flows | 1 of 1 | 1 of 1 |\n\nMore flows: -30.0 %\n",
             "## tcn-f1",
+            "Run by revision abc: `tidegate reproduce tcn-f1`.",
             "a \\| b",
             "| curve | -38% | 0 of 1 points inside; farthest at 0.4: -50.0 %, published -38%; rank \
              correlation 0.50 | not reproduced |",

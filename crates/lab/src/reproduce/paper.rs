@@ -50,11 +50,24 @@ pub struct Setup {
     pub figures: Vec<Spanned<String>>,
     /// How ambiguities were resolved.
     pub assumptions: Vec<String>,
-    /// Trials that all of these figures have, by name: one change for all of them alike.
-    #[serde(default)]
-    pub joint: Vec<Spanned<String>>,
+    /// Trials that all of these figures have: one change for all of them alike.
+    #[serde(default, rename = "trial")]
+    pub joint: Vec<JointTrial>,
     /// What the joint trials show. `{ecn-sharp-f9/small-gain@bursts}` in it is a measured number.
     pub decided: Option<Spanned<String>>,
+}
+
+/// One change for all figures of a setup. Which claims of a figure are judged again is written there, as
+/// `joint`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JointTrial {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// What is changed, in words.
+    pub changed: String,
+    /// The settings that change it, as `key=value`.
+    pub set: Vec<String>,
 }
 
 /// A headline with what became of it.
@@ -75,6 +88,13 @@ pub struct Wrong {
     pub message: String,
     /// Where it is.
     pub span: Range<usize>,
+}
+
+/// The trials that the setup of a figure has for all of its figures.
+pub(super) fn joint_trials(figure: &str) -> Vec<JointTrial> {
+    let papers = papers();
+    let setup = papers.iter().find_map(|paper| paper.setup_of(figure));
+    setup.map_or_else(Vec::new, |setup| setup.joint.clone())
 }
 
 /// All papers, by their ids.
@@ -161,10 +181,10 @@ impl Setup {
                 });
             };
             let has = |trial: &str| names.iter().any(|name| quote::split(name).1 == Some(trial));
-            if let Some(trial) = self.joint.iter().find(|trial| !has(trial.get_ref())) {
+            if let Some(trial) = self.joint.iter().find(|trial| !has(trial.name.get_ref())) {
                 return Err(Wrong {
-                    message: format!("`{id}` has no trial `{}`", trial.get_ref()),
-                    span: trial.span(),
+                    message: format!("`{id}` does not judge the trial `{}`", trial.name.get_ref()),
+                    span: trial.name.span(),
                 });
             }
         }
@@ -176,7 +196,10 @@ impl Setup {
         let score = |id: &Spanned<String>| {
             let judged = figures.iter().find(|judged| judged.id == *id.get_ref());
             let varied = judged.map_or(&[][..], |judged| &judged.varied);
-            let first = self.joint.first().map(|name| name.get_ref().as_str());
+            let first = self
+                .joint
+                .first()
+                .map(|trial| trial.name.get_ref().as_str());
             let of_trial = varied
                 .iter()
                 .filter(|varied| Some(varied.trial.as_str()) == trial.or(first));
@@ -272,7 +295,8 @@ mod tests {
         let text = "[paper]\nid = \"x\"\nname = \"X\"\ntitle = \"t\"\nsource = \"s\"\n\
             [[paper.headline]]\nclaim = \"x-f1/CLAIM\"\ncause = \"as {x-f1/QUOTED} says\"\n\
             [[paper.setup]]\nname = \"all\"\nfigures = [\"FIGURE\"]\nassumptions = []\n\
-            joint = [\"TRIAL\"]\ndecided = \"{x-f1/QUOTED}\"\n";
+            decided = \"{x-f1/QUOTED}\"\n\
+            [[paper.setup.trial]]\nname = \"TRIAL\"\nchanged = \"c\"\nset = []\n";
         let names = |id: &str| (id == "x-f1").then(|| vec!["mean".into(), "mean@sack".into()]);
         let check_trial = |claim: &str, quoted: &str, figure: &str, trial: &str| {
             let text = text.replace("CLAIM", claim).replace("QUOTED", quoted);

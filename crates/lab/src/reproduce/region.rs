@@ -9,14 +9,14 @@
 //! A published difference that is larger than its tolerance has a direction: the side of no
 //! difference that it is on. A smaller one has none, as the paper's own number may be chance.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidegate_report::statistics::student;
 
 use super::claim::{Published, Side};
 use super::number::Number;
 
 /// A measured number and its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Measured {
     /// The mean over the repetitions.
     pub value: f64,

@@ -1,11 +1,11 @@
 //! A figure run again with one assumption changed, to find out why a claim does not hold.
 
 use serde::{Deserialize, Serialize};
-use tidegate_report::Record;
 use toml::Spanned;
 
 use super::claim::Claim;
 use super::figure::Figure;
+use super::measurements::TrialMeasurements;
 use super::pattern;
 use super::verdict::{Finding, judge};
 
@@ -63,22 +63,17 @@ pub struct Varied {
 }
 
 impl Varied {
-    /// Judges the claims of a trial.
-    pub fn of(
-        figure: &Figure,
-        trial: &Trial,
-        command: &str,
-        own: &[Record],
-        tried: &[Record],
-    ) -> Vec<Self> {
-        let is_tried = |record: &&Record| trial.runs(figure, &record.run.label);
-        let same: Vec<Record> = own.iter().filter(is_tried).cloned().collect();
-        let varied = |claim: &Claim| Self {
-            trial: trial.name.clone(),
-            changed: trial.changed.clone(),
-            command: command.to_owned(),
-            before: judge(claim, &same, &[]),
-            after: judge(claim, tried, &[]),
+    /// Judges the claims of a trial by what was measured for it.
+    pub(super) fn of(figure: &Figure, trial: &Trial, measured: &TrialMeasurements) -> Vec<Self> {
+        let varied = |claim: &Claim| {
+            let (before, after) = measured.answers(claim);
+            Self {
+                trial: trial.name.clone(),
+                changed: trial.changed.clone(),
+                command: measured.command.clone(),
+                before: judge(claim, &before.points, before.unfinished),
+                after: judge(claim, &after.points, after.unfinished),
+            }
         };
         trial.claims(figure).map(varied).collect()
     }

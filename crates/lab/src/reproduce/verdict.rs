@@ -31,12 +31,10 @@
 )]
 
 use serde::Serialize;
-use tidegate_report::Record;
 
 use super::claim::{Claim, Published, Take};
-use super::measured::{self, Point};
+use super::measured::Point;
 use super::number::Number;
-use super::pattern;
 pub use super::region::Measured;
 use super::region::{Region, Standing};
 
@@ -156,14 +154,9 @@ pub const CHANGE: &str = "change";
 /// A rank correlation from which on two curves have the same shape.
 const SAME_SHAPE: f64 = 0.8;
 
-/// Judges a claim by the runs of its figure. `unfinished` are the labels of runs that left no results,
-/// one for each run.
-pub fn judge(claim: &Claim, records: &[Record], unfinished: &[&str]) -> Finding {
-    let is_own = |label: &&&str| claim.patterns().any(|of| pattern::fits(of, label));
-    let unfinished = match claim.measure.computed() {
-        None => unfinished.iter().filter(is_own).count(),
-        Some(_) => 0,
-    };
+/// Judges a claim by what was measured at its points. `unfinished` is how many runs of these points left no
+/// results.
+pub fn judge(claim: &Claim, points: &[Point], unfinished: usize) -> Finding {
     let missing = match unfinished {
         0 => None,
         1 => Some("1 run that it rests on is not finished".to_owned()),
@@ -197,9 +190,13 @@ pub fn judge(claim: &Claim, records: &[Record], unfinished: &[&str]) -> Finding 
                 ..finding
             };
         }
-        Published::Curve { points, within } => judge_curve(claim, points, within, records),
-        paper => Region::of(paper, claim.is_change())
-            .and_then(|region| judge_points(&region, &measured::points(claim, records))),
+        Published::Curve {
+            points: published,
+            within,
+        } => judge_curve(claim, published, within, points),
+        paper => {
+            Region::of(paper, claim.is_change()).and_then(|region| judge_points(&region, points))
+        }
     };
     let Some(judgement) = judgement else {
         let cut = || "this version of the figure has no such point".to_owned();
@@ -222,13 +219,12 @@ pub fn judge(claim: &Claim, records: &[Record], unfinished: &[&str]) -> Finding 
 
 /// Whether what was measured points the way of the paper, however large it is and however well it is
 /// known.
-pub fn has_direction(claim: &Claim, records: &[Record]) -> bool {
+pub fn has_direction(claim: &Claim, points: &[Point]) -> bool {
     let bare = |mut point: Point| {
         point.measured.interval = None;
         point
     };
-    let points = measured::points(claim, records).into_iter().map(bare);
-    let points: Vec<Point> = points.collect();
+    let points: Vec<Point> = points.iter().cloned().map(bare).collect();
     let region = Region::of(&claim.paper, claim.is_change());
     region
         .and_then(|region| judge_points(&region, &points))
@@ -290,15 +286,14 @@ fn judge_curve(
     claim: &Claim,
     published: &[(String, Number)],
     within: &Number,
-    records: &[Record],
+    points: &[Point],
 ) -> Option<Judgement> {
     let mut fitted = Vec::new();
     let mut worst: Option<(f64, usize)> = None;
     let mut needed = Some(0);
     for (at, value) in published {
         let region = Region::about(value, within, None, claim.is_change());
-        let points = measured::points(&claim.at(at, value, within), records);
-        let Some(point) = points.into_iter().next() else {
+        let Some(point) = points.iter().find(|point| point.label == *at) else {
             continue;
         };
         let standing = region.standing(&point.measured);

@@ -169,6 +169,7 @@ impl Bench {
             experiments: &self.plan,
             folder: &self.folder,
             jobs: NonZeroUsize::new(jobs).unwrap(),
+            threads: None,
             command: &|experiment| format!("repeat {}", experiment.id),
             interrupt: &self.interrupt,
             progress: &self.progress,
@@ -198,7 +199,7 @@ fn what_a_folder_has_is_not_run_again() {
     // The others fail, as if the first attempt had been cut off.
     let done = bench.sweep(2).run_with(|experiment| {
         if experiment.id == only.id {
-            return bench.sweep(1).simulate(experiment);
+            return bench.sweep(1).simulate(experiment, NonZeroUsize::MIN);
         }
         Err(Failure::Refused("not now".to_owned()))
     });
@@ -221,7 +222,7 @@ fn a_run_that_panics_is_reported_and_the_rest_go_on() {
     let bad = bench.plan[1].id.clone();
     let done = bench.sweep(2).run_with(|experiment| {
         assert!(experiment.id != bad, "this run is {}", "unlucky");
-        bench.sweep(1).simulate(experiment)
+        bench.sweep(1).simulate(experiment, NonZeroUsize::MIN)
     });
     assert_eq!(done.failures.len(), 1);
     assert_eq!(done.failures[0].0, bad);
@@ -238,7 +239,7 @@ fn an_interrupt_keeps_what_is_finished() {
     let place = Place::new("interrupted");
     let bench = Bench::new(&place);
     let done = bench.sweep(1).run_with(|experiment| {
-        let record = bench.sweep(1).simulate(experiment);
+        let record = bench.sweep(1).simulate(experiment, NonZeroUsize::MIN);
         // Heard while the second run goes on, which still counts here as it had finished.
         if experiment.id == bench.plan[1].id {
             bench.interrupt.store(true, Ordering::Relaxed);
@@ -259,7 +260,10 @@ fn a_run_that_is_stopped_leaves_nothing() {
         interrupt: &stop,
         ..bench.sweep(1)
     };
-    assert!(matches!(stopped.simulate(&bench.plan[0]), Ok(None)));
+    assert!(matches!(
+        stopped.simulate(&bench.plan[0], NonZeroUsize::MIN),
+        Ok(None)
+    ));
     // With the flag set from the start nothing is begun at all.
     let done = stopped.run();
     assert!(done.is_interrupted);
@@ -286,7 +290,11 @@ fn sweeps_share_a_queue_and_each_ends_once() {
     let benches = [Bench::new(&places[0]), Bench::new(&places[1])];
     // The first sweep has one run left, the second one all of them.
     for experiment in &benches[0].plan[1..] {
-        let record = benches[0].sweep(1).simulate(experiment).unwrap().unwrap();
+        let record = benches[0]
+            .sweep(1)
+            .simulate(experiment, NonZeroUsize::MIN)
+            .unwrap()
+            .unwrap();
         benches[0].folder.write(&record).unwrap();
     }
     let sweeps = [benches[0].sweep(1), benches[1].sweep(1)];
@@ -327,7 +335,7 @@ fn an_interrupt_ends_every_sweep_of_a_queue() {
     let ended = Mutex::new(Vec::new());
     let simulate = |number: usize, experiment: &Experiment| {
         interrupt.store(true, Ordering::Relaxed);
-        sweeps[number].simulate(experiment)
+        sweeps[number].simulate(experiment, NonZeroUsize::MIN)
     };
     queue.run_with(simulate, |number, done| {
         ended.lock().unwrap().push((number, done.is_interrupted));

@@ -11,6 +11,7 @@ mod probe;
 mod series;
 mod table;
 mod trace;
+mod words;
 
 pub use flow::{FLOWS, read_flows, write_flows};
 pub use origin::{ORIGIN, Origin};

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::writer::SerializedColumnWriter;
-use parquet::schema::types::{Type, TypePtr};
+use parquet::file::statistics::{Statistics, ValueStatistics};
+use parquet::file::writer::SerializedRowGroupWriter;
+use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
 
 use super::table::Malformed;
+use super::words::Words;
 use crate::record::Run;
 
 /// The first columns of every table: their names, types and meanings. After them comes one for each
@@ -96,28 +98,36 @@ impl Origin {
 }
 
 impl Constant {
+    /// Writes so many rows of it as the next column of a group.
     pub(super) fn write(
         &self,
         rows: usize,
-        out: &mut SerializedColumnWriter<'_>,
+        group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+        column: ColumnDescPtr,
     ) -> Result<(), ParquetError> {
-        match &self.value {
+        let mut words = Words::default();
+        let (word, statistics) = match &self.value {
             Value::Long(number) => {
-                let cells = vec![number.cast_signed(); rows];
-                out.typed::<Int64Type>().write_batch(&cells, None, None)?;
+                let word = words.define(&number.to_le_bytes());
+                (word, same::<Int64Type>(number.cast_signed()))
             }
             Value::Number(number) => {
-                let cells = vec![number.cast_signed(); rows];
-                out.typed::<Int32Type>().write_batch(&cells, None, None)?;
+                let word = words.define(&number.to_le_bytes());
+                (word, same::<Int32Type>(number.cast_signed()))
             }
-            Value::Text(text) => {
-                let cells = vec![text.clone(); rows];
-                out.typed::<ByteArrayType>()
-                    .write_batch(&cells, None, None)?;
-            }
-        }
-        Ok(())
+            Value::Text(text) => (
+                words.define_text(text.data()),
+                same::<ByteArrayType>(text.clone()),
+            ),
+        };
+        words.push(word, u32::try_from(rows).expect("a group has few rows"));
+        words.write(group, column, Some(statistics))
     }
+}
+
+/// The statistics of a column in which this is every value.
+fn same<T: DataType>(value: T::T) -> Statistics {
+    ValueStatistics::new(Some(value.clone()), Some(value), None, Some(0), false).into()
 }
 
 impl Value {

@@ -14,8 +14,8 @@ use crate::record::{Quantity, Series, Trace};
 /// The columns of `series.parquet`.
 pub const SERIES: &[Field<Sample>] = &[
     field!(Sample, "when it was taken, in picoseconds of simulated time", time_ps: u64, Rising),
-    field!(Sample, "what it belongs to: `leaf0>host3 q0`, `flow 7` or `network`", of: ByteArray),
-    field!(Sample, "which number it is, see below", quantity: ByteArray),
+    field!(Sample, "what it belongs to: `leaf0>host3 q0`, `flow 7` or `network`", of: ByteArray, Words),
+    field!(Sample, "which number it is, see below", quantity: ByteArray, Words),
     field!(
         Sample,
         "the sample, in the unit of its quantity; null where there was none",

@@ -4,22 +4,24 @@
 //! how to put them back. The low-level interface of the `parquet` crate does the rest; its Arrow half
 //! would double the time of a build.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding};
+use parquet::basic::{Compression, Encoding, Type as Physical};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType};
+use parquet::data_type::{AsBytes, BoolType, ByteArray, ByteArrayType, DataType};
 use parquet::data_type::{DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::origin::Origin;
+use super::words::Words;
 
 /// Rows of one group: what a reader takes at once.
 pub(super) const GROUP: usize = 1 << 18;
@@ -46,7 +48,7 @@ pub struct Field<Row> {
     pub doc: &'static str,
     pub(super) parquet: &'static str,
     pub(super) order: Order,
-    pub(super) write: fn(&[Row], &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError>,
+    pub(super) write: fn(&[Row], &mut Out<'_, '_>) -> Result<(), ParquetError>,
     pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
 }
 
@@ -65,6 +67,14 @@ pub(super) enum Order {
     Repeating,
     /// Values that rise by little.
     Rising,
+    /// Few different values in no order.
+    Words,
+}
+
+/// Where a column of a group of rows is written.
+pub(super) struct Out<'a, 'b> {
+    pub(super) group: &'a mut SerializedRowGroupWriter<'b, Vec<u8>>,
+    pub(super) column: ColumnDescPtr,
 }
 
 /// Declares a [`Field`] for a field of a row: its documentation, its name and its type.
@@ -80,7 +90,8 @@ macro_rules! field {
             parquet: <$type as $crate::export::table::Cell>::PARQUET,
             order: $crate::export::table::Order::$order,
             write: |rows, out| {
-                $crate::export::table::write_cells::<$type>(rows.iter().map(|row| &row.$name), out)
+                let cells = rows.iter().map(|row| &row.$name);
+                field!(@write $order)(cells, out)
             },
             read: |column, rows| {
                 let cells = $crate::export::table::read_cells::<$type>(column, rows.len())?;
@@ -91,6 +102,8 @@ macro_rules! field {
             },
         }
     };
+    (@write Words) => { $crate::export::table::write_words };
+    (@write $order:ident) => { $crate::export::table::write_cells };
 }
 pub(super) use field;
 
@@ -107,6 +120,25 @@ pub(super) trait Cell: Sized {
     fn put(&self) -> Option<<Self::Physical as DataType>::T>;
     /// From what was stored.
     fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
+}
+
+/// A value that many rows share.
+pub(super) trait Word: Cell<Physical: DataType<T: AsBytes>> {
+    /// Cells of one column with the same key have the same value.
+    fn key(&self) -> u64;
+}
+
+impl Word for u32 {
+    fn key(&self) -> u64 {
+        u64::from(*self)
+    }
+}
+
+impl Word for ByteArray {
+    /// Where it is: clones share it, and all of them live while the column is written.
+    fn key(&self) -> u64 {
+        self.data().as_ptr().addr() as u64
+    }
 }
 
 impl Cell for bool {
@@ -216,16 +248,63 @@ impl Cell for ByteArray {
 
 pub(super) fn write_cells<'a, C: Cell + 'a>(
     cells: impl Iterator<Item = &'a C>,
-    out: &mut SerializedColumnWriter<'_>,
+    out: &mut Out<'_, '_>,
 ) -> Result<(), ParquetError> {
-    let cells: Vec<_> = cells.map(Cell::put).collect();
-    let levels: Vec<i16> = cells.iter().map(|cell| i16::from(cell.is_some())).collect();
-    let values: Vec<_> = cells.into_iter().flatten().collect();
+    let mut levels = Vec::new();
+    let cells = cells.map(Cell::put);
+    let values: Vec<_> = if is_optional::<C>() {
+        let noted = |cell: &Option<_>| levels.push(i16::from(cell.is_some()));
+        cells.inspect(noted).flatten().collect()
+    } else {
+        cells.flatten().collect()
+    };
+    let column = out.group.next_column()?;
+    let mut column = column.expect("there is a column for each field");
     let levels = is_optional::<C>().then_some(&levels[..]);
-    out.typed::<C::Physical>()
+    column
+        .typed::<C::Physical>()
         .write_batch(&values, levels, None)?;
-    Ok(())
+    column.close()
 }
+
+pub(super) fn write_words<'a, C: Word + 'a>(
+    cells: impl Iterator<Item = &'a C>,
+    out: &mut Out<'_, '_>,
+) -> Result<(), ParquetError> {
+    let is_text = C::Physical::get_physical_type() == Physical::BYTE_ARRAY;
+    let mut words = Words::default();
+    let mut numbers: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+    // Nearly all rows have one of the last few words: most columns have no others.
+    let mut recent: [Option<(u64, u32)>; RECENT] = [None; RECENT];
+    for cell in cells {
+        let key = cell.key();
+        let mut known = recent.iter().flatten();
+        let number = match known.find(|&&(known, _)| known == key) {
+            Some(&(_, number)) => number,
+            None => {
+                let Some(value) = cell.put() else {
+                    continue;
+                };
+                let plain = value.as_bytes();
+                let number = *numbers.entry(plain.to_vec()).or_insert_with(|| {
+                    if is_text {
+                        words.define_text(plain)
+                    } else {
+                        words.define(plain)
+                    }
+                });
+                recent.rotate_right(1);
+                recent[0] = Some((key, number));
+                number
+            }
+        };
+        words.push(number, 1);
+    }
+    words.write(out.group, out.column.clone(), None)
+}
+
+/// How many words are looked at before all of them are.
+const RECENT: usize = 8;
 
 /// A column of a group of rows that is read.
 pub(super) struct Column {
@@ -272,7 +351,6 @@ fn is_optional<C: Cell>() -> bool {
 
 /// Whether the reader is of the type that the cells are stored in.
 fn holds<C: Cell>(reader: &ColumnReader) -> bool {
-    use parquet::basic::Type as Physical;
     let found = match reader {
         ColumnReader::BoolColumnReader(_) => Physical::BOOLEAN,
         ColumnReader::ByteArrayColumnReader(_) => Physical::BYTE_ARRAY,
@@ -319,18 +397,18 @@ impl<'a, Row> Writer<'a, Row> {
     /// Adds rows; they become groups of their own.
     pub(super) fn rows(&mut self, rows: &[Row]) -> Result<(), Malformed> {
         for rows in rows.chunks(GROUP) {
+            let columns = self.file.schema_descr().columns().to_vec();
             let mut group = self.file.next_row_group()?;
-            for constant in self.origin.columns() {
-                let column = group.next_column()?;
-                let mut column = column.expect("there is a column for each constant");
-                constant.write(rows.len(), &mut column)?;
-                column.close()?;
+            let (constants, own) = columns.split_at(self.origin.columns().len());
+            for (constant, column) in self.origin.columns().iter().zip(constants) {
+                constant.write(rows.len(), &mut group, column.clone())?;
             }
-            for field in self.fields {
-                let column = group.next_column()?;
-                let mut column = column.expect("there is a column for each field");
-                (field.write)(rows, &mut column)?;
-                column.close()?;
+            for (field, column) in self.fields.iter().zip(own) {
+                let mut out = Out {
+                    group: &mut group,
+                    column: column.clone(),
+                };
+                (field.write)(rows, &mut out)?;
             }
             group.close()?;
         }
@@ -352,9 +430,11 @@ fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
     let mut properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     for field in fields.iter().filter(|field| field.order == Order::Rising) {
         let path = || ColumnPath::from(field.name);
+        // What is packed does not get shorter.
         properties = properties
             .set_column_dictionary_enabled(path(), false)
-            .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+            .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED)
+            .set_column_compression(path(), Compression::UNCOMPRESSED);
     }
     Arc::new(properties.build())
 }

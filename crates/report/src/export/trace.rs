@@ -4,24 +4,26 @@ use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
 
 use super::origin::Origin;
-use super::table::{Cell, Field, Malformed, Reader, Writer, field};
+use super::table::{Cell, Field, Malformed, Reader, Word, Writer, field};
 use crate::record::{TraceEvent, Traced};
 
 /// The columns of `trace.parquet`.
 pub const TRACE: &[Field<TraceEvent>] = &[
     field!(TraceEvent, "when it happened, in picoseconds of simulated time", at_ps: u64, Rising),
-    field!(TraceEvent, "the flow's number", flow: u32),
+    field!(TraceEvent, "the flow's number", flow: u32, Words),
     field!(
         TraceEvent,
         "`sent`, `resent`, `lost` (when it left), `arrived` at the receiver, or `acked` at the sender",
-        event: Traced
+        event: Traced,
+        Words
     ),
     field!(
         TraceEvent,
         "the first byte of the segment, or the next one that the ACK asks for",
-        seq: u64
+        seq: u64,
+        Rising
     ),
-    field!(TraceEvent, "bytes of the segment, or the window that the ACK offers", len: u32),
+    field!(TraceEvent, "bytes of the segment, or the window that the ACK offers", len: u32, Rising),
     field!(
         TraceEvent,
         "CWR of a segment that leaves, CE of one that arrives, ECE of an ACK",
@@ -55,11 +57,17 @@ impl Cell for Traced {
     const PARQUET: &'static str = String::PARQUET;
 
     fn put(&self) -> Option<ByteArray> {
-        Some(self.name().into())
+        Some(Bytes::from_static(self.name().as_bytes()).into())
     }
     fn take(stored: Option<ByteArray>) -> Option<Self> {
         let stored = stored?;
         let named = |event: &Self| event.name().as_bytes() == stored.data();
         Self::ALL.into_iter().find(named)
+    }
+}
+
+impl Word for Traced {
+    fn key(&self) -> u64 {
+        *self as u64
     }
 }

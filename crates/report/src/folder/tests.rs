@@ -25,6 +25,7 @@ fn record(id: &str) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),

@@ -52,6 +52,9 @@ pub(super) fn draw_line(
             }
         }
         pieces.push(points);
+        if kind == Kind::Trace {
+            pieces = strokes(pieces);
+        }
         for points in pieces.into_iter().filter(|points| points.len() > 1) {
             scene.shapes.push(Shape::Path {
                 points,
@@ -69,6 +72,32 @@ pub(super) fn draw_line(
         }
     }
 }
+
+/// Upright strokes in the order of time, without what cannot be seen: those that meet in one column are one.
+fn strokes(pieces: Vec<Vec<(f64, f64)>>) -> Vec<Vec<(f64, f64)>> {
+    let mut seen: Vec<Vec<(f64, f64)>> = Vec::new();
+    for piece in pieces {
+        let &[(x, from), (_, to)] = piece.as_slice() else {
+            seen.push(piece);
+            continue;
+        };
+        let x = (x / COLUMN).round() * COLUMN;
+        let (top, bottom) = (from.min(to), from.max(to));
+        match seen.last_mut().map(Vec::as_mut_slice) {
+            Some([first, last])
+                if first.0 == x && top <= last.1 + COLUMN && first.1 <= bottom + COLUMN =>
+            {
+                first.1 = first.1.min(top);
+                last.1 = last.1.max(bottom);
+            }
+            _ => seen.push(vec![(x, top), (x, bottom)]),
+        }
+    }
+    seen
+}
+
+/// How far strokes are apart that can be told apart: a quarter of a point.
+const COLUMN: f64 = 0.25;
 
 /// The bar of a mark; `offset` and `thick` are across it.
 pub(super) fn draw_bar(

@@ -39,6 +39,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),

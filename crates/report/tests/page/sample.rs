@@ -157,6 +157,7 @@ fn record(
                 paused_by_class: BTreeMap::new(),
             })
             .collect(),
+        port_flows: vec![],
         pauses: None,
         probes: (0..500)
             .map(|number| Probe {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tidegate_report::folder::{FORMAT, Manifest, Planned};
 use tidegate_report::record::{
-    Class, ClassPauses, Counters, Deadlock, Distribution, End, Flow, Link, LinkClass, Pauses,
-    Probe, Quantity, Queue, Record, Run, Series, Setting, Trace, TraceEvent, Traced,
+    Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
+    Pauses, PortFlows, Probe, Quantity, Queue, Record, Run, Series, Setting, Trace, TraceEvent,
+    Traced,
 };
 use tidegate_report::statistics::Percentile;
 
@@ -73,6 +74,7 @@ pub(crate) fn empty(id: &str) -> Record {
         counters: Counters::default(),
         queues: Vec::new(),
         links: Vec::new(),
+        port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
         probes: Vec::new(),
@@ -133,6 +135,16 @@ pub(crate) fn awkward(id: &str) -> Record {
             goodput_bps: 9.007_199_254_740_993e15,
             paused: -0.0,
             paused_by_class: BTreeMap::from([(0, 0.25), (7, f64::MIN_POSITIVE)]),
+        }],
+        port_flows: vec![PortFlows {
+            port: "leaf0>host3".to_owned(),
+            active: Distribution::default(),
+            decisions: Some(Decisions {
+                both: 1,
+                only_ideal: u64::MAX,
+                only_scheme: 0,
+                neither: 3,
+            }),
         }],
         pauses: Some(Pauses {
             storm_ps: 0,

@@ -13,6 +13,7 @@ impl Section {
             Self::Accounting => "[transport.accounting]",
             Self::Buffer => "[switch.buffer]",
             Self::Egress => "[switch.buffer.egress]",
+            Self::FlowControl => "[switch.flow_control]",
             Self::Group => "[[transport.group]]",
             Self::HostDelay => "[transport.host_delay]",
             Self::HostReceive => "[transport.host_receive]",
@@ -22,6 +23,7 @@ impl Section {
             Self::Measure => "[measure]",
             Self::Nic => "[nic]",
             Self::Observe => "[observe]",
+            Self::PortFlows => "[observe.port_flows]",
             Self::Probe => "[[probe]]",
             Self::Receiver => "[transport.receiver]",
             Self::Root => "At the top",
@@ -57,6 +59,7 @@ impl Section {
                 [More on buffers](../buffers.md)."
             }
             Self::Egress => EGRESS,
+            Self::FlowControl => FLOW_CONTROL,
             Self::Group => GROUP,
             Self::HostDelay => "What the receiving host adds to the way of each packet.",
             Self::HostReceive => {
@@ -83,6 +86,7 @@ impl Section {
                 "Which packet leaves next, and how many queues there are. \
                 [More on schedulers](../schedulers.md)."
             }
+            Self::PortFlows => PORT_FLOWS,
             Self::Series => SERIES,
             Self::Switch => "The ports of switches.",
             Self::Tagging => {
@@ -111,7 +115,7 @@ impl Section {
                     "[What it does, and how to choose its settings](../{page})."
                 ))
             }
-            (Self::Rule, kind) => {
+            (Self::FlowControl | Self::Rule, kind) => {
                 let page = self.about(kind)?.page;
                 Some(format!("[What it does](../{page})."))
             }
@@ -160,10 +164,15 @@ pub(super) const CONVENTION: &str = "What counts as small and large, when a flow
 pub(super) const ECMP: &str = "How switches choose among paths of equal length.";
 pub(super) const EGRESS: &str = pfc::Config::ABOUT.pieces[0].doc;
 pub(super) const FABRIC_DOC: &str = "`fabric` is that of the leaves of this topology.";
+pub(super) const FLOW_CONTROL: &str = "How switches hold back single flows of the nodes before them; `none` for \
+    nothing but the pauses of a lossless buffer.";
+pub(super) const FLOW_PORTS: &str = "The ports, by name as in `observe`.";
 pub(super) const FLOWS: &str = "Flows, by number, whose goodput is measured.";
 pub(super) const GROUP: &str = "Further transports: flows of group 1 speak the first of them, flows of group 2 \
     the second; flows of a higher group the last.";
 pub(super) const HOSTS_DOC: &str = "`hosts` is the speed of the hosts' cables of this topology.";
+pub(super) const IDEAL: &str = "Compares each decision with that of the ideal marker of DiffECN, which measures flows' \
+    rates over this time.";
 pub(super) const LEAST: &str = "A shorter packet counts as this long.";
 pub(super) const LIMIT: &str = "The most samples: when there would be one more, every second one is forgotten \
     and the interval doubles.";
@@ -180,6 +189,10 @@ pub(super) const NON_ECT: &str = "What happens to packets that cannot be marked.
 pub(super) const OPENING: &str = "Which connection a flow uses.";
 pub(super) const PER_PACKET: &str =
     "Bytes of headers and framing that every packet has besides its payload.";
+pub(super) const PERIOD: &str =
+    "A flow is active for so long after its last packet has left; with `0ps`, while one waits.";
+pub(super) const PORT_FLOWS: &str = "Ports whose flows are told apart: how many are active, what small, medium and large \
+    ones have waiting, and whether the right ones are marked.";
 pub(super) const PORTS: &str = "Ports whose queues keep distributions of length and waiting time: `all`, \
     `switches`, `none`, or names such as `leaf0>host3`, in which `*` matches anything.";
 pub(super) const QUEUES: &str =
@@ -194,9 +207,12 @@ pub(super) const BASELINE: &str = "The label of the point that all others are co
 pub(super) const RUNS: &str = "How often each point is repeated, with the seeds that follow.";
 pub(super) const SCHEDULER: &str = "Which packet leaves next.";
 pub(super) const SEED: &str = "The seed of everything random.";
+pub(super) const THREADS: &str = "At most so many threads work on one run, if there are fewer runs than \
+                                  cores. No result depends on it.";
 pub(super) const SERIES: &str = "What is written down again and again.";
 pub(super) const STALLED: &str =
     "The run is given up when nothing has been delivered for this long.";
 pub(super) const STORM: &str = "How long PFC may pause a class of a link at a stretch: what lasts longer is reported as a storm.";
+pub(super) const TRACE: &str = "A flow, by its number in order of start, of which every segment and ACK is written down, or `none`. The flow and the queues on its way are sampled too.";
 pub(super) const TAGGING: &str =
     "PIAS tags, which choose the first queues; `none` for queues by service alone.";

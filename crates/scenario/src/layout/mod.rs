@@ -12,6 +12,7 @@ pub(crate) use doc::tidy;
 pub(crate) use key::{Key, Shape, toml_of};
 
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
+use tidegate_sim::flow_control;
 use tidegate_sim::observe::{Convention, Observe};
 use tidegate_sim::setup::{HostDelay, HostReceive, Opening, Stop};
 use tidegate_sim::workload::{self, Published, probe};
@@ -21,9 +22,10 @@ use tidegate_transport::{pias, window};
 use tidegate_units::{About, Catalogue, Form, Parameters, Piece, Rate, Setting, Span};
 
 use doc::{
-    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOWS, GROUP, HOSTS_DOC, LEAST,
-    LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC, NON_ECT, OPENING, PER_PACKET, PORTS,
-    QUEUES, RECEIVER, RECEIVER_RULE, RUNS, SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING,
+    ACCOUNTING, BASELINE, BUFFER, CONVENTION, ECMP, FABRIC_DOC, FLOW_CONTROL, FLOW_PORTS, FLOWS,
+    GROUP, HOSTS_DOC, IDEAL, LEAST, LIMIT, LINKS, LIST_FILE, LIST_TEXT, MARKING, NAME, NIC,
+    NON_ECT, OPENING, PER_PACKET, PERIOD, PORT_FLOWS, PORTS, QUEUES, RECEIVER, RECEIVER_RULE, RUNS,
+    SCHEDULER, SEED, SERIES, STALLED, STORM, TAGGING, THREADS, TRACE,
 };
 use key::{needed, number, optional_table, profile_key, selection, setting, table, tables, text};
 
@@ -36,6 +38,7 @@ pub(crate) enum Section {
     /// added by whoever reads it.
     Dscp,
     Egress,
+    FlowControl,
     Group,
     HostDelay,
     HostReceive,
@@ -46,6 +49,7 @@ pub(crate) enum Section {
     Measure,
     Nic,
     Observe,
+    PortFlows,
     Probe,
     Receiver,
     Root,
@@ -87,7 +91,7 @@ const OF_ANY_TRANSPORT: &[&str] = &[
 
 impl Section {
     /// All of a scenario, in the order of a file.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::Root,
         Self::Topology,
         Self::Switch,
@@ -95,6 +99,7 @@ impl Section {
         Self::Scheduler,
         Self::Buffer,
         Self::Egress,
+        Self::FlowControl,
         Self::Nic,
         Self::Transport,
         Self::Rule,
@@ -110,6 +115,7 @@ impl Section {
         Self::Observe,
         Self::Window,
         Self::Series,
+        Self::PortFlows,
     ];
 
     /// The section of the table at a path, if there is one.
@@ -147,9 +153,12 @@ impl Section {
                 names.sort_unstable();
                 names
             }
-            Self::Buffer | Self::Marking | Self::Rule | Self::Scheduler | Self::Topology => {
-                names(self.parts())
-            }
+            Self::Buffer
+            | Self::FlowControl
+            | Self::Marking
+            | Self::Rule
+            | Self::Scheduler
+            | Self::Topology => names(self.parts()),
             _ => return None,
         })
     }
@@ -158,6 +167,7 @@ impl Section {
     fn parts(self) -> impl Iterator<Item = About> {
         let entries = match self {
             Self::Buffer | Self::Egress => buffer::Config::entries(),
+            Self::FlowControl => flow_control::Config::entries(),
             Self::Marking => mark::Config::entries(),
             Self::Rule => window::Config::entries(),
             Self::Scheduler => sched::Config::entries(),
@@ -261,6 +271,7 @@ impl Section {
                 tidegate_transport::Config::profile(profile.unwrap_or(PROFILE))?,
             ),
             Self::Dscp => Box::new(classify::Config::default()),
+            Self::FlowControl => Box::new(flow_control::Config::named(kind)?),
             Self::HostDelay => Box::new(HostDelay::default()),
             Self::HostReceive => Box::new(HostReceive::default()),
             Self::Marking => Box::new(mark::Config::named(kind)?),
@@ -376,7 +387,14 @@ impl Section {
                     Self::Window,
                 ),
                 optional_table("series", SERIES, Self::Series),
+                setting::<Option<u32>>("trace", TRACE, &None),
+                optional_table("port_flows", PORT_FLOWS, Self::PortFlows),
                 setting::<Span>("storm", STORM, &Observe::STORM),
+            ],
+            Self::PortFlows => vec![
+                selection("ports", FLOW_PORTS, PORT_WORDS),
+                setting::<Span>("period", PERIOD, &Span::ZERO),
+                setting::<Option<Span>>("ideal", IDEAL, &None),
             ],
             Self::Root => root_keys(),
             Self::Receiver => vec![table("rule", RECEIVER_RULE, Self::Rule)],
@@ -398,6 +416,7 @@ impl Section {
                 table("marking", MARKING, Self::Marking),
                 table("scheduler", SCHEDULER, Self::Scheduler),
                 table("buffer", BUFFER, Self::Buffer),
+                optional_table("flow_control", FLOW_CONTROL, Self::FlowControl),
             ],
             Self::Traffic if kind == "list" => vec![
                 needed("file", LIST_FILE, ANY_TEXT),
@@ -423,6 +442,9 @@ fn names(parts: impl Iterator<Item = About>) -> Vec<&'static str> {
     parts.map(|about| about.name).collect()
 }
 
+/// No machine has more cores than this in one memory.
+pub(crate) const MAX_THREADS: u32 = 4096;
+
 fn root_keys() -> Vec<Key> {
     vec![
         needed("name", NAME, ANY_TEXT),
@@ -434,6 +456,7 @@ fn root_keys() -> Vec<Key> {
         needed("baseline", BASELINE, ANY_TEXT),
         number("seed", SEED, u64::MAX, "1"),
         number("runs", RUNS, u32::MAX.into(), "1"),
+        number("threads", THREADS, MAX_THREADS.into(), "1"),
         table("topology", "Hosts, switches and cables.", Section::Topology),
         table("switch", "The ports of switches.", Section::Switch),
         Key {

@@ -42,6 +42,7 @@ pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
     }
     page.line("seed", &base.seed.to_string());
     page.line("runs", &base.runs.to_string());
+    page.line("threads", &base.threads.to_string());
     if base.nic.is_none() {
         page.line("nic", "\"none\"");
     }
@@ -76,7 +77,15 @@ impl Page<'_> {
         self.part(&base.topology.item, |_| true);
         self.header("[switch]");
         self.setting("ecmp", &base.ecmp);
+        if base.flow_control.is_none() {
+            self.line("flow_control", "\"none\"");
+        }
         self.ports("switch", &base.switch);
+        if let Some(flow_control) = &base.flow_control {
+            self.header("[switch.flow_control]");
+            self.kind(&flow_control.locs);
+            self.part(&flow_control.item, |_| true);
+        }
         if let Some(nic) = &base.nic {
             self.header("[nic]");
             self.ports("nic", nic);
@@ -289,6 +298,12 @@ impl Page<'_> {
         if observe.series.is_none() {
             self.line("series", "\"none\"");
         }
+        if let Some(flow) = observe.trace {
+            self.line("trace", &flow.to_string());
+        }
+        if observe.port_flows.is_none() {
+            self.line("port_flows", "\"none\"");
+        }
         self.setting("storm", &observe.storm);
         let to = match observe.to {
             Time::MAX => "none".to_owned(),
@@ -301,6 +316,12 @@ impl Page<'_> {
         );
         if let Some(series) = &observe.series {
             self.series(series);
+        }
+        if let Some(flows) = &observe.port_flows {
+            self.header("[observe.port_flows]");
+            self.selection("ports", &flows.ports);
+            self.setting("period", &flows.period);
+            self.setting("ideal", &flows.ideal);
         }
     }
 

@@ -1,6 +1,9 @@
 //! From the tree of a scenario to typed settings: everything but what needs the network.
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_sim::flow_control;
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{Accounting, HostDelay, HostReceive, Opening};
 use tidegate_sim::workload::{self, probe};
@@ -24,9 +27,11 @@ pub(crate) struct Described {
     pub(crate) baseline: Option<String>,
     pub(crate) seed: u64,
     pub(crate) runs: u32,
+    pub(crate) threads: NonZeroUsize,
     pub(crate) topology: Located<topology::Config>,
     pub(crate) switch: Switch,
     pub(crate) ecmp: Ecmp,
+    pub(crate) flow_control: Option<Located<flow_control::Config>>,
     pub(crate) nic: Option<Switch>,
     pub(crate) transports: Vec<Transport>,
     pub(crate) opening: Opening,
@@ -58,6 +63,16 @@ pub(crate) struct Switch {
 pub(crate) enum Marking {
     One(Box<Located<mark::Config>>),
     Or(Box<(Self, Self)>),
+}
+
+impl Marking {
+    /// Where it is named.
+    pub(crate) fn loc(&self) -> &Location {
+        match self {
+            Self::One(config) => config.locs.of("kind"),
+            Self::Or(pair) => pair.0.loc(),
+        }
+    }
 }
 
 /// What hosts speak.
@@ -95,10 +110,20 @@ pub(crate) struct Observe {
     pub(crate) ports: Selection,
     pub(crate) links: Selection,
     pub(crate) flows: Selection,
+    pub(crate) port_flows: Option<PortFlows>,
     pub(crate) from: Time,
     pub(crate) to: Time,
     pub(crate) series: Option<Series>,
+    pub(crate) trace: Option<u32>,
     pub(crate) storm: Span,
+    pub(crate) locs: Locations,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct PortFlows {
+    pub(crate) ports: Selection,
+    pub(crate) period: Span,
+    pub(crate) ideal: Option<Span>,
     pub(crate) locs: Locations,
 }
 
@@ -146,9 +171,14 @@ pub(crate) fn describe(
         baseline: text(&reader, "baseline")?,
         seed: reader.read("seed")?,
         runs: reader.read("runs")?,
+        threads: threads(&reader)?,
         topology: topology(&reader.below("topology"))?,
         switch: switch(&switch_reader, DEFAULTS_OF_SWITCHES)?,
         ecmp: switch_reader.read("ecmp")?,
+        flow_control: switch_reader
+            .optional("flow_control")
+            .map(flow_control)
+            .transpose()?,
         nic: match reader.optional("nic") {
             None => None,
             Some(node) => {
@@ -194,6 +224,16 @@ fn settings<T: Parameters>(node: &Node, section: Section, item: T) -> Result<Loc
     reader.filled(item)
 }
 
+/// How many threads work on a run.
+fn threads(reader: &Reader<'_>) -> Result<NonZeroUsize, Problem> {
+    let threads: u32 = reader.read("threads")?;
+    NonZeroUsize::new(threads as usize).ok_or_else(|| {
+        Problem::new("`threads` is 0, which is out of range")
+            .at(reader.locs().of("threads"))
+            .help(format!("allowed: 1 to {}", layout::MAX_THREADS))
+    })
+}
+
 /// The name of a scenario, which becomes part of file names.
 fn name(reader: &Reader<'_>) -> Result<Option<Located<String>>, Problem> {
     let Some(name) = text(reader, "name")? else {
@@ -230,6 +270,12 @@ fn topology(node: &Node) -> Result<Located<topology::Config>, Problem> {
     let section = Section::Topology;
     let reader = Reader::new(node, section, section.default_kind())?;
     let item = topology::Config::named(reader.kind()).expect("the kind is one of the names");
+    reader.filled(item)
+}
+
+fn flow_control(node: &Node) -> Result<Located<flow_control::Config>, Problem> {
+    let reader = Reader::new(node, Section::FlowControl, None)?;
+    let item = flow_control::Config::named(reader.kind()).expect("the kind is one of the names");
     reader.filled(item)
 }
 
@@ -396,10 +442,22 @@ fn observe(node: &Node) -> Result<Observe, Problem> {
         ports: selection(&reader, "ports")?,
         links: selection(&reader, "links")?,
         flows: selection(&reader, "flows")?,
+        port_flows: reader.optional("port_flows").map(port_flows).transpose()?,
         from: Time::ZERO + from,
         to,
         series: reader.optional("series").map(series).transpose()?,
+        trace: reader.read("trace")?,
         storm: reader.read("storm")?,
+        locs: reader.locs().clone(),
+    })
+}
+
+fn port_flows(node: &Node) -> Result<PortFlows, Problem> {
+    let reader = Reader::new(node, Section::PortFlows, None)?;
+    Ok(PortFlows {
+        ports: selection(&reader, "ports")?,
+        period: reader.read("period")?,
+        ideal: reader.read("ideal")?,
         locs: reader.locs().clone(),
     })
 }

@@ -6,6 +6,7 @@ use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{buffer, mark};
 use tidegate_sim::observe::Convention;
 use tidegate_sim::setup::{self, HostDelay, HostReceive, Ports, Setup, Stack, Stop};
+use tidegate_sim::trace::flow::FlowTrace;
 use tidegate_sim::workload::{self, Cause, Drain, List, LoadOn, Planned, Source, Window};
 use tidegate_sim::{Flow, Network, NodeId, Routes};
 use tidegate_transport::rate::dcqcn;
@@ -25,6 +26,8 @@ use crate::text::problem::Problem;
 pub struct Built {
     /// What the simulator is given.
     pub setup: Setup,
+    /// The flow that is traced, which there is.
+    pub trace: Option<u32>,
     /// Where each flow comes from, in the order of the setup's flows.
     pub plan: Vec<Planned>,
     /// What flow lists call their flows, in the same order; empty if there is no list.
@@ -110,6 +113,7 @@ impl Described {
             pauses: pauses.collect(),
             probes,
             switch: ports_of(&self.switch),
+            flow_control: (self.flow_control.as_ref()).map(|located| located.item.clone()),
             nic: self.nic.as_ref().map(ports_of),
             transports,
             accounting: self.accounting,
@@ -121,12 +125,18 @@ impl Described {
             observe: tidegate_sim::observe::Observe::default(),
             stop: self.stop(&window),
             seed,
+            threads: self.threads,
             network,
         };
-        setup.observe = select::observe(&self.observe, &setup, &ports, limits)?;
+        setup.observe = select::observe(&self.observe, &setup, &ports, self.convention, limits)?;
         setup.check().map_err(|error| self.setup_problem(&error))?;
+        if let Some(flow) = self.observe.trace {
+            let traced = FlowTrace::new(&setup, flow);
+            traced.map_err(|error| self.observe.locs.problem(&error))?;
+        }
         let built = Built {
             setup,
+            trace: self.observe.trace,
             plan,
             names,
             convention: self.convention,
@@ -335,7 +345,10 @@ impl Described {
     fn pause_problem(&self) -> Problem {
         match &self.nic {
             None => Problem::new("lossless switches need hosts that they can pause")
-                .at(self.switch.buffer.locs.of("kind"))
+                .at(match &self.flow_control {
+                    Some(flow_control) => flow_control.locs.of("kind"),
+                    None => self.switch.buffer.locs.of("kind"),
+                })
                 .help("add [nic]: ideal hosts have no ports"),
             Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
                 .at(nic.buffer.locs.of("kind"))
@@ -343,13 +356,46 @@ impl Described {
         }
     }
 
+    /// A part of the ports does not go with the flow control.
+    fn part_problem(&self, field: &str, value: &str, allowed: &str) -> Option<Problem> {
+        let flow_control = self.flow_control.as_ref()?;
+        let (node, part) = field.split_once('.')?;
+        let ports = match node {
+            "switch" => &self.switch,
+            _ => self.nic.as_ref()?,
+        };
+        let loc = match part {
+            "buffer" => ports.buffer.locs.of("kind"),
+            "marking" => ports.marking.loc(),
+            _ => ports.scheduler.locs.of("kind"),
+        };
+        let kind = &flow_control.locs.kind;
+        let message = format!("`{kind}` does not go with the {part} `{value}`");
+        Some(
+            Problem::new(message)
+                .at(loc)
+                .help(format!("allowed: {allowed}")),
+        )
+    }
+
     /// What a check of the whole setup refuses, at the section that it is about.
     fn setup_problem(&self, error: &ConfigError) -> Problem {
-        let ConfigError::OutOfRange { field, .. } = error else {
+        let ConfigError::OutOfRange {
+            field,
+            value,
+            allowed,
+        } = error
+        else {
             return self.root.problem(error);
         };
+        if let Some(problem) = self.part_problem(field, value, allowed) {
+            return problem;
+        }
         match *field {
             "mss" | "accounting" => transport_locs(&self.transports[0]).problem(error),
+            "ids_per_queue" => (self.flow_control.as_ref())
+                .map_or(&self.root, |located| &located.locs)
+                .problem(error),
             "nic" => self.pause_problem(),
             "stalled" | "stop" => self.window.locs.problem(error),
             field if field.starts_with("observe.") => self.observe.locs.problem(error),

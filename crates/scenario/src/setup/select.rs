@@ -1,7 +1,7 @@
 //! From names of ports, links and flows to their numbers.
 
 use tidegate_dataplane::sched::Scheduler;
-use tidegate_sim::observe::{Observe, Sampling, Which, Window};
+use tidegate_sim::observe::{Convention, Observe, PortFlows, Sampling, Which, Window};
 use tidegate_sim::setup::Ports;
 use tidegate_sim::{LinkId, Setup};
 use tidegate_units::{QueueId, Span};
@@ -15,6 +15,7 @@ pub(crate) fn observe(
     asked: &describe::Observe,
     setup: &Setup,
     names: &[String],
+    convention: Convention,
     limits: &Limits,
 ) -> Result<Observe, Problem> {
     let finder = Finder { setup, names };
@@ -42,11 +43,38 @@ pub(crate) fn observe(
         ports,
         links: finder.links(&asked.links, Kind::Links)?,
         flows: finder.flows(&asked.flows)?,
+        port_flows: match &asked.port_flows {
+            None => None,
+            Some(flows) => Some(port_flows(flows, &finder, convention)?),
+        },
         series: match &asked.series {
             None => None,
             Some(series) => Some(sampling(series, &finder, limits)?),
         },
         storm: asked.storm,
+    })
+}
+
+fn port_flows(
+    flows: &describe::PortFlows,
+    finder: &Finder<'_>,
+    convention: Convention,
+) -> Result<PortFlows, Problem> {
+    if flows.ideal == Some(Span::ZERO) {
+        let problem = Problem::new("`ideal` is zero").at(flows.locs.of("ideal"));
+        return Err(problem.help("a time above zero, such as a round trip, or `none`"));
+    }
+    let ports = finder.links(&flows.ports, Kind::Ports)?;
+    if ports == Which::None {
+        return Err(Problem::new("`port_flows` names no port")
+            .at(&flows.locs.whole)
+            .help("add some, such as ports = \"leaf0>host*\""));
+    }
+    Ok(PortFlows {
+        ports,
+        period: flows.period,
+        ideal: flows.ideal,
+        convention,
     })
 }
 

@@ -42,7 +42,9 @@ impl Coordinate {
 }
 
 /// Keys that no axis can vary: they are of the scenario, not of a run.
-const FIXED: &[&str] = &["baseline", "include", "name", "runs", "sweep", "title"];
+const FIXED: &[&str] = &[
+    "baseline", "include", "name", "runs", "sweep", "threads", "title",
+];
 
 /// The axes of `[sweep]`, in the order of the file.
 pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> {

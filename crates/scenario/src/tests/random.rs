@@ -32,6 +32,10 @@ fn company(key: &str, kind: &str) -> Vec<String> {
             "switch.buffer.classes=1",
             "switch.buffer.bypass=[]",
         ],
+        ("switch.flow_control", _) => &[
+            queues,
+            "nic.scheduler={ kind = \"sp-dwrr\", quanta = [1500, 1500] }",
+        ],
         ("traffic.0", "list") => &["traffic.0.flows=a,0,0,1,1000"],
         ("traffic.0", "long-lived") => &["traffic.0.bytes=10KB"],
         ("traffic.0", "ecn-sharp-queue-track") => &["topology.hosts=17", "traffic.0.flows=20"],
@@ -53,6 +57,7 @@ fn every_kind_and_profile_is_read_made_and_resolved() {
         ("switch.marking", Section::Marking),
         ("switch.scheduler", Section::Scheduler),
         ("switch.buffer", Section::Buffer),
+        ("switch.flow_control", Section::FlowControl),
         ("transport", Section::Transport),
         ("transport.rule", Section::Rule),
         ("traffic.0", Section::Traffic),

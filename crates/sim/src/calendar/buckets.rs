@@ -6,8 +6,11 @@ use std::collections::BinaryHeap;
 
 use tidegate_units::{Span, Time};
 
-use super::{Arrival, Calendar, Destination, Plan, Rank};
+use super::sort::ByTime;
+use super::{Arrival, Calendar, Destination, InBuckets, Plan, Rank};
 use crate::by_key::ByKey;
+use crate::packet::Packet;
+use crate::slab::Slab;
 
 /// The calendar of the fast engine.
 #[derive(Debug)]
@@ -30,11 +33,24 @@ pub(crate) struct Buckets {
     /// Buffers of buckets that are over, the last used on top: a few that stay in the cache serve the
     /// whole ring.
     spare: Vec<Vec<Arrival>>,
-    /// Arrivals in the ring.
+    /// By level: what arrives in a bucket that is taken in parts.
+    cuts: Box<[Cut]>,
+    /// Arrivals in the ring and in cuts.
     held: usize,
     /// Arrivals after the buckets of the ring.
     far: BinaryHeap<Reverse<Far>>,
     far_pushed: u64,
+}
+
+/// What was known of a bucket when the first part of it was taken, in order of time: it is not looked
+/// through for each part again. What is pushed later stays in the ring, and not for long.
+#[derive(Debug, Default)]
+struct Cut {
+    /// The bucket, if any was ever cut.
+    bucket: Option<u64>,
+    by_time: ByTime,
+    /// How many of them were taken.
+    taken: usize,
 }
 
 /// An arrival by its bucket, and then by when it was pushed.
@@ -63,6 +79,7 @@ impl Buckets {
             ring: (0..u64::from(hosts) + count).map(|_| Vec::new()).collect(),
             mask: count - 1,
             spare: Vec::new(),
+            cuts: (0..=plan.count()).map(|_| Cut::default()).collect(),
             held: 0,
             far: BinaryHeap::new(),
             far_pushed: 0,
@@ -175,13 +192,22 @@ impl Buckets {
 
     /// Takes what arrives at the ports of a level in the open bucket before `stop`, or at hosts, which
     /// are the level after the last. What `out` held is dropped; its memory is used again.
-    pub(crate) fn take(&mut self, level: usize, stop: Time, out: &mut Vec<Arrival>) {
+    pub(crate) fn take(
+        &mut self,
+        level: usize,
+        stop: Time,
+        packets: &Slab<Packet>,
+        out: &mut Vec<Arrival>,
+    ) {
         let index = level as u64 * (self.mask + 1) + (self.current & self.mask);
         self.untaken = level + 1;
         out.clear();
         let is_whole = stop >= self.end();
+        let slot = (self.begin(), self.width);
         let list = &mut self.ring[index as usize];
-        if is_whole {
+        let cut = &mut self.cuts[level];
+        let is_cut = cut.bucket == Some(self.current);
+        if is_whole && !is_cut {
             let before = std::mem::replace(out, std::mem::take(list));
             if before.capacity() > 0 {
                 self.spare.push(before);
@@ -190,6 +216,16 @@ impl Buckets {
             if out.capacity() == 0 {
                 *out = self.spare.pop().unwrap_or_default();
             }
+            if !is_cut {
+                cut.bucket = Some(self.current);
+                cut.taken = 0;
+                cut.by_time.sort(list, slot, packets);
+                list.clear();
+            }
+            let rest = &cut.by_time.sorted()[cut.taken..];
+            let due = rest.iter().take_while(|arrival| arrival.at < stop);
+            out.extend(due);
+            cut.taken += out.len();
             out.extend(list.extract_if(.., |arrival| arrival.at < stop));
         }
         self.held -= out.len();
@@ -222,5 +258,17 @@ impl Calendar for Buckets {
             let Arrival { at, target, packet } = arrival;
             self.put_far(bucket, at, target, packet, destination);
         }
+    }
+}
+
+impl InBuckets for Buckets {
+    #[inline]
+    fn buckets(&self) -> &Self {
+        self
+    }
+
+    #[inline]
+    fn buckets_mut(&mut self) -> &mut Self {
+        self
     }
 }

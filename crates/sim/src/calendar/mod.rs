@@ -13,11 +13,13 @@
 
 pub(crate) mod buckets;
 pub(crate) mod heap;
+pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod sort;
 
 pub(crate) use buckets::Buckets;
 pub(crate) use heap::Heap;
+pub(crate) use parts::PartCalendar;
 pub(crate) use plan::Plan;
 
 use tidegate_units::Time;
@@ -58,6 +60,20 @@ pub(crate) trait Calendar {
 
     /// Notes a packet that has left. `rank` orders arrivals of one moment at one target.
     fn push(&mut self, arrival: Arrival, destination: Destination, rank: Rank);
+
+    /// The same of a packet that has left a host for its switch.
+    #[expect(clippy::inline_always, reason = "on the path of every packet")]
+    #[inline(always)]
+    fn push_from_host(&mut self, arrival: Arrival, rank: Rank) {
+        self.push(arrival, Destination::Switch, rank);
+    }
+}
+
+/// A calendar that is taken out bucket by bucket.
+pub(crate) trait InBuckets: Calendar {
+    fn buckets(&self) -> &Buckets;
+
+    fn buckets_mut(&mut self) -> &mut Buckets;
 }
 
 /// The order of arrivals of one moment, before the order in which they left: by link, and pause

@@ -1,5 +1,7 @@
 //! The buckets that the time of a run is cut into, and the order in which ports are served in a bucket.
 
+use std::ops::Range;
+
 use tidegate_units::{Span, Time};
 
 use crate::routes::Routes;
@@ -12,7 +14,7 @@ use crate::setup::Setup;
 /// each other, and packets never come back to a port without having been at a host, ports can be served
 /// in the order in which packets meet them, level by level: what a port sends in a bucket may arrive at a
 /// higher level, or at a host, in the same bucket. Then only the links that leave hosts have to be longer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// How long a bucket is, as a power of two in picoseconds.
     width: u32,
@@ -62,14 +64,25 @@ impl Plan {
         self.width
     }
 
-    /// How long a bucket is.
-    pub(crate) const fn span(&self) -> Span {
-        Span::from_ps(1 << self.width)
+    /// The most windows that switches with shared buffers are asked about.
+    pub(crate) const MAX_WINDOWS: usize = 4;
+
+    /// How long a window is: a bucket, a half of it, and so on.
+    pub(crate) const fn span(&self, window: usize) -> Span {
+        Span::from_ps(1 << self.width >> window)
     }
 
-    /// Whether a bucket has several steps.
-    pub(crate) const fn is_stepped(&self) -> bool {
-        self.step < self.width
+    /// The windows that begin at `time` and are longer than a step.
+    pub(crate) fn windows(&self, time: Time) -> Range<usize> {
+        let longer = ((self.width - self.step) as usize).min(Self::MAX_WINDOWS);
+        let first = (self.width as usize).saturating_sub(time.as_ps().trailing_zeros() as usize);
+        first.min(longer)..longer
+    }
+
+    /// The end of the window that holds `time`.
+    pub(crate) const fn end_of_window(&self, time: Time, window: usize) -> Time {
+        let width = self.width - window as u32;
+        Time::from_ps(((time.as_ps() >> width) + 1).saturating_mul(1 << width))
     }
 
     /// The end of the step that holds `time`.
@@ -158,13 +171,29 @@ mod tests {
         setup.switch.buffer = buffer::Config::named("dynamic-threshold").unwrap();
         let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
         let end = |ps| plan.end_of_step(Time::from_ps(ps)).as_ps();
-        assert!(plan.is_stepped());
         assert_eq!(
             [end(0), end((1 << 17) - 1), end(1 << 17)],
             [1 << 17, 1 << 17, 2 << 17]
         );
+    }
+
+    #[test]
+    fn windows_are_halves_of_halves_and_begin_where_they_would_end() {
+        let setup = fabric(20_200, 200, 10);
+        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        let windows = |ps| plan.windows(Time::from_ps(ps));
+        // A bucket of 2^24 ps has 128 steps.
+        assert_eq!([windows(0), windows(5 << 24)], [0..4, 0..4]);
+        assert_eq!([windows(1 << 23), windows(3 << 23)], [1..4, 1..4]);
+        assert_eq!([windows(1 << 21), windows(3 << 22)], [3..4, 2..4]);
+        assert!(windows(1 << 20).is_empty() && windows((1 << 23) + 1).is_empty());
+        assert_eq!(plan.span(3), Span::from_ps(1 << 21));
+        let end = plan.end_of_window(Time::from_ps(3 << 22), 2);
+        assert_eq!(end, Time::from_ps(1 << 24));
+        // None is longer than a step where a bucket is one.
         let setup = fabric(200, 200, 10);
-        assert!(!Plan::new(&setup, &Routes::new(&setup.network).unwrap()).is_stepped());
+        let plan = Plan::new(&setup, &Routes::new(&setup.network).unwrap());
+        assert!(plan.windows(Time::ZERO).is_empty());
     }
 
     #[test]

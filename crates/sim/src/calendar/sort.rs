@@ -96,6 +96,11 @@ pub(crate) struct ByTime {
 }
 
 impl ByTime {
+    /// What was sorted last.
+    pub(crate) fn sorted(&self) -> &[Arrival] {
+        &self.sorted
+    }
+
     /// The arrivals in order. All of them are within 2^`width` picoseconds from `begin` on.
     pub(crate) fn sort(
         &mut self,

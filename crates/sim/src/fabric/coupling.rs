@@ -6,11 +6,14 @@
 //! asked first whether its buffer has that much slack ([`Buffer::has_slack`]). There are three modes:
 //!
 //! - *wide*: no link can bring more than its rate allows. If all switches have slack for that, a whole
-//!   bucket is served level by level, as if nothing were shared;
+//!   bucket is served level by level, as if nothing were shared, or a half, a quarter or an eighth of it;
 //! - *bounded*: otherwise the bucket is cut into steps that are no longer than the shortest link. What
 //!   arrives in a step is known when it begins, and a switch with slack for just that is served port by
 //!   port;
-//! - *coupled*: the others take one arrival at a time, with all of their ports up to date.
+//! - *coupled*: the others take one arrival at a time, with all of their ports up to date. Under a flow
+//!   control of their own, switches always do.
+
+use std::ops::Range;
 
 use tidegate_dataplane::buffer::{Buffer, Influx};
 use tidegate_dataplane::egress::Egress;
@@ -45,8 +48,8 @@ pub(super) struct Coupling {
 #[derive(Debug)]
 struct Switch {
     node: u32,
-    /// The most that its links bring in a bucket.
-    influx: Influx,
+    /// The most that its links bring in each window of a [`Plan`].
+    influx: [Influx; Plan::MAX_WINDOWS],
     /// Packets that arrive in the step.
     arrivals: u32,
 }
@@ -54,7 +57,7 @@ struct Switch {
 /// How switches whose ports depend on each other were served. All zero where no ports do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EngineCounters {
-    /// Buckets in which all switches were served port by port, level by level.
+    /// Buckets, or parts of one, in which all switches were served port by port, level by level.
     pub wide_buckets: u64,
     /// Steps of a switch that was served port by port.
     pub bounded_steps: u64,
@@ -62,38 +65,54 @@ pub struct EngineCounters {
     pub coupled_steps: u64,
 }
 
+impl std::iter::Sum for EngineCounters {
+    /// The counters of all parts of a network, whose wide buckets are the same.
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            wide_buckets: sum.wide_buckets.max(part.wide_buckets),
+            bounded_steps: sum.bounded_steps + part.bounded_steps,
+            coupled_steps: sum.coupled_steps + part.coupled_steps,
+        })
+    }
+}
+
 /// The bit in the number of arrivals that says: with a pause frame.
 const PAUSE: u32 = 1 << 31;
 
 impl Coupling {
-    pub(super) fn new(setup: &Setup, plan: &Plan, ports: &[Option<Box<dyn Egress>>]) -> Self {
+    pub(super) fn new(
+        setup: &Setup,
+        plan: &Plan,
+        ports: &[Option<Box<dyn Egress>>],
+        is_own: impl Fn(u32) -> bool,
+    ) -> Self {
         let network = &setup.network;
         let longest = setup.longest_packet();
         let mut indices = vec![u32::MAX; network.nodes() as usize];
         let mut switches: Vec<Switch> = Vec::new();
-        for node in network.hosts()..network.nodes() {
+        for node in (network.hosts()..network.nodes()).filter(|&node| is_own(node)) {
             indices[node as usize] = switches.len() as u32;
             switches.push(Switch {
                 node,
-                influx: Influx {
+                influx: [Influx {
                     total: 0,
                     per_ingress: 0,
-                },
+                }; Plan::MAX_WINDOWS],
                 arrivals: 0,
             });
         }
         let mut pool_below = u32::MAX;
         for (link, port) in network.links().iter().zip(ports) {
             if let Some(switch) = switches.get_mut(indices[link.to.index()] as usize) {
-                // A packet counts when its last bit arrives: the first may have come long before.
-                let bytes = link
-                    .rate
-                    .bytes_in(plan.span())
-                    .saturating_add(longest.into());
-                let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-                let Influx { total, per_ingress } = &mut switch.influx;
-                *total = total.saturating_add(bytes);
-                *per_ingress = bytes.max(*per_ingress);
+                for (window, influx) in switch.influx.iter_mut().enumerate() {
+                    // A packet counts when its last bit arrives: the first may have come long before.
+                    let bytes = link.rate.bytes_in(plan.span(window));
+                    let bytes = bytes.saturating_add(longest.into());
+                    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+                    let Influx { total, per_ingress } = influx;
+                    *total = total.saturating_add(bytes);
+                    *per_ingress = bytes.max(*per_ingress);
+                }
             }
             if let Some(port) = port
                 && !network.is_host(link.from)
@@ -127,26 +146,49 @@ impl<C: Calendar> Fabric<C> {
         coupling.map_or_else(EngineCounters::default, |it| it.counters)
     }
 
-    /// Whether every switch can be served port by port until the open bucket ends, whatever arrives:
-    /// then each of them is.
-    pub(crate) fn uncouple(&mut self) -> bool {
-        let Some(mut coupling) = self.coupling.take() else {
-            return true;
-        };
-        let has_slack = |switch: &Switch| {
-            let buffer = &self.nodes[switch.node as usize].buffer;
-            buffer.has_slack(switch.influx, coupling.pool_below)
+    /// The longest of these windows in which every switch can be served port by port, whatever arrives.
+    pub(crate) fn widest(&self, mut windows: Range<usize>) -> Option<usize> {
+        let Some(coupling) = &self.coupling else {
+            return windows.next();
         };
         // A pause frame stops a port in the middle of a bucket.
-        let all = self.pauses.in_flight == 0 && coupling.switches.iter().all(has_slack);
-        if all {
-            coupling.counters.wide_buckets += 1;
-            for index in 0..coupling.switches.len() {
-                self.couple(&coupling, index, false);
+        if self.bfc.is_some() || self.pauses.in_flight > 0 {
+            return None;
+        }
+        let mut window = windows.next()?;
+        for switch in &coupling.switches {
+            let buffer = &self.nodes[switch.node as usize].buffer;
+            // What is slack for a longer one is slack for a shorter one.
+            while !buffer.has_slack(switch.influx[window], coupling.pool_below) {
+                window = windows.next()?;
             }
         }
+        Some(window)
+    }
+
+    /// Has every switch served port by port from now on.
+    pub(crate) fn uncouple(&mut self) {
+        let Some(mut coupling) = self.coupling.take() else {
+            return;
+        };
+        coupling.counters.wide_buckets += 1;
+        for index in 0..coupling.switches.len() {
+            self.couple(&coupling, index, false);
+        }
         self.coupling = Some(coupling);
-        all
+    }
+
+    /// How full a pool may be without any effect on the schemes of the ports that are here.
+    pub(crate) fn pool_below(&self) -> u32 {
+        let coupling = self.coupling.as_ref();
+        coupling.map_or(u32::MAX, |coupling| coupling.pool_below)
+    }
+
+    /// The same of all ports of the network, if it is less.
+    pub(crate) fn limit_pool_below(&mut self, pool_below: u32) {
+        if let Some(coupling) = &mut self.coupling {
+            coupling.pool_below = coupling.pool_below.min(pool_below);
+        }
     }
 
     /// Does what happens at the ports of switches before `stop`, given what arrives there until then, by
@@ -193,11 +235,13 @@ impl<C: Calendar> Fabric<C> {
             let arrivals = std::mem::take(arrivals);
             let total = arrivals.saturating_mul(coupling.longest);
             let influx = Influx {
-                total: total.min(influx.total),
-                per_ingress: total.min(influx.per_ingress),
+                total: total.min(influx[0].total),
+                per_ingress: total.min(influx[0].per_ingress),
             };
             let buffer = &self.nodes[*node as usize].buffer;
-            let is_coupled = arrivals >= PAUSE || !buffer.has_slack(influx, coupling.pool_below);
+            let is_coupled = self.bfc.is_some()
+                || arrivals >= PAUSE
+                || !buffer.has_slack(influx, coupling.pool_below);
             self.couple(coupling, index, is_coupled);
             any |= is_coupled;
             let count = if is_coupled {

@@ -7,6 +7,7 @@
 //! one arrival at a time, with all of its ports up to date.
 
 mod agenda;
+mod bfc;
 mod coupling;
 mod pauses;
 mod single;
@@ -17,13 +18,14 @@ use tidegate_dataplane::{Departure, PortConfig, buffer};
 use tidegate_units::{ByteTime, ConfigError, PktId, PortId, QueueId, Span, Time};
 
 use self::agenda::{Agenda, Start};
+use self::bfc::Bfc;
 use self::coupling::Coupling;
 pub use self::coupling::EngineCounters;
 use self::pauses::Pauses;
 use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
-use crate::network::{LinkId, Network};
-use crate::observe::port::ObservedPort;
+use crate::network::{Link, LinkId, Network, NodeId};
+use crate::observe;
 use crate::packet::Packet;
 use crate::pause::{LinkPauses, PauseCounters};
 use crate::setup::{Ports, Setup};
@@ -41,6 +43,8 @@ pub(crate) struct Fabric<C> {
     /// The port of each link, or `None` if the link's sender is an ideal host.
     ports: Vec<Option<Box<dyn Egress>>>,
     pauses: Pauses,
+    /// What pauses single queues, if anything does.
+    bfc: Option<Box<Bfc>>,
     nodes: Vec<Node>,
     busy: Busy,
     /// Whether the ports of hosts, if they have any, are served at the end of a step, with all that the
@@ -155,9 +159,15 @@ impl LinkView<'_> {
 }
 
 /// The ports of a node share a buffer.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four answers that do not depend on each other"
+)]
 #[derive(Debug)]
 struct Node {
     buffer: AnyBuffer,
+    /// Whether it is worked on here.
+    is_own: bool,
     /// Whether a decision at one port may depend on what happens at others meanwhile: then all of them
     /// are brought up to date, in order of time, before each arrival.
     is_coupled: bool,
@@ -173,7 +183,13 @@ struct Node {
 }
 
 impl<C: Calendar> Fabric<C> {
-    pub(crate) fn new(setup: &Setup, calendar: C, plan: &Plan) -> Result<Self, ConfigError> {
+    /// The nodes that `is_own` accepts, with their ports and links. The others are worked on elsewhere.
+    pub(crate) fn new(
+        setup: &Setup,
+        calendar: C,
+        plan: &Plan,
+        is_own: impl Fn(NodeId) -> bool,
+    ) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut nodes = (0..network.nodes()).map(|_| Vec::new()).collect::<Vec<_>>();
         let mut numbers = Vec::with_capacity(network.links().len());
@@ -194,7 +210,8 @@ impl<C: Calendar> Fabric<C> {
                 can_pause: setup.sends_pauses(),
                 ..PortConfig::default()
             };
-            let made = match Self::ports_of(setup, network.is_host(link.from)) {
+            let ports_of = Self::ports_of(setup, network.is_host(link.from));
+            let made = match ports_of.filter(|_| is_own(link.from)) {
                 None => None,
                 Some(ports) => {
                     let config = PortConfig {
@@ -202,13 +219,8 @@ impl<C: Calendar> Fabric<C> {
                         ..config
                     };
                     let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
-                    let link_id = LinkId(index as u32);
-                    Some(if setup.observe.ports.has(link_id) {
-                        let window = setup.observe.window;
-                        Box::new(ObservedPort::new(port, link.rate, window))
-                    } else {
-                        port
-                    })
+                    let (id, observe) = (LinkId(index as u32), &setup.observe);
+                    Some(observe::port::observed(port, id, link.rate, observe)?)
                 }
             };
             ports.push(made);
@@ -218,11 +230,17 @@ impl<C: Calendar> Fabric<C> {
             let is_host = node < network.hosts() as usize;
             // With buckets, each shows whether it has to be.
             let is_coupled = has_coupled_ports && !is_host && !C::IN_BUCKETS;
-            Node::new(Self::ports_of(setup, is_host), links, &ports, is_coupled)
+            let config = Self::ports_of(setup, is_host);
+            let is_own = is_own(NodeId(node as u32)); // nodes have 32 bits
+            Node::new(config, links, &ports, is_coupled, is_own)
         });
         let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        let coupling = has_coupled_ports.then(|| Box::new(Coupling::new(setup, plan, &ports)));
+        let coupling = has_coupled_ports.then(|| {
+            let is_own = |node: u32| nodes[node as usize].is_own;
+            Box::new(Coupling::new(setup, plan, &ports, is_own))
+        });
         let all = network.links().iter().zip(&ports).zip(&numbers);
+        let is_ideal = |link: &Link| network.is_host(link.from) && setup.nic.is_none();
         let wires = all.map(|((link, port), id)| Wire {
             delay: link.delay,
             byte_time: ByteTime::new(link.rate),
@@ -231,9 +249,9 @@ impl<C: Calendar> Fabric<C> {
             bytes: 0,
             node: link.from.0,
             leads_to_host: network.is_host(link.to),
-            is_ideal: port.is_none(),
+            is_ideal: is_ideal(link),
             is_captured: false,
-            is_fast_path: port.is_none() && !network.is_host(link.to),
+            is_fast_path: is_ideal(link) && !network.is_host(link.to),
             number: id.0,
             classes: nodes[link.from.index()].classes,
             last_queue: port.as_ref().map_or(0, |port| port.queues() - 1),
@@ -246,13 +264,14 @@ impl<C: Calendar> Fabric<C> {
             routes: Vec::new(),
             wires: wires.collect(),
             pauses: Pauses::new(setup),
+            bfc: Bfc::new(setup, &ports),
             busy: Busy {
                 switches: vec![Vec::new(); plan.count()],
                 hosts: Vec::new(),
                 alone: Vec::new(),
                 nodes: Vec::new(),
             },
-            gathers_sends: C::IN_BUCKETS,
+            gathers_sends: C::IN_BUCKETS && setup.flow_control.is_none(),
             counts_ingress: setup.sends_pauses(),
             coupling,
             scratch: Scratch {
@@ -312,8 +331,7 @@ impl<C: Calendar> Fabric<C> {
             target: next.0,
             packet: id,
         };
-        self.calendar
-            .push(arrival, Destination::Switch, Rank::of_data(link));
+        self.calendar.push_from_host(arrival, Rank::of_data(link));
     }
 
     /// Sends a packet from a host that has a port, or straight to another host.
@@ -541,6 +559,16 @@ impl<C: Calendar> Fabric<C> {
         }
     }
 
+    /// Has the table of routes hold so many words.
+    pub(crate) fn make_room_for_routes(&mut self, words: usize) {
+        self.routes.resize(words.max(self.routes.len()), 0);
+    }
+
+    /// Whether the node that sends on a link is worked on here.
+    pub(crate) fn has(&self, link: LinkId) -> bool {
+        self.nodes[self.wires[link.index()].node as usize].is_own
+    }
+
     /// How long the last bit of a packet takes over a link.
     pub(crate) fn delay(&self, link: LinkId) -> Span {
         self.wires[link.index()].delay
@@ -646,6 +674,7 @@ impl Node {
         links: Vec<LinkId>,
         made: &[Option<Box<dyn Egress>>],
         is_coupled: bool,
+        is_own: bool,
     ) -> Result<Self, ConfigError> {
         let mut made = links
             .iter()
@@ -654,9 +683,11 @@ impl Node {
         let unlimited = buffer::Config::named("unlimited").expect("there is such a buffer");
         let config = ports.map_or(&unlimited, |ports| &ports.buffer);
         let count = u16::try_from(links.len()).unwrap_or(u16::MAX).max(1);
-        let buffer = config.build(count, queues)?;
+        let built = if is_own { config } else { &unlimited };
+        let buffer = built.build(count, queues)?;
         let is_lossless = matches!(buffer, AnyBuffer::Pfc(_) | AnyBuffer::PfcOver(_));
         Ok(Self {
+            is_own,
             is_coupled,
             classes: classes(config),
             buffer,

@@ -6,7 +6,7 @@ use tidegate_dataplane::buffer::{Buffer, PauseAction};
 use tidegate_dataplane::egress::Egress;
 use tidegate_units::{QueueId, Time};
 
-use super::Fabric;
+use super::{Fabric, Wire};
 use crate::calendar::{Arrival, Calendar, Destination, Rank};
 use crate::network::{LinkId, Network};
 use crate::observe::link::PAUSE_FRAME;
@@ -50,27 +50,29 @@ impl<C: Calendar> Fabric<C> {
         let node = &mut self.nodes[node_id as usize];
         while let Some(pause) = node.buffer.poll_pause() {
             let link = node.links[usize::from(pause.ingress / node.classes)];
-            let wire = &self.wires[link.index()];
-            let packet = self.packets.insert(Packet {
+            let frame = Packet {
                 link,
                 spilled: Packet::PAUSE,
                 class: (pause.ingress % node.classes) as u8,
                 // Nothing else of the frame is read.
                 is_retransmission: pause.action == PauseAction::Pause,
                 ..Packet::default()
-            });
-            // A pause frame does not wait for data: it goes out at once.
-            let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
-            let (destination, target) = if wire.leads_to_host {
-                (Destination::Host, link.0)
-            } else {
-                (Destination::Switch, Network::reverse(link).0)
             };
-            let rank = Rank::of(&self.packets[packet]);
-            let arrival = Arrival { at, target, packet };
-            self.calendar.push(arrival, destination, rank);
+            let packet = self.packets.insert(frame);
+            let wire = &self.wires[link.index()];
+            send_frame(&mut self.calendar, wire, (packet, &frame), now);
             self.pauses.in_flight += 1;
         }
+    }
+
+    /// A pause frame goes to another part of the network.
+    pub(crate) const fn hand_pause_over(&mut self) {
+        self.pauses.in_flight -= 1;
+    }
+
+    /// A pause frame comes from another part of the network.
+    pub(crate) const fn take_pause_over(&mut self) {
+        self.pauses.in_flight += 1;
     }
 
     /// Decides how the ports of hosts are served in a step, given what arrives at hosts in it: a pause frame
@@ -80,7 +82,7 @@ impl<C: Calendar> Fabric<C> {
         if !self.pauses.links.is_empty() {
             let is_pause = |arrival: &Arrival| self.packets[arrival.packet].is_pause();
             let is_paused = self.pauses.in_flight > 0 && arrivals.iter().any(is_pause);
-            self.gathers_sends = C::IN_BUCKETS && !is_paused;
+            self.gathers_sends = C::IN_BUCKETS && self.bfc.is_none() && !is_paused;
         }
     }
 
@@ -89,6 +91,10 @@ impl<C: Calendar> Fabric<C> {
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
         self.pauses.in_flight -= 1;
+        if self.bfc.is_some() {
+            self.on_queue_pause(&frame, arrival.at);
+            return;
+        }
         let (link, now) = (Network::reverse(frame.link), arrival.at);
         let classes = self.wires[frame.link.index()].classes;
         let pauses = &mut self.pauses.links[link.index()];
@@ -134,37 +140,51 @@ impl<C: Calendar> Fabric<C> {
             .collect()
     }
 
-    /// Which classes of links will never run again.
-    pub(crate) fn deadlocks(&self) -> Vec<Deadlock> {
+    /// Which classes of links will never run again, in a network of these parts.
+    pub(crate) fn deadlocks(parts: &[&Self]) -> Vec<Deadlock> {
+        let mut paused: Vec<(LinkClass, Time)> = Vec::new();
+        for part in parts {
+            for (link, pauses) in (0..).map(LinkId).zip(&part.pauses.links) {
+                let classes = pauses.present();
+                paused.extend(classes.map(|(class, since)| (LinkClass { link, class }, since)));
+            }
+        }
+        paused.sort_unstable();
         let mut holds = Vec::new();
         let mut indices = BTreeMap::new();
-        for (link, pauses) in (0..).map(LinkId).zip(&self.pauses.links) {
-            for (class, since) in pauses.present() {
-                // The node that the link leads to may have asked it to go on meanwhile.
-                let back = &self.wires[Network::reverse(link).index()];
-                let ingress = back.number * back.classes + u16::from(class);
-                if self.nodes[back.node as usize].buffer.is_paused(ingress) {
-                    let of = LinkClass { link, class };
-                    indices.insert(of, holds.len());
-                    holds.push(Hold {
-                        of,
-                        since,
-                        waits_for: Vec::new(),
-                    });
-                }
+        for (of, since) in paused {
+            // The node that the link leads to may have asked it to go on meanwhile.
+            let back = Network::reverse(of.link);
+            let asked = parts.iter().find(|part| part.has(back));
+            if asked.is_some_and(|part| part.pauses_class(back, of.class)) {
+                indices.insert(of, holds.len());
+                holds.push(Hold {
+                    of,
+                    since,
+                    waits_for: Vec::new(),
+                });
             }
         }
         if holds.is_empty() {
             return Vec::new();
         }
-        for (of, egress, queue) in self.waiting_classes() {
-            if let Some(&index) = indices.get(&of) {
-                holds[index]
-                    .waits_for
-                    .push(self.holders(egress, queue, &indices));
+        for part in parts {
+            for (of, egress, queue) in part.waiting_classes() {
+                if let Some(&index) = indices.get(&of) {
+                    holds[index]
+                        .waits_for
+                        .push(part.holders(egress, queue, &indices));
+                }
             }
         }
         find(&holds)
+    }
+
+    /// Whether the node that sends on a link pauses a class of the other direction.
+    fn pauses_class(&self, link: LinkId, class: u8) -> bool {
+        let wire = &self.wires[link.index()];
+        let ingress = wire.number * wire.classes + u16::from(class);
+        self.nodes[wire.node as usize].buffer.is_paused(ingress)
     }
 
     /// The classes of links of which packets wait at switches, each with the link and queue that they
@@ -217,4 +237,22 @@ impl<C: Calendar> Fabric<C> {
         });
         holders.collect()
     }
+}
+
+/// Sends a pause frame, which does not wait for data: it goes out at once.
+pub(super) fn send_frame<C: Calendar>(
+    calendar: &mut C,
+    wire: &Wire,
+    (packet, frame): (u32, &Packet),
+    now: Time,
+) {
+    let link = frame.link;
+    let at = now + wire.byte_time.span(PAUSE_FRAME) + wire.delay;
+    let (destination, target) = if wire.leads_to_host {
+        (Destination::Host, link.0)
+    } else {
+        (Destination::Switch, Network::reverse(link).0)
+    };
+    let arrival = Arrival { at, target, packet };
+    calendar.push(arrival, destination, Rank::of(frame));
 }

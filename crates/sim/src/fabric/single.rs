@@ -31,19 +31,28 @@ impl<C: Calendar> Fabric<C> {
         if is_coupled {
             self.settle(node_id, now);
         }
+        let own_queue = self.assign_queue(id, link, now);
         let packet = &self.packets[id];
         let pkt = Pkt {
             ingress: ingress(&self.wires, packet),
             ..packet.pkt
         };
         let wire = &mut self.wires[link.index()];
-        let queue = QueueId(packet.class.min(wire.last_queue));
+        let queue = own_queue.unwrap_or(QueueId(packet.class.min(wire.last_queue)));
         let node = &mut self.nodes[node_id as usize];
         let port = self.ports[link.index()]
             .as_mut()
             .expect("only ideal hosts have no port");
         let (buffer, out) = (&mut node.buffer, &mut self.scratch.departures);
         let taken = port.arrive(PktId(id), pkt, queue, now, buffer, out);
+        if taken.is_ok() && own_queue.is_some() {
+            self.on_queued(id, link, queue, now);
+        }
+        let wire = &mut self.wires[link.index()];
+        let node = &mut self.nodes[node_id as usize];
+        let port = self.ports[link.index()]
+            .as_mut()
+            .expect("it was there before");
         if taken.is_err() {
             self.reports.dropped.push((PktId(id), now));
         } else if !wire.is_busy {
@@ -148,6 +157,9 @@ impl<C: Calendar> Fabric<C> {
     pub(super) fn transmit_departures(&mut self, link: LinkId) {
         for index in 0..self.scratch.departures.len() {
             let Departure { at, id, ecn, .. } = self.scratch.departures[index];
+            if self.bfc.is_some() {
+                self.on_departed(index, link);
+            }
             if self.scratch.departures[index].action == Action::Send {
                 let packet = &mut self.packets[id.0];
                 packet.set_ecn(ecn);

@@ -8,7 +8,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Header, Segment};
 use tidegate_units::{Ecn, Time};
 
-use super::{Hosts, Wake, ends};
+use super::{Hosts, Numbers, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Pace, Phase, arrived};
 use crate::fabric::{Fabric, two_words};
@@ -166,7 +166,7 @@ impl Hosts {
             (Ends::Dcqcn(ends), Side::Source) => ends.0.on_packet(&packet.dcqcn(), now),
             (Ends::Dcqcn(ends), Side::Sink) => ends.1.on_packet(&packet.dcqcn(), now),
             (Ends::Prober(prober), side) => prober.on_packet(side, packet.sent(), now),
-            (Ends::Tcp(_), _) => {}
+            (Ends::Elsewhere | Ends::Tcp(_), _) => {}
         }
         self.go_on(fabric, end, now);
     }
@@ -174,31 +174,70 @@ impl Hosts {
     /// A packet arrives after which the flow is further than before, or over.
     #[inline(never)]
     fn end_phase<C: Calendar>(&mut self, fabric: &mut Fabric<C>, end: EndId, now: Time) {
-        if self.connections[end.slot()].phase() != Phase::Over {
+        if end.side() == Side::Sink || self.connections[end.slot()].phase() != Phase::Over {
             self.advance(end, now);
         }
         self.pump(fabric, end, now);
-        self.release_if_over(end, now);
     }
 
     /// The network dropped a packet.
     #[cold]
-    fn on_dropped(&mut self, packet: &Packet, at: Time) {
+    pub(crate) fn on_dropped(&mut self, packet: &Packet) {
         self.tally.dropped += 1;
         if packet.spilled != 0 {
             self.spilled.take(packet.spilled - 1);
         }
-        self.connections[packet.end().slot()].in_flight -= 1;
-        self.release_if_over(packet.end(), at);
     }
 
-    /// Takes note of the packets that the network has dropped.
+    /// Does what hosts do together, at the end of a bucket of time: they hear of packets that were
+    /// dropped and of receivers that gave up, and forget connections of which nothing is left. None of it
+    /// comes sooner, since within a bucket a host knows only of itself.
     #[inline]
-    pub(crate) fn take_dropped<C>(&mut self, fabric: &mut Fabric<C>) {
-        while let Some((id, at)) = fabric.reports.dropped.pop() {
+    pub(crate) fn end_bucket<C>(&mut self, fabric: &mut Fabric<C>, begin: Time) {
+        while let Some((id, _)) = fabric.reports.dropped.pop() {
             let packet = fabric.packets.take(id.0);
-            self.on_dropped(&packet, at);
+            self.on_dropped(&packet);
+            self.connections[packet.end().slot()].in_flight -= 1;
         }
+        while let Some((slot, at)) = self.given_up.pop() {
+            self.break_flow(EndId::new(slot, Side::Source), at);
+        }
+        if !self.over.is_empty() {
+            self.release(begin);
+        }
+    }
+
+    /// Gives the slots of connections back of which nothing is left, in the bucket that begins there.
+    fn release(&mut self, begin: Time) {
+        let bucket = self.bucket(begin);
+        let mut over = std::mem::take(&mut self.over);
+        over.retain(|&slot| {
+            let is_left = self.connections[slot as usize].in_flight != 0;
+            if !is_left {
+                self.forget(slot);
+                if let Numbers::Own(slots) = &mut self.numbers {
+                    slots.give_back(bucket, slot);
+                }
+            }
+            is_left
+        });
+        self.over = over;
+    }
+
+    /// Nothing of a connection is left.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        connection.armed = [Time::MAX; 2];
+        connection.in_flight = 0;
+        let flow = connection.flow as usize;
+        if connection.is_receiving() && self.has(self.flows[flow].dst) {
+            self.connections[slot as usize].end_reception(&mut self.results[flow]);
+        }
+    }
+
+    /// The number of the bucket of time that holds `time`.
+    pub(crate) const fn bucket(&self, time: Time) -> u64 {
+        time.as_ps() >> self.rules.width
     }
 
     /// The receiver has everything, or the sender knows it.
@@ -211,19 +250,25 @@ impl Hosts {
         }
         let result = &mut self.results[connection.flow as usize];
         if end.side() == Side::Sink {
-            connection.enter(Phase::Received);
+            connection.end_reception(result);
             result.received_at = now;
             return;
         }
         result.acked_at = now;
         self.tally.finished += 1;
-        self.end_flow(end, now);
-        if self.rules.opening == Opening::Persistent {
-            let connection = &mut self.connections[end.slot()];
-            connection.enter(Phase::Idle);
-            let flow = &self.flows[connection.flow as usize];
-            let idle = self.idle.entry((flow.src, flow.dst)).or_default();
-            idle.push(Reverse(end.slot() as u32));
+        let phase = if self.rules.opening == Opening::Persistent {
+            Phase::Idle
+        } else {
+            Phase::Over
+        };
+        self.end_flow(end, phase, now);
+    }
+
+    /// The connection of a flow breaks, unless the flow is over anyway.
+    pub(crate) fn break_flow(&mut self, source: EndId, now: Time) {
+        if self.connections[source.slot()].phase() < Phase::Idle {
+            self.tally.broken += 1;
+            self.end_flow(source, Phase::Over, now);
         }
     }
 
@@ -248,26 +293,23 @@ impl Hosts {
     }
 
     /// The flow of a connection is over, one way or the other.
-    pub(super) fn end_flow(&mut self, end: EndId, now: Time) {
+    fn end_flow(&mut self, source: EndId, phase: Phase, now: Time) {
         self.last_over = self.last_over.max(now);
-        let connection = &mut self.connections[end.slot()];
+        let connection = &mut self.connections[source.slot()];
         self.to_finish -= u32::from(ends(&self.flows[connection.flow as usize]));
-        connection.enter(Phase::Over);
+        connection.end(phase);
         connection.writer = None;
-        connection.report(&mut self.results[connection.flow as usize]);
+        connection.report(Side::Source, &mut self.results[connection.flow as usize]);
         self.tally.live -= 1;
-    }
-
-    /// Gives the slot of a connection back once nothing of it is left.
-    pub(super) fn release_if_over(&mut self, end: EndId, now: Time) {
-        let slot = end.slot();
-        let connection = &mut self.connections[slot];
-        if connection.phase() == Phase::Over && connection.in_flight == 0 {
-            connection.armed = [Time::MAX; 2];
-            // Within a bucket of time an engine may come to a drop before it comes to an earlier arrival,
-            // and of what happens at one host before what happens at another.
-            let bucket = now.as_ps() >> self.rules.width;
-            self.free.push(Reverse((bucket, slot as u32)));
+        let flow = &self.flows[connection.flow as usize];
+        if let Some(pair) = self.pairs.get_mut(&(flow.src, flow.dst)) {
+            pair.busy -= 1;
+            if phase == Phase::Idle {
+                pair.idle.push(Reverse(source.slot() as u32));
+            }
+        }
+        if phase == Phase::Over {
+            self.over.push(source.slot() as u32);
         }
     }
 
@@ -302,6 +344,7 @@ impl Hosts {
                     continue;
                 }
                 (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
+                (Ends::Elsewhere, _) => break,
             };
             let Some(next) = next else { break };
             packet.pkt.len = self.rules.accounting.size(next.len);

@@ -2,26 +2,31 @@
 //! into the network.
 
 mod exchange;
+pub(crate) mod numbers;
 mod open;
 mod outcome;
 mod reception;
 
-pub(crate) use open::{host_delay, path_hash};
+pub(crate) use numbers::Numbers;
+pub(crate) use open::{Opened, host_delay, path_hash};
+pub(crate) use outcome::diagnosis;
 use reception::Reception;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 use tidegate_transport::Segment;
 use tidegate_transport::pias::{self, Pias};
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use crate::calendar::Calendar;
-use crate::connection::{Connection, Ends, Phase};
+use crate::connection::{Connection, Ends};
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::network::{HostId, LinkId};
-use crate::packet::EndId;
+use crate::packet::{EndId, Side};
+use crate::partition::Partition;
 use crate::result::FlowResult;
 use crate::routes::Routes;
 use crate::setup::{Accounting, HostDelay, Opening, Pauses, Setup, Transport};
@@ -31,21 +36,28 @@ use crate::workload::Probe;
 /// All hosts.
 pub(crate) struct Hosts {
     pub(crate) connections: Vec<Connection>,
-    /// Slots of connections that are over, by the bucket of time since when. A slot is taken again
-    /// only in a later one, so that its number does not depend on how far ahead an engine works.
-    free: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Idle connections by source and destination.
-    idle: BTreeMap<(HostId, HostId), BinaryHeap<Reverse<u32>>>,
+    /// Where the slots of that table come from.
+    numbers: Numbers,
+    /// Which of the hosts are here, unless all are.
+    home: Option<Home>,
+    /// Flows that have started in this part of the network, and other parts do not know of yet.
+    pub(crate) opened: Vec<Opened>,
+    /// Connections that are over, and may have packets in flight.
+    pub(crate) over: Vec<u32>,
+    /// Connections whose receivers have given up, and when; their sources do not know it yet.
+    pub(crate) given_up: Vec<(u32, Time)>,
+    /// By source and destination, if connections are used again.
+    pairs: BTreeMap<(HostId, HostId), Pair>,
     timers: BinaryHeap<Reverse<(Time, Wake)>>,
     /// When the next flow starts or the next timer runs out.
     next_at: Time,
-    pub(crate) flows: Vec<Flow>,
-    /// Flows that have started.
+    pub(crate) flows: Arc<[Flow]>,
+    /// All flows before this one have started, as far as their sources are here.
     pub(crate) started: usize,
     pub(crate) results: Vec<FlowResult>,
     /// Segments that do not fit into their packets: SYNs, and those with SACK blocks.
-    spilled: Slab<Segment>,
-    routes: Routes,
+    pub(crate) spilled: Slab<Segment>,
+    routes: Arc<Routes>,
     /// The path that each flow takes where it has a choice, if they are named.
     paths: Vec<u32>,
     /// Flows that are sent as messages with pauses.
@@ -68,6 +80,22 @@ pub(crate) struct Hosts {
     probes: Vec<Probe>,
     /// What packets go through between the wire and their connections, if it takes time.
     reception: Option<Box<Reception>>,
+}
+
+/// The connections from one host to another.
+#[derive(Debug, Default)]
+pub(crate) struct Pair {
+    /// Those that are idle.
+    pub(crate) idle: BinaryHeap<Reverse<u32>>,
+    /// How many carry a flow.
+    pub(crate) busy: u32,
+}
+
+/// A part of the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub(crate) partition: Arc<Partition>,
+    pub(crate) part: u16,
 }
 
 /// What is to be woken: an end × 2, plus 1 for the application at the source.
@@ -126,6 +154,21 @@ pub struct Tally {
     pub dropped: u64,
 }
 
+impl std::iter::Sum for Tally {
+    /// The totals of all parts of a network.
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            finished: sum.finished + part.finished,
+            broken: sum.broken + part.broken,
+            // A flow is live at its source, and only there.
+            live: sum.live + part.live,
+            sent: sum.sent + part.sent,
+            delivered: sum.delivered + part.delivered,
+            dropped: sum.dropped + part.dropped,
+        })
+    }
+}
+
 /// The streams of random numbers that hosts draw from, apart from those of ports.
 const PATH_STREAM: u64 = 1 << 40;
 const DELAY_STREAM: u64 = 2 << 40;
@@ -135,7 +178,15 @@ const JITTER_STREAM: u64 = 3 << 40;
 pub(crate) const ENDLESS: u64 = 1 << 62;
 
 impl Hosts {
-    pub(crate) fn new(setup: &Setup, routes: Routes, width: u32) -> Result<Self, ConfigError> {
+    /// The hosts that are at `home`, or all of them.
+    pub(crate) fn new(
+        setup: &Setup,
+        flows: Arc<[Flow]>,
+        routes: Arc<Routes>,
+        width: u32,
+        numbers: Numbers,
+        home: Option<Home>,
+    ) -> Result<Self, ConfigError> {
         let network = &setup.network;
         let mut lines = vec![Rate::from_gbps(1); network.hosts() as usize];
         for link in network.links() {
@@ -158,12 +209,15 @@ impl Hosts {
         }
         let mut hosts = Self {
             connections: Vec::new(),
-            free: BinaryHeap::new(),
-            idle: BTreeMap::new(),
+            numbers,
+            opened: Vec::new(),
+            over: Vec::new(),
+            given_up: Vec::new(),
+            pairs: BTreeMap::new(),
             timers: BinaryHeap::new(),
             next_at: Time::MAX,
             results: vec![FlowResult::PENDING; setup.flows.len()],
-            flows: setup.flows.clone(),
+            flows,
             started: 0,
             spilled: Slab::new(),
             paths: setup.paths.clone(),
@@ -186,14 +240,46 @@ impl Hosts {
             tally: Tally::default(),
             progress_at: Time::ZERO,
             min_timer: min_timer(setup),
-            to_finish: setup.flows.iter().filter(|flow| ends(flow)).count() as u32,
+            to_finish: 0,
             has_ends: setup.flows.iter().any(ends),
             last_over: Time::ZERO,
             probes: setup.probes.clone(),
             reception: (!setup.host_receive.is_off()).then(|| Box::new(Reception::new(setup))),
+            home,
         };
+        let own = hosts.flows.iter().filter(|flow| hosts.has(flow.src));
+        hosts.to_finish = own.filter(|flow| ends(flow)).count() as u32; // flows have 32 bits
+        hosts.skip_others();
         hosts.look_ahead();
         Ok(hosts)
+    }
+
+    /// Whether a host is here.
+    #[inline]
+    pub(crate) fn has(&self, host: HostId) -> bool {
+        let home = self.home.as_ref();
+        home.is_none_or(|home| home.partition.of_host(host) == home.part)
+    }
+
+    /// The connections from one host to another, if connections are used again and there were any.
+    pub(crate) fn pair(&self, pair: (HostId, HostId)) -> Option<&Pair> {
+        self.pairs.get(&pair)
+    }
+
+    /// Gives slots to the next flows that need one.
+    pub(crate) fn give_slot(&mut self, slot: u32) {
+        if let Numbers::Given(slots) = &mut self.numbers {
+            slots.push_back(slot);
+        }
+    }
+
+    /// Passes by flows that start elsewhere.
+    fn skip_others(&mut self) {
+        while let Some(flow) = self.flows.get(self.started)
+            && !self.has(flow.src)
+        {
+            self.started += 1;
+        }
     }
 
     /// When the next flow starts or the next timer runs out.
@@ -266,13 +352,14 @@ impl Hosts {
         let deadline = connection.ends.deadline(side);
         if deadline.is_some_and(|at| at <= now) {
             connection.ends.on_timeout(side, now);
-            if connection.ends.is_broken() && connection.phase() < Phase::Idle {
-                self.tally.broken += 1;
-                self.end_flow(end, now);
+            if connection.ends.is_broken(side) {
+                match side {
+                    Side::Sink => self.given_up.push((end.slot() as u32, now)),
+                    Side::Source => self.break_flow(end, now),
+                }
             }
         }
         self.pump(fabric, end, now);
-        self.release_if_over(end, now);
     }
 }
 

@@ -1,18 +1,27 @@
 //! Flows start: on a connection that is idle, or on a new one, whose route is laid through the network.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use tidegate_transport::pias::Pias;
 use tidegate_units::{ByteTime, Rng, Span, Time};
 
 use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake};
 use crate::calendar::Calendar;
-use crate::connection::{Connection, Ends, Pace, Phase, Prober, Writer};
+use crate::connection::{Connection, Ends, Pace, Prober, Writer};
 use crate::fabric::Fabric;
 use crate::network::HostId;
 use crate::packet::{EndId, Side};
-use crate::setup::{Delayed, HostDelay};
+use crate::setup::{Delayed, HostDelay, Opening};
+
+/// A flow that has started, for other parts of the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(crate) slot: u32,
+    pub(crate) flow: u32,
+    /// Whether its connection is new.
+    pub(crate) is_new: bool,
+}
 
 /// How a flow's path is chosen.
 #[derive(Clone, Copy)]
@@ -26,28 +35,58 @@ impl Hosts {
     pub(super) fn start<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         let number = self.started;
         self.started += 1;
+        self.skip_others();
         self.tally.live += 1;
         let flow = self.flows[number];
         let now = flow.start;
         self.progress_at = self.progress_at.max(now);
-        let idle = self.idle.get_mut(&(flow.src, flow.dst));
-        let slot = match idle.and_then(BinaryHeap::pop) {
-            Some(Reverse(slot)) => slot,
-            None => self.open(fabric, number),
-        };
+        let idle = self.take_idle((flow.src, flow.dst));
+        let slot = idle.unwrap_or_else(|| self.numbers.take(now.as_ps() >> self.rules.width));
+        if idle.is_none() {
+            self.open(slot, number);
+            self.lay_for_flow(fabric, slot, number);
+        }
+        if self.home.is_some() {
+            self.opened.push(Opened {
+                slot,
+                flow: number as u32,
+                is_new: idle.is_none(),
+            });
+        }
+        let before = self.begin(slot, number);
         let end = EndId::new(slot, Side::Source);
         let connection = &mut self.connections[slot as usize];
-        let bytes = flow.bytes.min(ENDLESS);
-        let before = connection.flow_end;
-        connection.flow_end = before.saturating_add(bytes);
-        connection.flow = number as u32;
-        connection.service = flow.service;
-        connection.enter(Phase::Sending);
-        connection.before = connection.ends.counts();
         if let Some(tagging) = &mut connection.tagging {
             let unacked = before - connection.ends.arrived(Side::Source);
             tagging.on_write(before, unacked, now);
         }
+        if connection.writer.is_some() {
+            self.write_more(fabric, end, now);
+        } else {
+            connection.ends.write(flow.bytes.min(ENDLESS), now);
+            self.pump(fabric, end, now);
+        }
+    }
+
+    /// Takes an idle connection between two hosts, if connections are used again and there is one.
+    fn take_idle(&mut self, pair: (HostId, HostId)) -> Option<u32> {
+        if self.rules.opening != Opening::Persistent {
+            return None;
+        }
+        let pair = self.pairs.entry(pair).or_default();
+        pair.busy += 1;
+        pair.idle.pop().map(|Reverse(slot)| slot)
+    }
+
+    /// A flow begins on a connection. Returns where in the stream.
+    fn begin(&mut self, slot: u32, number: usize) -> u64 {
+        let flow = self.flows[number];
+        let connection = &mut self.connections[slot as usize];
+        let bytes = flow.bytes.min(ENDLESS);
+        let before = connection.flow_end;
+        connection.flow = number as u32;
+        connection.service = flow.service;
+        connection.begin(before.saturating_add(bytes));
         let pauses = self
             .pauses
             .binary_search_by_key(&(number as u32), |&(flow, _)| flow);
@@ -56,20 +95,31 @@ impl Hosts {
             connection.end_message(before, pauses.message);
         }
         let pace = match (flow.rate, pauses) {
-            (None, None) => {
-                connection.ends.write(bytes, now);
-                self.pump(fabric, end, now);
-                return;
-            }
-            (Some(rate), _) => Pace::Rate(ByteTime::new(rate)),
-            (None, Some(pauses)) => Pace::Pauses(pauses),
+            (Some(rate), _) => Some(Pace::Rate(ByteTime::new(rate))),
+            (None, pauses) => pauses.map(Pace::Pauses),
         };
-        connection.writer = Some(Box::new(Writer {
-            left: bytes,
-            next: now,
-            pace,
-        }));
-        self.write_more(fabric, end, now);
+        connection.writer = pace.map(|pace| {
+            Box::new(Writer {
+                left: bytes,
+                next: flow.start,
+                pace,
+            })
+        });
+        before
+    }
+
+    /// A flow has started in another part of the network.
+    pub(crate) fn on_opened(&mut self, opened: Opened) {
+        let number = opened.flow as usize;
+        let is_receiver = self.has(self.flows[number].dst);
+        if opened.is_new && is_receiver {
+            self.open(opened.slot, number);
+        } else if opened.is_new {
+            self.put(opened.slot, Connection::new(Ends::Elsewhere, 0));
+        }
+        if is_receiver {
+            self.begin(opened.slot, number);
+        }
     }
 
     /// The application at a source writes its next bytes.
@@ -106,8 +156,8 @@ impl Hosts {
         self.pump(fabric, end, now);
     }
 
-    /// Makes a connection for a flow and returns its slot.
-    fn open<C: Calendar>(&mut self, fabric: &mut Fabric<C>, number: usize) -> u32 {
+    /// Makes a connection for a flow.
+    fn open(&mut self, slot: u32, number: usize) {
         let flow = self.flows[number];
         let numbers = path_hash(self.rules.seed, number);
         let transports = &self.rules.transports;
@@ -123,18 +173,25 @@ impl Hosts {
         });
         let mut connection = Connection::new(ends, flow.service);
         connection.tagging = tagging;
-        let free = self
-            .free
-            .peek()
-            .filter(|Reverse((bucket, _))| *bucket < flow.start.as_ps() >> self.rules.width);
-        let slot = if free.is_some() {
-            let Reverse((_, slot)) = self.free.pop().expect("it was there");
-            self.connections[slot as usize] = connection;
-            slot
-        } else {
+        self.put(slot, connection);
+    }
+
+    /// Puts a connection into the table.
+    fn put(&mut self, slot: u32, connection: Connection) {
+        let slot = slot as usize;
+        while self.connections.len() < slot {
+            self.connections.push(Connection::new(Ends::Elsewhere, 0));
+        }
+        if slot == self.connections.len() {
             self.connections.push(connection);
-            self.connections.len() as u32 - 1
-        };
+        } else {
+            self.connections[slot] = connection;
+        }
+    }
+
+    /// Writes the routes of a new connection into the table.
+    fn lay_for_flow<C: Calendar>(&mut self, fabric: &mut Fabric<C>, slot: u32, number: usize) {
+        let flow = self.flows[number];
         let delay = host_delay(&self.rules.host_delay, self.rules.seed, number);
         let delays = match self.rules.host_delay.packets {
             Delayed::Both => [delay; 2],
@@ -142,10 +199,16 @@ impl Hosts {
         };
         let choice = match self.paths.get(number) {
             Some(&choice) => Choice::Named(choice),
-            None => Choice::Hash(numbers),
+            None => Choice::Hash(path_hash(self.rules.seed, number)),
         };
         self.lay(fabric, slot, (flow.src, flow.dst), choice, delays);
-        slot
+    }
+
+    /// Where the routes of a connection are in the table.
+    pub(crate) const fn route_words(&self, slot: u32) -> Range<usize> {
+        let stride = self.rules.stride as usize;
+        let begin = EndId::new(slot, Side::Source).0 as usize * stride;
+        begin..begin + 2 * stride
     }
 
     /// Starts the series of probes. They have the first slots of the table.
@@ -166,7 +229,7 @@ impl Hosts {
             let slot = number as u32;
             let mut connection = Connection::new(ends, probe.class);
             connection.armed[Side::Source as usize] = probe.start;
-            self.connections.push(connection);
+            self.put(slot, connection);
             let choice = Choice::Hash(u64::from(slot));
             self.lay(
                 fabric,
@@ -175,7 +238,9 @@ impl Hosts {
                 choice,
                 [Span::ZERO; 2],
             );
-            self.arm(probe.start, Wake::transport(EndId::new(slot, Side::Source)));
+            if self.has(probe.src) {
+                self.arm(probe.start, Wake::transport(EndId::new(slot, Side::Source)));
+            }
         }
     }
 
@@ -189,8 +254,7 @@ impl Hosts {
         delays: [Span; 2],
     ) {
         let stride = self.rules.stride as usize;
-        let words = self.connections.len() * 2 * stride;
-        fabric.routes.resize(words.max(fabric.routes.len()), 0);
+        fabric.make_room_for_routes(self.route_words(slot).end);
         for (side, from, to, delay) in [
             (Side::Sink, src, dst, delays[0]),
             (Side::Source, dst, src, delays[1]),

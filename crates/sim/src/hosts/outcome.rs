@@ -1,30 +1,43 @@
 //! What the hosts report at the end of a run, and of packets in flight.
 
-use tidegate_transport::Segment;
+use tidegate_transport::{Header, Segment};
 use tidegate_units::{Span, Time};
 
 use super::{ENDLESS, Hosts, ends};
 use crate::capture::{Captured, Content};
-use crate::connection::{Ends, Phase};
+use crate::connection::{Connection, Ends, Phase};
+use crate::flow::Flow;
 use crate::packet::{Packet, Side};
 
 impl Hosts {
-    /// Whether every flow is finished that can, or `enough` of them.
+    /// Flows that end by themselves and have not yet; `None` if there never were any.
     #[inline]
-    pub(crate) fn has_finished(&self, enough: Option<u32>) -> bool {
-        let finished = self.tally.finished;
-        (self.has_ends && self.to_finish == 0) || enough.is_some_and(|enough| finished >= enough)
+    pub(crate) fn unfinished(&self) -> Option<u32> {
+        self.has_ends.then_some(self.to_finish)
     }
 
-    /// When the last flow finished or broke, or the one that made them `enough`.
-    pub(crate) fn last_finish(&self, enough: Option<u32>) -> Time {
-        let Some(enough) = enough.filter(|&enough| enough <= self.tally.finished) else {
-            return self.last_over;
-        };
-        let finishes = self.results.iter().map(|result| result.acked_at);
-        let mut finishes = finishes.collect::<Vec<_>>();
-        let last = (enough as usize).saturating_sub(1);
-        *finishes.select_nth_unstable(last).1
+    /// When the last flow finished or broke.
+    pub(crate) const fn last_over(&self) -> Time {
+        self.last_over
+    }
+
+    /// Whether a packet that is in flight belongs to this flow of TCP.
+    #[inline]
+    pub(crate) fn is_of(&self, packet: &Packet, flow: u32) -> bool {
+        let connection = &self.connections[packet.end().slot()];
+        connection.flow == flow && matches!(connection.ends, Ends::Tcp(_))
+    }
+
+    /// The segment of a TCP packet that is in flight, without what is special about it.
+    #[inline]
+    pub(crate) fn header(&self, packet: &Packet) -> Header {
+        match packet.spilled {
+            0 => packet.header,
+            number => Header {
+                ecn: packet.header.ecn,
+                ..self.spilled[number - 1].header()
+            },
+        }
     }
 
     /// A packet as a capture shows it, which it is only while in flight.
@@ -44,6 +57,7 @@ impl Hosts {
         let body = match &connection.ends {
             Ends::Dcqcn(_) => Content::Roce(packet.dcqcn()),
             Ends::Prober(_) => Content::Echo(packet.end().side()),
+            Ends::Elsewhere => unreachable!("what is captured is captured on one thread"),
             Ends::Tcp(_) if packet.spilled == 0 => Content::Tcp(packet.segment()),
             Ends::Tcp(_) => Content::Tcp(Segment {
                 ecn: packet.header.ecn,
@@ -54,21 +68,19 @@ impl Hosts {
             src,
             dst,
             slot,
-            flow: connection.flow,
             packet: *packet,
             body,
         }
     }
 
-    /// The round trips of the probes.
-    pub(crate) fn take_probes(&mut self) -> Vec<Vec<(Time, Span)>> {
-        let series = self.connections.iter_mut().filter_map(|connection| {
-            let Ends::Prober(prober) = &mut connection.ends else {
-                return None;
-            };
-            Some(std::mem::take(&mut prober.round_trips))
-        });
-        series.collect()
+    /// The round trips of a series of probes, if it is sent from here.
+    pub(crate) fn take_probes(&mut self, series: usize) -> Option<Vec<(Time, Span)>> {
+        let Ends::Prober(prober) = &mut self.connections[series].ends else {
+            return None;
+        };
+        let round_trips = std::mem::take(&mut prober.round_trips);
+        let (source, _) = prober.hosts;
+        self.has(source).then_some(round_trips)
     }
 
     /// The run ended at `end`: what came later did not happen, and what unfinished flows have seen
@@ -85,36 +97,60 @@ impl Hosts {
             }
         }
         for connection in &self.connections {
-            if connection.phase() < Phase::Idle {
-                connection.report(&mut self.results[connection.flow as usize]);
+            let Some(flow) = self.flows.get(connection.flow as usize) else {
+                continue;
+            };
+            let is_sending = connection.phase() < Phase::Idle && self.has(flow.src);
+            let is_receiving = connection.is_receiving() && self.has(flow.dst);
+            let result = &mut self.results[connection.flow as usize];
+            if is_sending {
+                connection.report(Side::Source, result);
+            }
+            if is_receiving {
+                connection.report(Side::Sink, result);
             }
         }
     }
 
-    /// What the flows that are not finished wait for.
-    #[cold]
-    pub(crate) fn diagnosis(&self) -> String {
-        let waiting = self.connections.iter().filter(|c| c.phase() < Phase::Idle);
-        let mut lines = vec![format!("{} flows wait and nothing moves", self.tally.live)];
-        for connection in waiting.take(5) {
-            let flow = &self.flows[connection.flow as usize];
-            let bytes = flow.bytes.min(ENDLESS);
-            let left = connection.flow_end - connection.ends.arrived(Side::Sink);
-            let received = bytes - left.min(bytes);
-            let all = if ends(flow) {
-                format!("of {bytes} bytes received")
-            } else {
-                "bytes received of a flow without end".to_owned()
-            };
-            lines.push(format!(
-                "flow {} from host {} to host {}: {received} {all}, {} packets in flight, {} timeouts",
-                connection.flow,
-                flow.src,
-                flow.dst,
-                connection.in_flight,
-                connection.ends.counts().since(connection.before).timeouts,
-            ));
-        }
-        lines.join("\n")
+    /// The connection in a slot, if it carries a flow from here that is not finished.
+    fn unfinished_flow(&self, slot: usize) -> Option<(&Connection, &Flow)> {
+        let connection = self.connections.get(slot)?;
+        let flow = self.flows.get(connection.flow as usize)?;
+        (connection.phase() < Phase::Idle && self.has(flow.src)).then_some((connection, flow))
     }
+}
+
+/// What the flows that are not finished wait for, of the hosts of all parts of the network.
+#[cold]
+pub(crate) fn diagnosis(parts: &[&Hosts]) -> String {
+    let live: u32 = parts.iter().map(|hosts| hosts.tally.live).sum();
+    let mut lines = vec![format!("{live} flows wait and nothing moves")];
+    let slots = parts.iter().map(|hosts| hosts.connections.len()).max();
+    let waiting = (0..slots.unwrap_or(0)).filter_map(|slot| {
+        let found = parts.iter().find_map(|hosts| hosts.unfinished_flow(slot));
+        found.map(|found| (slot, found))
+    });
+    for (slot, (source, flow)) in waiting.take(5) {
+        let bytes = flow.bytes.min(ENDLESS);
+        let sinks = parts.iter().filter(|hosts| hosts.has(flow.dst));
+        let arrived = sinks.map(|hosts| hosts.connections[slot].ends.arrived(Side::Sink));
+        let left = source.flow_end - arrived.sum::<u64>();
+        let received = bytes - left.min(bytes);
+        let all = if ends(flow) {
+            format!("of {bytes} bytes received")
+        } else {
+            "bytes received of a flow without end".to_owned()
+        };
+        let in_flight = parts.iter().filter_map(|hosts| hosts.connections.get(slot));
+        let in_flight: i32 = in_flight.map(|connection| connection.in_flight).sum();
+        let counts = source.ends.counts(Side::Source);
+        lines.push(format!(
+            "flow {} from host {} to host {}: {received} {all}, {in_flight} packets in flight, {} timeouts",
+            source.flow,
+            flow.src,
+            flow.dst,
+            counts.since(source.before[Side::Source as usize]).timeouts,
+        ));
+    }
+    lines.join("\n")
 }

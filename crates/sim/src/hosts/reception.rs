@@ -260,11 +260,11 @@ impl Hosts {
     /// Takes in what has waited at a host until now.
     #[inline(never)]
     pub(super) fn take_in<C: Calendar>(&mut self, fabric: &mut Fabric<C>, now: Time) {
+        let bucket = self.bucket(now);
         let Some(reception) = &mut self.reception else {
             return;
         };
         // Something is on its way to a connection.
-        let bucket = now.as_ps() >> self.rules.width;
         let end = Time::from_ps((bucket + 1) << self.rules.width);
         self.progress_at = self.progress_at.max(end);
         if let Some(host) = reception.next_interrupt(now) {
@@ -311,7 +311,7 @@ impl Hosts {
         let end = packet.end();
         self.tally.delivered += u64::from(unit.segments);
         let connection = &mut self.connections[end.slot()];
-        connection.in_flight -= unit.segments;
+        connection.in_flight -= unit.segments.cast_signed();
         if let Ends::Tcp(ends) = &mut connection.ends {
             ends[end.side() as usize].on_merged(&packet.header, unit.segments, now);
         }

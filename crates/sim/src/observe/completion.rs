@@ -50,24 +50,30 @@ const NS3_HEADERS: u64 = 52;
 impl Convention {
     /// The class of a flow that is cut into packets in this way.
     pub fn class(self, flow: &Flow, result: &FlowResult, framing: Framing) -> SizeClass {
+        let bytes = if self == Self::EcnSharpScript {
+            let again = u64::from(result.retransmissions);
+            let packets = framing.packets(flow.bytes).saturating_add(again);
+            let headers = packets.saturating_mul(NS3_HEADERS);
+            let payload = again.saturating_mul(framing.payload());
+            flow.bytes.saturating_add(payload).saturating_add(headers)
+        } else {
+            flow.bytes
+        };
+        self.class_of(bytes)
+    }
+
+    /// The class of a flow that counts as so many bytes.
+    pub const fn class_of(self, bytes: u64) -> SizeClass {
         const KIB: u64 = 1 << 10;
         const MIB: u64 = 1 << 20;
         const KB: u64 = 1_000;
         const MB: u64 = 1_000_000;
         // The largest small flow and the smallest large one.
-        let (bytes, small, large) = match self {
-            Self::BccScript | Self::TrafficGenerator => (flow.bytes, 100 * KIB - 1, 10 * MIB),
-            Self::EcnSharpPaper => (flow.bytes, 100 * KB - 1, 10 * MB + 1),
-            Self::EcnSharpScript => {
-                let again = u64::from(result.retransmissions);
-                let packets = framing.packets(flow.bytes).saturating_add(again);
-                let headers = packets.saturating_mul(NS3_HEADERS);
-                let payload = again.saturating_mul(framing.payload());
-                let sent = flow.bytes.saturating_add(payload).saturating_add(headers);
-                (sent, 100 * KB - 1, 10 * MB + 1)
-            }
-            Self::TcnPaper => (flow.bytes, 100 * KB, 10 * MB + 1),
-            Self::TcnScript => (flow.bytes, 100 * KIB - 1, 10 * MIB + 1),
+        let (small, large) = match self {
+            Self::BccScript | Self::TrafficGenerator => (100 * KIB - 1, 10 * MIB),
+            Self::EcnSharpPaper | Self::EcnSharpScript => (100 * KB - 1, 10 * MB + 1),
+            Self::TcnPaper => (100 * KB, 10 * MB + 1),
+            Self::TcnScript => (100 * KIB - 1, 10 * MIB + 1),
         };
         if bytes <= small {
             SizeClass::Small

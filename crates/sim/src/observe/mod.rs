@@ -8,6 +8,7 @@ pub mod flow;
 pub mod link;
 pub(crate) mod observer;
 pub mod port;
+pub mod port_flows;
 pub mod series;
 pub mod statistics;
 
@@ -19,11 +20,12 @@ use tidegate_units::{ConfigError, QueueId, Rate, Span};
 use crate::network::LinkId;
 use crate::setup::Setup;
 
-pub use tidegate_dataplane::observe::{Histogram, ObservedQueue, Window};
+pub use tidegate_dataplane::observe::{Decisions, Histogram, ObservedQueue, Window, max_min};
 
 pub use completion::{Completions, Convention, Ideals};
 pub use flow::ObservedFlow;
 pub use link::ObservedLink;
+pub use port_flows::{ObservedPortFlows, PortFlows};
 pub use series::{Sampling, Series};
 
 /// What to observe. The default is nothing.
@@ -38,6 +40,8 @@ pub struct Observe {
     pub links: Which<LinkId>,
     /// Flows whose goodput is measured, by number.
     pub flows: Which<u32>,
+    /// Ports whose flows are told apart.
+    pub port_flows: Option<PortFlows>,
     /// What is written down again and again.
     pub series: Option<Sampling>,
     /// A class of a link that is paused at a stretch for longer is in a storm.
@@ -51,6 +55,7 @@ impl Default for Observe {
             ports: Which::None,
             links: Which::None,
             flows: Which::None,
+            port_flows: None,
             series: None,
             storm: Self::STORM,
         }
@@ -82,6 +87,8 @@ pub struct Observations {
     pub links: Vec<ObservedLink>,
     /// The flows, in the order in which they were chosen.
     pub flows: Vec<ObservedFlow>,
+    /// The flows at ports, in the order in which those were chosen.
+    pub port_flows: Vec<ObservedPortFlows>,
     /// What was written down again and again.
     pub series: Option<Series>,
 }
@@ -159,6 +166,11 @@ impl Observe {
         for &flow in self.flows.named() {
             check_flow("observe.flows", flow, setup)?;
         }
+        if let Some(flows) = &self.port_flows {
+            for &link in flows.ports.named() {
+                check_port("observe.port_flows.ports", link, setup)?;
+            }
+        }
         let Some(series) = &self.series else {
             return Ok(());
         };
@@ -178,10 +190,20 @@ impl Observe {
     /// Links whose ports keep histograms. Ideal hosts have no port: of all links, theirs are left
     /// out.
     pub(crate) fn watched_ports(&self, setup: &Setup) -> Vec<LinkId> {
-        let mut ports = self.ports.list(setup.network.links().len(), LinkId);
-        ports.retain(|&link| has_port(link, setup));
-        ports
+        ports(&self.ports, setup)
     }
+
+    /// Links at whose ports flows are told apart.
+    pub(crate) fn ports_with_flows(&self, setup: &Setup) -> Vec<LinkId> {
+        let flows = self.port_flows.as_ref();
+        flows.map_or_else(Vec::new, |flows| ports(&flows.ports, setup))
+    }
+}
+
+fn ports(which: &Which<LinkId>, setup: &Setup) -> Vec<LinkId> {
+    let mut ports = which.list(setup.network.links().len(), LinkId);
+    ports.retain(|&link| has_port(link, setup));
+    ports
 }
 
 fn has_port(link: LinkId, setup: &Setup) -> bool {

@@ -9,7 +9,9 @@ use super::flow::{Follower, received_by};
 use super::link::LinkState;
 use super::port::ObservedPort;
 use super::series::{QueueSample, Series};
-use super::{Observations, ObservedFlow, ObservedLink, Window};
+use super::{
+    Convention, Observations, ObservedFlow, ObservedLink, ObservedPortFlows, Window, port_flows,
+};
 use crate::network::LinkId;
 use crate::setup::Setup;
 use crate::world::Engine;
@@ -36,6 +38,8 @@ struct Snapshot {
 struct Sampler {
     series: Series,
     limit: usize,
+    /// Where flows of ports are told apart.
+    convention: Option<Convention>,
     followers: Vec<Follower>,
 }
 
@@ -56,7 +60,12 @@ impl<'a> Observer<'a> {
                     }
                 }
                 Some(Sampler {
-                    series: Series::new(sampling, observe.window.from),
+                    series: Series::new(
+                        sampling,
+                        &observe.ports_with_flows(setup),
+                        observe.window.from,
+                    ),
+                    convention: observe.port_flows.as_ref().map(|flows| flows.convention),
                     limit: sampling.limit as usize,
                     followers: sampling.flows.iter().copied().map(Follower::new).collect(),
                 })
@@ -123,24 +132,36 @@ impl<'a> Observer<'a> {
             let rate = self.setup.network.link(link).rate;
             ObservedLink::new(link, rate, window, self.setup.accounting, states)
         });
-        let results = &engine.hosts().results;
+        let received_at = |flow: u32| {
+            let results = engine.hosts().map(|hosts| &hosts.results[flow as usize]);
+            let times = results.map(|result| result.received_at);
+            times.min().unwrap_or(Time::MAX)
+        };
         let flows = self.flows.iter().enumerate().map(|(index, &number)| {
             let received = [before.received[index], after.received[index]];
             let flow = &self.setup.flows[number as usize];
-            let received_at = results[number as usize].received_at;
-            ObservedFlow::new(number, flow, received_at, window, received)
+            ObservedFlow::new(number, flow, received_at(number), window, received)
         });
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
-            let port: &dyn Any = engine.link(link).port?;
-            let observed = port.downcast_ref::<ObservedPort>()?.observed(closed);
+            let observed = observed_port(engine, link)?.observed(closed);
             Some(observed.map(move |queue| (link, queue)))
+        });
+        let ports = self.setup.observe.ports_with_flows(self.setup);
+        let port_flows = ports.into_iter().filter_map(|link| {
+            let port = observed_port(engine, link)?;
+            Some(ObservedPortFlows {
+                link,
+                active: port.flows()?.counts(closed),
+                decisions: port.decisions(),
+            })
         });
         Observations {
             window,
             queues: queues.flatten().collect(),
             links: links.collect(),
             flows: flows.collect(),
+            port_flows: port_flows.collect(),
             series: self.sampler.map(|sampler| {
                 let mut series = sampler.series;
                 series.cut(ended_at);
@@ -175,9 +196,15 @@ impl<'a> Observer<'a> {
         };
         Snapshot {
             links: self.links.iter().map(state).collect(),
-            received: received_by(engine.hosts(), &self.flows),
+            received: received_by(&engine.hosts().collect::<Vec<_>>(), &self.flows),
         }
     }
+}
+
+/// The port of a link, if it is observed.
+fn observed_port(engine: &impl Engine, link: LinkId) -> Option<&ObservedPort> {
+    let port: &dyn Any = engine.link(link).port?;
+    port.downcast_ref()
 }
 
 impl Sampler {
@@ -189,7 +216,7 @@ impl Sampler {
 
     fn sample(&mut self, engine: &impl Engine, now: Time) {
         let series = &mut self.series;
-        series.active_flows.push(engine.hosts().tally.live);
+        series.active_flows.push(engine.tally().live);
         for queue in &mut series.queues {
             let port = engine.link(queue.link).port;
             let port = port.expect("the setup was checked for ports");
@@ -205,8 +232,26 @@ impl Sampler {
         for link in &mut series.links {
             link.bytes.push(engine.link(link.link).count.bytes);
         }
-        for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
-            flow.samples.push(follower.look(engine.hosts(), now));
+        if !series.flows.is_empty() {
+            let hosts = engine.hosts().collect::<Vec<_>>();
+            for (flow, follower) in series.flows.iter_mut().zip(&mut self.followers) {
+                flow.samples.push(follower.look(&hosts, now));
+            }
+        }
+        for port in &mut series.port_flows {
+            let seen = observed_port(engine, port.link).and_then(ObservedPort::flows);
+            let (Some(seen), Some(convention)) = (seen, self.convention) else {
+                continue;
+            };
+            // Where flows at ports are looked at, the network is in one part.
+            if let Some(hosts) = engine.hosts().next() {
+                let sample = port_flows::sample(seen, hosts, convention, now);
+                port.samples.push(sample);
+            }
+            for (waiting, follower) in port.waiting.iter_mut().zip(&self.followers) {
+                let sink = follower.sink();
+                waiting.push(sink.map_or(0, |sink| seen.bytes(sink.flow())));
+            }
         }
         if series.len() > self.limit {
             series.thin_out();

@@ -2,33 +2,93 @@
 
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
-use tidegate_dataplane::observe::{ObservedQueue, PortObserver, Window};
+use tidegate_dataplane::observe::{
+    DecisionObserver, Decisions, FlowObserver, ObservedQueue, PortObserver, Window,
+};
 use tidegate_dataplane::sched::QueueSet;
 use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats};
-use tidegate_units::{ByteTime, PktId, QueueId, Rate, Time};
+use tidegate_units::{ByteTime, ConfigError, PktId, QueueId, Rate, Time};
+
+use super::Observe;
+use crate::network::LinkId;
 
 /// The port, which does what it would do alone.
 pub(crate) struct ObservedPort {
     inner: Box<dyn Egress>,
     wire: ByteTime,
-    observer: PortObserver,
+    /// Where queues are observed.
+    queues: Option<PortObserver>,
+    /// Where flows are told apart.
+    flows: Option<FlowObserver>,
+    /// Where marks are compared with ideal ones.
+    decisions: Option<DecisionObserver>,
     departures: Vec<Departure>,
 }
 
+/// The port of a link, around which there is what observes it, if anything does.
+pub(crate) fn observed(
+    port: Box<dyn Egress>,
+    link: LinkId,
+    rate: Rate,
+    observe: &Observe,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let has_queues = observe.ports.has(link);
+    let flows = observe.port_flows.as_ref();
+    let flows = flows.filter(|flows| flows.ports.has(link));
+    if !has_queues && flows.is_none() {
+        return Ok(port);
+    }
+    let mut port = ObservedPort::new(port, rate);
+    if has_queues {
+        port = port.with_queues(observe.window);
+    }
+    if let Some(flows) = flows {
+        port.flows = Some(FlowObserver::new(observe.window, flows.period));
+        if let Some(span) = flows.ideal {
+            let decisions = DecisionObserver::new(observe.window, span, rate).map_err(|_| {
+                let allowed = "long enough for a byte at the speed of each port";
+                ConfigError::out_of_range("observe.port_flows.ideal", span, allowed)
+            })?;
+            port.decisions = Some(decisions);
+        }
+    }
+    Ok(Box::new(port))
+}
+
 impl ObservedPort {
-    /// Observes a port whose wire has this rate.
-    pub(crate) fn new(inner: Box<dyn Egress>, rate: Rate, window: Window) -> Self {
+    /// A port whose wire has this rate.
+    fn new(inner: Box<dyn Egress>, rate: Rate) -> Self {
         Self {
-            observer: PortObserver::new(window, inner.queues(), inner.stats()),
             inner,
             wire: ByteTime::new(rate),
+            queues: None,
+            flows: None,
+            decisions: None,
             departures: Vec::new(),
         }
     }
 
-    /// What was observed by `now`.
+    /// Observes its queues.
+    fn with_queues(mut self, window: Window) -> Self {
+        let (queues, stats) = (self.inner.queues(), self.inner.stats());
+        self.queues = Some(PortObserver::new(window, queues, stats));
+        self
+    }
+
+    /// What was observed of its queues by `now`.
     pub(crate) fn observed(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
-        self.observer.observed(now)
+        let queues = self.queues.iter();
+        queues.flat_map(move |queues| queues.observed(now))
+    }
+
+    /// What an ideal marker would have done, if one was asked.
+    pub(crate) fn decisions(&self) -> Option<Decisions> {
+        self.decisions.as_ref().map(DecisionObserver::seen)
+    }
+
+    /// Its flows, if they are told apart.
+    pub(crate) const fn flows(&self) -> Option<&FlowObserver> {
+        self.flows.as_ref()
     }
 
     /// Takes the departures one start at a time, so that each mark has its packet.
@@ -37,13 +97,24 @@ impl ObservedPort {
         while let Some(start) = self.inner.next_start().filter(is_due) {
             let first = out.len();
             self.inner.drain(start, buffer, out);
-            for departure in &out[first..] {
-                self.observer.on_departure(departure.at, departure);
+            if let Some(queues) = &mut self.queues {
+                for departure in &out[first..] {
+                    queues.on_departure(departure.at, departure);
+                }
+                // At most one of them was sent, and only what is sent is marked.
+                if let Some(last) = out[first..].last() {
+                    queues.note_marks(last.at, last.queue, self.inner.stats());
+                }
             }
-            // At most one of them was sent, and only what is sent is marked.
-            if let Some(last) = out[first..].last() {
-                let stats = self.inner.stats();
-                self.observer.note_marks(last.at, last.queue, stats);
+            if let Some(flows) = &mut self.flows {
+                for departure in &out[first..] {
+                    flows.on_departure(departure.at, departure.flow, departure.len);
+                }
+            }
+            if let Some(decisions) = &mut self.decisions {
+                out[first..]
+                    .iter()
+                    .for_each(|it| decisions.on_departure(it));
             }
         }
     }
@@ -96,15 +167,20 @@ impl Egress for ObservedPort {
     ) -> Result<Accepted, DropReason> {
         self.settle(now, buffer, out);
         let taken = self.inner.arrive(id, pkt, queue, now, buffer, out);
-        match taken {
-            Ok(accepted) => {
-                let stats = self.inner.stats();
-                (self.observer).on_accepted(now, accepted.queue, pkt.len, stats);
+        match (taken, &mut self.queues) {
+            (_, None) => {}
+            (Ok(accepted), Some(queues)) => {
+                queues.on_accepted(now, accepted.queue, pkt.len, self.inner.stats());
             }
-            Err(reason) => {
-                let queue = self.inner.last_drop();
-                self.observer.on_refused(now, queue, reason);
+            (Err(reason), Some(queues)) => {
+                queues.on_refused(now, self.inner.last_drop(), reason);
             }
+        }
+        if let (Ok(_), Some(flows)) = (taken, &mut self.flows) {
+            flows.on_accepted(now, pkt.flow, pkt.len);
+        }
+        if let (Ok(_), Some(decisions)) = (taken, &mut self.decisions) {
+            decisions.on_accepted(now, id, &pkt);
         }
         taken
     }

@@ -66,6 +66,34 @@ pub struct Series {
     pub links: Vec<LinkSeries>,
     /// The flows, in the order in which they were chosen.
     pub flows: Vec<FlowSeries>,
+    /// The ports whose flows are told apart, in the order in which they were chosen.
+    pub port_flows: Vec<PortFlowsSeries>,
+}
+
+/// The samples of the flows at a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortFlowsSeries {
+    /// The link of the port.
+    pub link: LinkId,
+    /// The samples.
+    pub samples: Vec<PortFlowsSample>,
+    /// Bytes that each of the chosen flows has waiting there, in the order of [`Series::flows`].
+    pub waiting: Vec<Vec<u64>>,
+}
+
+/// The flows at a port at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortFlowsSample {
+    /// Those that are active.
+    pub active: u32,
+    /// Connections that have sent something through the port and whose flow is not finished.
+    pub connections: u32,
+    /// Bytes of small flows that wait, without ACKs.
+    pub small: u64,
+    /// The same of those between.
+    pub medium: u64,
+    /// The same of large ones.
+    pub large: u64,
 }
 
 /// The samples of a queue.
@@ -118,6 +146,8 @@ pub struct FlowSeries {
 pub struct FlowSample {
     /// Bytes that the receiver has in order.
     pub received: u64,
+    /// Packets that have arrived marked; of DCQCN, notifications that the sender got.
+    pub marks: u32,
     /// What the sender does; `None` before the flow starts and after it is finished.
     pub sender: Option<SenderSample>,
 }
@@ -168,6 +198,12 @@ impl LinkSeries {
 }
 
 impl FlowSeries {
+    /// The marks in each of the intervals between two samples.
+    pub fn marks(&self) -> impl Iterator<Item = u32> {
+        let pairs = self.samples.windows(2);
+        pairs.map(|pair| pair[1].marks.saturating_sub(pair[0].marks))
+    }
+
     /// The goodput in each of the intervals between two samples; `None` where nothing arrived.
     pub fn goodputs(&self, interval: Span) -> impl Iterator<Item = Option<Rate>> {
         let pairs = self.samples.windows(2);
@@ -176,7 +212,7 @@ impl FlowSeries {
 }
 
 impl Series {
-    pub(super) fn new(sampling: &Sampling, from: Time) -> Self {
+    pub(super) fn new(sampling: &Sampling, ports: &[LinkId], from: Time) -> Self {
         let queue = |&(link, queue): &(LinkId, QueueId)| QueueSeries {
             link,
             queue,
@@ -197,6 +233,14 @@ impl Series {
             queues: sampling.queues.iter().map(queue).collect(),
             links: sampling.links.iter().map(link).collect(),
             flows: sampling.flows.iter().map(flow).collect(),
+            port_flows: ports
+                .iter()
+                .map(|&link| PortFlowsSeries {
+                    link,
+                    samples: Vec::new(),
+                    waiting: vec![Vec::new(); sampling.flows.len()],
+                })
+                .collect(),
         }
     }
 
@@ -250,6 +294,10 @@ impl Series {
         for flow in &mut self.flows {
             every_second(&mut flow.samples);
         }
+        for port in &mut self.port_flows {
+            every_second(&mut port.samples);
+            port.waiting.iter_mut().for_each(every_second);
+        }
     }
 
     /// Forgets the samples after `last`.
@@ -264,6 +312,10 @@ impl Series {
         }
         for flow in &mut self.flows {
             flow.samples.truncate(count);
+        }
+        for port in &mut self.port_flows {
+            port.samples.truncate(count);
+            port.waiting.iter_mut().for_each(|it| it.truncate(count));
         }
     }
 }

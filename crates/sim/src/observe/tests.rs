@@ -1,5 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
+use std::num::NonZeroUsize;
+
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::window;
@@ -51,6 +53,7 @@ fn star(flows: Vec<Flow>) -> Setup {
             buffer,
             non_ect: NonEct::Pass,
         },
+        flow_control: None,
         nic: None,
         transports: vec![Transport::Tcp(Box::new(Tcp {
             source: stack.clone(),
@@ -61,6 +64,7 @@ fn star(flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        threads: NonZeroUsize::MIN,
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),
@@ -121,6 +125,12 @@ fn everything(setup: &Setup) -> Observe {
         ports: Which::All,
         links: Which::All,
         flows: Which::All,
+        port_flows: Some(PortFlows {
+            ports: Which::All,
+            period: Span::from_us(7),
+            ideal: Some(Span::from_us(40)),
+            convention: Convention::TcnPaper,
+        }),
         series: Some(Sampling {
             interval: Span::from_ps(3_777_777),
             queues: vec![(BOTTLENECK, QueueId(0)), (BOTTLENECK, QueueId(1))],
@@ -528,4 +538,78 @@ fn what_cannot_be_observed_is_refused_by_name() {
         assert_eq!(refused(change), expected);
     }
     assert!(Sampling::default().check().is_ok());
+}
+
+/// The flows at the bottleneck, which only data goes through, add up to its queues.
+#[test]
+fn what_flows_have_waiting_is_what_waits() {
+    for (name, mut setup) in endings() {
+        setup.probes.clear();
+        setup.observe = everything(&setup);
+        let all = go(&setup).observed;
+        let series = all.series.unwrap();
+        let at = |port: &&series::PortFlowsSeries| port.link == BOTTLENECK;
+        let port = series.port_flows.iter().find(at).unwrap();
+        let mut is_busy = false;
+        for (number, sample) in port.samples.iter().enumerate() {
+            let lengths = series.queues.iter().map(|it| it.samples[number].bytes);
+            let queued: u64 = lengths.map(u64::from).sum();
+            let by_class = sample.small + sample.medium + sample.large;
+            let by_flow: u64 = port.waiting.iter().map(|flow| flow[number]).sum();
+            assert_eq!(
+                (by_class, by_flow),
+                (queued, queued),
+                "{name}, sample {number}"
+            );
+            let waiting = port.waiting.iter().filter(|flow| flow[number] > 0).count();
+            assert!(sample.active as usize >= waiting, "{name}, sample {number}");
+            is_busy |= queued > 0;
+        }
+        assert!(is_busy, "{name}");
+        // Samples of the number of active flows lie within what was seen at all times.
+        let seen = all.port_flows.iter().find(|port| port.link == BOTTLENECK);
+        let most = seen.unwrap().active.max();
+        let sampled = port
+            .samples
+            .iter()
+            .map(|sample| u64::from(sample.active))
+            .max();
+        assert!(0 < most && sampled.unwrap() <= most, "{name}");
+    }
+}
+
+#[test]
+fn a_period_of_zero_counts_as_the_exact_table_of_diff_ecn_does() {
+    let mut setup = incast();
+    setup.switch.marking = mark::Config::named("diff-ecn").unwrap();
+    let mut scheduling = sched::Config::named("sp-dwrr").unwrap();
+    scheduling.set("quanta", "1500,1500,1500").unwrap();
+    setup.switch.scheduling = scheduling;
+    setup.observe = everything(&setup);
+    if let Some(flows) = &mut setup.observe.port_flows {
+        flows.period = Span::ZERO;
+    }
+    let series = go(&setup).observed.series.unwrap();
+    let at = |port: &&series::PortFlowsSeries| port.link == BOTTLENECK;
+    let port = series.port_flows.iter().find(at).unwrap();
+    let counted: Vec<Option<u32>> = series.queues[0].samples.iter().map(|it| it.flows).collect();
+    let seen: Vec<Option<u32>> = port.samples.iter().map(|it| Some(it.active)).collect();
+    assert_eq!(counted, seen);
+    assert!(seen.iter().any(|&flows| flows > Some(2)));
+}
+
+#[test]
+fn marks_of_flows_add_up() {
+    let mut setup = incast();
+    setup.observe = everything(&setup);
+    let outcome = go(&setup);
+    let series = outcome.observed.series.unwrap();
+    let mut marks = 0;
+    for (flow, result) in series.flows.iter().zip(&outcome.flows) {
+        let last = flow.samples.last().unwrap().marks;
+        assert_eq!(flow.marks().sum::<u32>(), last);
+        assert!(last <= result.marks);
+        marks += last;
+    }
+    assert!(marks > 0);
 }

@@ -515,3 +515,40 @@ fn on_every_path_of_any_network_levels_rise() {
         "{with} with levels, {without} without"
     );
 }
+
+/// Turns at switches that are as far from one edge as from another are looked for once.
+#[test]
+fn no_turn_is_left_out() {
+    let mut rng = Rng::new(6, 0);
+    let random = (0..200).map(|_| random_network(&mut rng));
+    let trees = [
+        leaf_spine(3, 2, 2),
+        leaf_spine(9, 4, 1),
+        fat_tree(4),
+        fat_tree(6),
+    ];
+    let mut twins = 0;
+    for network in trees.into_iter().chain(random) {
+        let Ok(routes) = Routes::new(&network) else {
+            continue;
+        };
+        let found = Turns::new(&routes);
+        let mut all = Turns {
+            first: found.first.clone(),
+            bits: vec![0; found.bits.len()],
+        };
+        let mut room = Vec::new();
+        for edge in routes.twins().concat() {
+            for switch in 0..network.switches() {
+                all.add(&routes, routes.row_of(edge), switch, &mut room);
+            }
+        }
+        assert_eq!(found.bits, all.bits, "{network:?}");
+        twins += routes
+            .twins()
+            .iter()
+            .filter(|twins| twins.len() > 1)
+            .count();
+    }
+    assert!(twins > 20, "{twins}");
+}

@@ -1,17 +1,16 @@
 //! What one TCP flow sends and gets back, event by event: the material of a time–sequence diagram.
 //!
 //! A trace reads three links, those of the flow's two hosts, and costs nothing where it is not asked for: it
-//! is a capture like any other.
+//! is a capture like any other. Of packets of other flows on these links it looks at the number of the flow only.
 
-use std::collections::BTreeMap;
+use tidegate_transport::Flags;
+use tidegate_units::{ByteTime, ConfigError, Ecn, Span, Time};
 
-use tidegate_transport::{Flags, Segment};
-use tidegate_units::{ConfigError, Ecn, Time};
-
-use crate::capture::{Captured, Content, Recorder};
+use crate::capture::Passed;
 use crate::flow::Flow;
 use crate::hosts::path_hash;
-use crate::network::{HostId, Link, LinkId, Network};
+use crate::network::{Link, LinkId, Network};
+use crate::packet::Side;
 use crate::routes::Routes;
 use crate::setup::{Setup, Transport};
 
@@ -46,20 +45,37 @@ pub enum EventKind {
     Acked,
 }
 
+/// A link that is traced.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    id: LinkId,
+    byte_time: ByteTime,
+    delay: Span,
+}
+
+impl Wire {
+    /// When a packet arrives whose first bit leaves at `at`.
+    fn arrival(&self, at: Time, size: u32) -> Time {
+        at + self.byte_time.span(size) + self.delay
+    }
+}
+
 /// Records one flow of a run.
 #[derive(Debug)]
 pub struct FlowTrace {
     flow: u32,
-    hosts: (HostId, HostId),
     /// From the source, to the sink, and to the source.
-    links: [(LinkId, Link); 3],
+    links: [Wire; 3],
     /// Those of switches that its data take.
     ports: Vec<LinkId>,
     /// The first sequence number of the connection's data.
     first: Option<u32>,
     /// The end of what has left, in bytes of the connection.
-    sent: u64,
-    events: Vec<Event>,
+    end: u64,
+    /// What left, what arrived, and the ACKs that came back: each in order of time.
+    sent: Vec<Event>,
+    arrived: Vec<Event>,
+    acked: Vec<Event>,
 }
 
 impl FlowTrace {
@@ -68,6 +84,7 @@ impl FlowTrace {
         let Some(of) = setup.flows.get(flow as usize) else {
             let allowed = match setup.flows.len() {
                 0 => "none: there are no flows".to_owned(),
+                1 => "0, the only flow of this run".to_owned(),
                 count => format!(
                     "0 to {}, the flows of this run in order of start",
                     count - 1
@@ -82,12 +99,13 @@ impl FlowTrace {
         }
         Ok(Self {
             flow,
-            hosts: (of.src, of.dst),
             links: links(&setup.network, of),
             ports: ports(setup, flow)?,
             first: None,
-            sent: 0,
-            events: Vec::new(),
+            end: 0,
+            sent: Vec::new(),
+            arrived: Vec::new(),
+            acked: Vec::new(),
         })
     }
 
@@ -97,58 +115,125 @@ impl FlowTrace {
     }
 
     /// What happened, in order of time.
-    pub fn finish(mut self) -> Vec<Event> {
-        self.find_losses();
-        self.events.sort_by_key(|event| (event.at, event.kind));
-        self.events
+    pub fn finish(self) -> Vec<Event> {
+        let mut events = with_losses(&self.sent, &self.arrived);
+        events.reserve_exact(self.arrived.len() + self.acked.len());
+        events.extend(self.arrived);
+        events.extend(self.acked);
+        // Three runs that are in order already: merging them is what this sort does.
+        events.sort_by_key(|event| (event.at, event.kind));
+        events
+    }
+
+    /// The traced flow.
+    pub(crate) fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// The links that it is read on.
+    pub(crate) fn links(&self) -> Vec<LinkId> {
+        self.links.iter().map(|wire| wire.id).collect()
+    }
+
+    /// A packet of the flow begins to leave.
+    pub(crate) fn note(&mut self, passed: &Passed) {
+        let Passed {
+            at,
+            link,
+            size,
+            header,
+            ..
+        } = *passed;
+        let event = |at, kind, seq, len, flag| Event {
+            at,
+            kind,
+            seq,
+            len,
+            is_flagged: header.flags.has(flag),
+        };
+        let [up, down, back] = self.links;
+        let is_data = passed.to == Side::Sink && header.len > 0;
+        if is_data && link == up.id {
+            let seq = self.place(header.seq.0);
+            let kind = if seq < self.end {
+                EventKind::Resent
+            } else {
+                EventKind::Sent
+            };
+            self.end = self.end.max(seq + u64::from(header.len));
+            self.sent.push(event(at, kind, seq, header.len, Flags::CWR));
+        } else if is_data && link == down.id {
+            let seq = self.place(header.seq.0);
+            self.arrived.push(Event {
+                at: down.arrival(at, size),
+                kind: EventKind::Arrived,
+                seq,
+                len: header.len,
+                is_flagged: header.ecn == Ecn::Ce,
+            });
+        } else if !is_data
+            && link == back.id
+            && self.first.is_some()
+            && header.flags.has(Flags::ACK)
+        {
+            let ack = self.place(header.ack.0);
+            let at = back.arrival(at, size);
+            let window = header.window;
+            self.acked
+                .push(event(at, EventKind::Acked, ack, window, Flags::ECE));
+        }
     }
 
     /// Where a segment came from in bytes of the connection. Numbers that wrap are those nearest to what was
     /// sent last.
     fn place(&mut self, seq: u32) -> u64 {
         let first = *self.first.get_or_insert(seq);
-        let near = first.wrapping_add(self.sent as u32);
-        self.sent
+        let near = first.wrapping_add(self.end as u32);
+        self.end
             .saturating_add_signed(i64::from(seq.wrapping_sub(near).cast_signed()))
     }
+}
 
-    fn add(&mut self, at: Time, kind: EventKind, seq: u64, len: u32, is_flagged: bool) {
-        self.events.push(Event {
-            at,
-            kind,
-            seq,
-            len,
-            is_flagged,
-        });
+/// What left, with an event more behind each segment that was lost.
+///
+/// Of the copies of a segment, those that arrived are taken to be the last. What left after everything that
+/// arrived is not lost but on its way.
+#[expect(
+    clippy::stable_sort_primitive,
+    reason = "both are nearly in order, and a stable sort finds the runs"
+)]
+fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
+    let in_order = sent
+        .iter()
+        .zip(arrived)
+        .take_while(|(left, came)| left.seq == came.seq);
+    let (count, mut rest) = (arrived.len(), sent.iter().skip(arrived.len()));
+    if in_order.count() == count && rest.all(|event| event.kind == EventKind::Sent) {
+        // The usual case: everything arrived in the order in which it left, or is on its way.
+        return sent.to_vec();
     }
-
-    /// Of the copies of a segment, those that arrived are taken to be the last. What left after everything
-    /// that arrived is not lost but on its way.
-    fn find_losses(&mut self) {
-        let mut arrived: BTreeMap<u64, usize> = BTreeMap::new();
-        let arrivals = self.events.iter();
-        for event in arrivals.filter(|event| event.kind == EventKind::Arrived) {
-            *arrived.entry(event.seq).or_default() += 1;
-        }
-        self.events.sort_by_key(|event| (event.at, event.kind));
-        let mut has_arrived = false;
-        let mut lost = Vec::new();
-        let left = |event: &&Event| matches!(event.kind, EventKind::Sent | EventKind::Resent);
-        for event in self.events.iter().rev().filter(left) {
-            match arrived.get_mut(&event.seq).filter(|copies| **copies > 0) {
-                Some(copies) => {
-                    *copies -= 1;
-                    has_arrived = true;
-                }
-                None if has_arrived => lost.push(Event {
-                    kind: EventKind::Lost,
-                    ..*event
-                }),
-                None => {}
-            }
-        }
-        self.events.extend(lost);
+    let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
+    copies.sort();
+    let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
+    arrivals.sort();
+    let mut arrivals = arrivals.into_iter().rev().peekable();
+    let mut has_arrived = vec![false; sent.len()];
+    for (seq, place) in copies.into_iter().rev() {
+        while arrivals.next_if(|&arrival| arrival > seq).is_some() {}
+        has_arrived[place] = arrivals.next_if_eq(&seq).is_some();
     }
+    let last = has_arrived.iter().rposition(|&arrived| arrived);
+    let mut events = Vec::with_capacity(sent.len());
+    for (place, &event) in sent.iter().enumerate() {
+        events.push(event);
+        if !has_arrived[place] && last.is_some_and(|last| place < last) {
+            events.push(Event {
+                kind: EventKind::Lost,
+                ..event
+            });
+        }
+    }
+    events
 }
 
 /// The links of switches that the data of a flow take.
@@ -166,13 +251,17 @@ fn ports(setup: &Setup, number: u32) -> Result<Vec<LinkId>, ConfigError> {
 }
 
 /// The links of the two hosts of a flow.
-fn links(network: &Network, flow: &Flow) -> [(LinkId, Link); 3] {
+fn links(network: &Network, flow: &Flow) -> [Wire; 3] {
     let find = |fits: &dyn Fn(&Link) -> bool| {
         let mut links = (0..).map(LinkId).zip(network.links());
         let (id, link) = links
             .find(|(_, link)| fits(link))
             .expect("every host has a cable");
-        (id, *link)
+        Wire {
+            id,
+            byte_time: ByteTime::new(link.rate),
+            delay: link.delay,
+        }
     };
     let (source, sink) = (flow.src.node(), flow.dst.node());
     [
@@ -182,56 +271,77 @@ fn links(network: &Network, flow: &Flow) -> [(LinkId, Link); 3] {
     ]
 }
 
-impl Recorder for FlowTrace {
-    fn links(&self) -> Vec<LinkId> {
-        self.links.iter().map(|(link, _)| *link).collect()
+#[cfg(test)]
+mod tests {
+    use tidegate_units::Rng;
+
+    use super::*;
+
+    /// Which of the segments are lost, one after the other and from the last to the first.
+    fn lost_slowly(sent: &[Event], arrived: &[Event]) -> Vec<bool> {
+        let mut arrivals: Vec<u64> = arrived.iter().map(|event| event.seq).collect();
+        let mut has_arrived = false;
+        let mut lost = Vec::new();
+        for event in sent.iter().rev() {
+            match arrivals.iter().position(|&seq| seq == event.seq) {
+                Some(place) => {
+                    arrivals.swap_remove(place);
+                    has_arrived = true;
+                    lost.push(false);
+                }
+                None => lost.push(has_arrived),
+            }
+        }
+        lost.reverse();
+        lost
     }
 
-    fn set_payload(&mut self, _payload: u32) {}
-
-    fn note(&mut self, at: Time, link: LinkId, captured: Captured) {
-        if captured.flow != self.flow {
-            return;
-        }
-        let Content::Tcp(segment) = captured.body else {
-            return;
-        };
-        let Segment {
+    #[test]
+    fn losses_are_those_that_a_slow_search_finds() {
+        let event = |at, kind, seq| Event {
+            at: Time::from_us(at),
+            kind,
             seq,
-            ack,
-            len,
-            window,
-            flags,
-            ecn,
-            ..
-        } = segment;
-        let [(up, _), (down, to_sink), (back, to_source)] = self.links;
-        let arrival = |on: Link| at + on.rate.time_for(captured.packet.pkt.len) + on.delay;
-        let is_data = (captured.src, captured.dst) == self.hosts && len > 0;
-        if is_data && link == up {
-            let seq = self.place(seq.0);
-            let kind = if seq < self.sent {
-                EventKind::Resent
-            } else {
-                EventKind::Sent
-            };
-            self.sent = self.sent.max(seq + u64::from(len));
-            self.add(at, kind, seq, len, flags.has(Flags::CWR));
-        } else if is_data && link == down {
-            let seq = self.place(seq.0);
-            let is_marked = ecn == Ecn::Ce || captured.packet.header.ecn == Ecn::Ce;
-            self.add(arrival(to_sink), EventKind::Arrived, seq, len, is_marked);
-        } else if !is_data && link == back && self.first.is_some() && flags.has(Flags::ACK) {
-            let ack = self.place(ack.0);
-            self.add(
-                arrival(to_source),
-                EventKind::Acked,
-                ack,
-                window,
-                flags.has(Flags::ECE),
-            );
+            len: 1000,
+            is_flagged: false,
+        };
+        for seed in 0..500 {
+            let mut rng = Rng::new(seed, 0);
+            let mut below = |limit: u64| rng.next_u64() % limit;
+            let (mut sent, mut arrived, mut next) = (Vec::new(), Vec::new(), 0);
+            // Some connections lose nothing, and some everything.
+            let (resends, losses) = (below(4), below(6));
+            for at in 0..below(60) {
+                let is_again = next > 0 && below(8) < resends;
+                let seq = if is_again { below(next) } else { next };
+                next = next.max(seq + 1);
+                let kind = if is_again {
+                    EventKind::Resent
+                } else {
+                    EventKind::Sent
+                };
+                sent.push(event(at, kind, seq));
+                if below(5) >= losses {
+                    arrived.push(event(at + 10, EventKind::Arrived, seq));
+                }
+            }
+            // What is on its way at the end has not arrived, and packets may overtake each other.
+            arrived.truncate(arrived.len().saturating_sub(below(5) as usize));
+            for _ in 0..below(3) {
+                if arrived.len() > 1 {
+                    let place = below(arrived.len() as u64 - 1) as usize;
+                    arrived.swap(place, place + 1);
+                }
+            }
+            let expected = lost_slowly(&sent, &arrived);
+            let mut found = Vec::new();
+            for event in with_losses(&sent, &arrived) {
+                match event.kind {
+                    EventKind::Lost => *found.last_mut().unwrap() = true,
+                    _ => found.push(false),
+                }
+            }
+            assert_eq!(found, expected, "seed {seed}");
         }
     }
-
-    fn write(&mut self, _now: Time) {}
 }

@@ -1,7 +1,9 @@
 //! Random setups: small, and as different as can be.
 
 use tidegate_dataplane::{NonEct, mark};
-use tidegate_sim::observe::{Observe, Which};
+use tidegate_sim::flow_control;
+use tidegate_sim::flow_control::bfc::{self, FlowIds, Takes};
+use tidegate_sim::observe::{Convention, Observe, PortFlows, Which};
 use tidegate_sim::setup::{
     Accounting, Delayed, HostDelay, HostReceive, Opening, Ports, Stop, Tcp, Transport,
 };
@@ -9,7 +11,7 @@ use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, 
 use tidegate_sim::{Ecmp, Flow, HostId, Network, Setup};
 use tidegate_transport::config::{Echo, Repair, TsoSizing};
 use tidegate_transport::{pias, window};
-use tidegate_units::{Bytes, Rate, Size, Span, Time};
+use tidegate_units::{Bytes, Rate, Ratio, Size, Span, Time};
 
 use super::{Dice, buffer, flow, marking, ports, scheduling, setup, stack};
 
@@ -293,6 +295,67 @@ fn overload(dice: &mut Dice, network: Network, mut flows: Vec<Flow>, seed: u64) 
     setup
 }
 
+/// Overload under BFC: few queues, so that flows share some, and hosts and switches are paused.
+pub(crate) fn bfc_case(seed: u64) -> Setup {
+    let mut dice = Dice::new(seed);
+    let network = network(&mut dice);
+    let mut flows = flows(&mut dice, network.hosts());
+    for flow in &mut flows {
+        flow.bytes *= 1 + dice.below(5);
+    }
+    let schemes = [
+        "none",
+        "none",
+        "queue-red threshold=20pkts",
+        "tcn threshold=20us",
+    ];
+    let schedulers = [
+        "sp-dwrr strict=1 quanta=1500",
+        "sp-dwrr strict=1 quanta=1500,1500,1500",
+        "sp-dwrr strict=1 quanta=1500,1500,1500,1500,1500,1500,1500",
+        "sp-wfq strict=1 weights=1,1,2",
+        "sp-wrr strict=1 quanta=1500,1500,1500",
+        "sp queues=4",
+        "sp-pifo strict=1 weights=1,1",
+    ];
+    let buffers = [
+        "per-port limit=60KB",
+        "per-port limit=3MB",
+        "per-queue limit=50KB",
+        "dynamic-threshold pool_size=400KB reserve_size=0B alpha=4 ports_per_pool=3",
+        "unlimited",
+    ];
+    let mut node = |buffers: &[&str]| Ports {
+        non_ect: *dice.pick(&[NonEct::Pass, NonEct::Pass, NonEct::Drop]),
+        ..ports(
+            dice.pick::<&str>(&schemes),
+            dice.pick::<&str>(&schedulers),
+            dice.pick::<&str>(buffers),
+        )
+    };
+    let (switch, nic) = (node(&buffers), node(&["unlimited", "per-port limit=3MB"]));
+    let flow_control = bfc::Config {
+        flow_ids: *dice.pick(&[FlowIds::Exact, FlowIds::Hashed]),
+        ids_per_queue: *dice.pick(&[1, 100]),
+        sticky: *dice.pick(&[Ratio::ZERO, Ratio::whole(2)]),
+        takes: *dice.pick(&[Takes::Empty, Takes::Unkept]),
+    };
+    Setup {
+        switch,
+        nic: Some(nic),
+        flow_control: Some(flow_control::Config::Bfc(flow_control)),
+        transports: vec![transport(&mut dice), Transport::Dcqcn(Box::default())],
+        accounting: *dice.pick(&[Accounting::default(), Accounting::ETHERNET]),
+        opening: *dice.pick(&[Opening::Handshake, Opening::Persistent, Opening::Ready]),
+        stop: Stop {
+            at: Time::from_ms(*dice.pick(&[1, 60])),
+            ..Stop::default()
+        },
+        seed,
+        ..setup(network, flows)
+    }
+}
+
 /// The setup with this number. It may be one that is refused.
 pub(crate) fn case(seed: u64) -> Setup {
     let mut setup = if seed.is_multiple_of(4) {
@@ -388,6 +451,12 @@ fn lossy(seed: u64) -> Setup {
                 ports: Which::All,
                 links: Which::All,
                 flows: Which::All,
+                port_flows: Some(PortFlows {
+                    ports: Which::All,
+                    period: Span::from_us(30),
+                    ideal: Some(Span::from_us(40)),
+                    convention: Convention::TcnPaper,
+                }),
                 ..Observe::default()
             }
         } else {

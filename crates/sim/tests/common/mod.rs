@@ -4,6 +4,7 @@
 
 pub(crate) mod cases;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use tidegate_dataplane::{NonEct, buffer, mark, sched};
@@ -138,6 +139,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         pauses: Vec::new(),
         probes: Vec::new(),
         switch: ports("queue-red", "fifo", "per-port limit=1500KB"),
+        flow_control: None,
         nic: None,
         transports: vec![tcp(stack("tcn-sim", "dctcp"))],
         accounting: Accounting::default(),
@@ -145,6 +147,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         tagging: None,
         host_delay: HostDelay::default(),
         host_receive: HostReceive::default(),
+        threads: NonZeroUsize::MIN,
         ecmp: Ecmp::PerNode,
         observe: Observe::default(),
         stop: Stop::default(),

@@ -166,6 +166,21 @@ const ALIASES: &[Alias] = &[
     ),
     alias(
         &[
+            "backpressure",
+            "backpressure-flow-control",
+            "per-flow-pause",
+        ],
+        "bfc",
+        "Pauses of single flows, hop by hop, are the flow control `bfc`.",
+    ),
+    alias(
+        &["floodgate"],
+        "pfc",
+        "Floodgate has windows between switches, which are not here; on one switch it is `dcqcn` over \
+         the buffer `pfc`.",
+    ),
+    alias(
+        &[
             "rto",
             "min-rto",
             "minrto",

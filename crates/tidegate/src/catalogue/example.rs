@@ -24,6 +24,7 @@ pub(super) fn part(kind: Kind, about: &About, parameters: &[Parameter]) -> Strin
     let table = inline(about, parameters);
     let own = match kind {
         Kind::Buffer => format!("[switch]\nbuffer = {table}\n"),
+        Kind::FlowControl => format!("[switch.flow_control]\nkind = \"{name}\"\n"),
         Kind::Scheduler => format!("[switch]\nscheduler = {table}\n"),
         Kind::Scheme => format!("[switch]\nmarking = {table}\n"),
         Kind::Topology => format!("[topology]\nkind = \"{name}\"\n{}", lines(parameters, 3)),

@@ -45,7 +45,6 @@ impl Laboratory {
             share: None,
             path,
             command: command.to_owned(),
-            trace: None,
             on: On::default(),
         };
         let manifest = run::manifest(&job);
@@ -105,6 +104,7 @@ impl Laboratory {
             experiments: &experiments,
             folder: &self.folder,
             jobs: self.jobs,
+            threads: None,
             command: &|experiment| run::command(SCENARIO, &self.job.on, &experiment.overrides()),
             interrupt: &INTERRUPT,
             progress: &bars,

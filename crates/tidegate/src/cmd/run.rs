@@ -34,8 +34,6 @@ pub(crate) struct Job {
     pub(crate) command: String,
     /// In which world it runs.
     pub(crate) on: On,
-    /// The flow that is traced.
-    pub(crate) trace: Option<u32>,
 }
 
 impl Job {
@@ -94,6 +92,7 @@ pub(crate) fn run(
     let mut overrides = running.set.clone();
     overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
     overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
+    overrides.extend(trace.map(|flow| format!("observe.trace={flow}")));
     let mut jobs: Vec<Job> = Vec::new();
     // All files are read before the first is run: a mistake in the last one is reported at once.
     for file in files {
@@ -106,8 +105,8 @@ pub(crate) fn run(
             });
             report::check_baseline(name, points)?;
         }
-        if let Some(flow) = trace {
-            check_trace(file, &plan, on, flow)?;
+        if on.world == World::Live {
+            check_untraced(&plan)?;
         }
         outline::warn(&scenario, &plan, output);
         let taken = jobs
@@ -120,7 +119,6 @@ pub(crate) fn run(
             share: share.map(|mut of_plans| of_plans.remove(0)),
             command: command(file, on, &overrides),
             on: on.clone(),
-            trace,
             file: file.clone(),
             scenario,
             plan,
@@ -146,21 +144,12 @@ pub(crate) fn run(
     Ok(verdict)
 }
 
-/// That a flow of this number can be traced at every point.
-fn check_trace(file: &str, plan: &[Experiment], on: &On, flow: u32) -> Result<(), Error> {
-    if on.world == World::Live {
-        let text = "--trace reads the simulator's packets; capture those of a testbed with tcpdump";
-        return Err(Error::new(text));
-    }
+/// That a testbed is asked for no trace, which it has not.
+fn check_untraced(plan: &[Experiment]) -> Result<(), Error> {
     for experiment in plan.iter().filter(|experiment| experiment.replication == 0) {
-        let built = experiment.build().map_err(Error::new)?;
-        if let Err(error) = tidegate_lab::trace::check(&built, flow) {
-            let label = &experiment.label;
-            let text = if label.is_empty() {
-                format!("{file}: --{error}")
-            } else {
-                format!("{file}, {label}: --{error}")
-            };
+        if experiment.build().map_err(Error::new)?.trace.is_some() {
+            let text = "`observe.trace` and --trace read the simulator's packets\n\
+                        hint: capture those of a testbed with tcpdump";
             return Err(Error::new(text));
         }
     }
@@ -186,7 +175,13 @@ fn run_job(
     };
     let folder = folder.map_err(Error::new)?;
     let board = Board::new(job.lacking(&folder), output);
-    let ran = execute(job, &folder, running.jobs, &board, output)?;
+    let ran = execute(
+        job,
+        &folder,
+        (running.jobs, running.threads),
+        &board,
+        output,
+    )?;
     drop(board);
     let finished = ran.finished;
     let mut result = JsonResult {
@@ -228,7 +223,11 @@ fn run_job(
     let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
-    if job.trace.is_some() {
+    if comparison
+        .records
+        .iter()
+        .any(|record| !record.trace.is_empty())
+    {
         let drawn = comparison.write_trace(&job.path.join(TRACES))?;
         output.say(&format!(
             "{drawn} charts of the trace in {}",
@@ -255,7 +254,7 @@ fn run_job(
 pub(crate) fn execute(
     job: &Job,
     folder: &Folder,
-    jobs: Option<NonZeroUsize>,
+    (jobs, threads): (Option<NonZeroUsize>, Option<NonZeroUsize>),
     board: &Board,
     output: Output,
 ) -> Result<JobResult, Error> {
@@ -283,6 +282,7 @@ pub(crate) fn execute(
             World::Live => NonZeroUsize::MIN,
             World::Simulator => jobs.unwrap_or(NonZeroUsize::MIN),
         },
+        threads,
         command: &command,
         interrupt: &INTERRUPT,
         progress: &bars,
@@ -295,10 +295,7 @@ pub(crate) fn execute(
                 board.suspend(|| output.warn(&text));
             })
         }
-        World::Simulator => match job.trace {
-            Some(flow) => tidegate_lab::trace::sweep(&sweep, flow),
-            None => sweep.run(),
-        },
+        World::Simulator => sweep.run(),
     };
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
         Failure::Unwritten(error) => Some(error.to_string()),

@@ -85,8 +85,20 @@ fn a_trace_of_a_flow_that_does_not_exist() {
     let room = Room::with_tiny("no-flow");
     let said = room.run("run tiny.toml --quiet --trace 1000000");
     said.ended(2);
-    let expected = "--trace = 1000000 is out of range; allowed: 0 to ";
-    assert!(said.stderr.contains(expected), "{}", said.stderr);
+    for expected in [
+        "`trace` is 1000000, which is out of range (at the point",
+        "observe.trace=1000000\n   |               ^^^^^^^\n  help: allowed: 0 to ",
+    ] {
+        assert!(said.stderr.contains(expected), "{}", said.stderr);
+    }
+    for malformed in ["x", "-1", "1.5", "4294967296"] {
+        let said = room.run(&format!("run tiny.toml --quiet --trace {malformed}"));
+        said.ended(2);
+        let expected = format!(
+            "invalid value '{malformed}' for '--trace <FLOW>': allowed: the number of a flow in order of start, from 0 on"
+        );
+        assert!(said.stderr.contains(&expected), "{}", said.stderr);
+    }
     assert!(
         !room.path().join("tidegate-results").exists(),
         "nothing is begun"

@@ -91,6 +91,12 @@ settings! {
         /// Of the hardware tables: registers of the flow count (section V-B), rounded up to a power
         /// of two.
         pub count_registers: u32 = 1 << 14,
+        /// The queue mapping sees lengths that are taken anew when this many packets have arrived (section
+        /// VII-C); 1 with each packet.
+        pub update_packets: u32 = 1,
+        /// And not before this much time has passed: what a packet that carries them round takes (section
+        /// VII-C).
+        pub update_time: Span = Span::ZERO,
     }
 }
 
@@ -123,6 +129,8 @@ impl DiffEcn {
                 release: config.release,
                 rtt: config.rtt(),
                 period: config.period,
+                update_packets: config.update_packets,
+                update_time: config.update_time,
             },
             port,
         )?;

@@ -18,9 +18,15 @@
 //! is new again, and the limit holds for one backlog. A flow that stays below the link's speed is
 //! bounded only where entries outlive their packets: hardware tables with the idle release.
 //!
+//! The ingress may see queues as they were a while ago (section VII-C): what is empty and what is shortest
+//! then comes from lengths that are brought up to date every few packets or after some time. A queue that
+//! has just been given to a flow may be given to a second one before the next update. Which flow has which
+//! queue is the ingress's own knowledge, and stays exact.
+//!
 //! A choice becomes the flow's queue when a packet is queued there, not before: one that the buffer
 //! refuses changes nothing. On the chip the map is written ahead of the traffic manager.
 
+use alloc::boxed::Box;
 use alloc::vec;
 
 use tidegate_units::{ConfigError, QueueId, Ratio, Size, Span, Time, choices};
@@ -84,6 +90,27 @@ pub(in crate::mark) struct Options {
     pub(in crate::mark) release: Release,
     pub(in crate::mark) rtt: Span,
     pub(in crate::mark) period: Ratio,
+    pub(in crate::mark) update_packets: u32,
+    pub(in crate::mark) update_time: Span,
+}
+
+impl Options {
+    /// Flows remembered exactly, and what [`super::Config`] has as default.
+    pub(in crate::mark) const fn plain() -> Self {
+        Self {
+            tables: Tables::Exact,
+            priority_queue: 0,
+            pass_limit: Size::Packets(10),
+            pass_count: PassCount::WithArrival,
+            mtu: 1500,
+            map_entries: 512,
+            release: Release::QueueEmpty,
+            rtt: Span::ZERO,
+            period: super::PERIOD_RTTS,
+            update_packets: 1,
+            update_time: Span::ZERO,
+        }
+    }
 }
 
 /// Which queue each flow's packets go to.
@@ -97,6 +124,22 @@ pub(in crate::mark) struct QueueMap {
     pass_count: PassCount,
     pass_limit: u32,
     memory: Memory,
+    /// What the ingress knows of the queues, where that is not always true.
+    view: Option<Box<View>>,
+}
+
+/// The lengths of the queues as they were.
+#[derive(Clone, Debug)]
+struct View {
+    /// They are taken anew with the arrival of every so many packets,
+    every: u32,
+    /// but not before so much time has passed.
+    after: Span,
+    /// Packets that have arrived since, and when they were taken; `None` before the first packet.
+    taken: Option<(u32, Time)>,
+    bytes: Box<[u32]>,
+    /// One bit for each queue that was empty.
+    empty: u128,
 }
 
 #[derive(Clone, Debug)]
@@ -138,12 +181,21 @@ impl QueueMap {
             pass_count: options.pass_count,
             pass_limit,
             memory: Memory::new(options, port.queues)?,
+            view: View::new(options, port.queues)?.map(Box::new),
         })
     }
 
-    /// The queue for an arriving packet. Changes nothing: the packet may still be dropped.
+    /// The queue for an arriving packet. Changes nothing of the mapping: the packet may still be dropped.
     #[inline]
-    pub(in crate::mark) fn assign(&self, pkt: &Pkt, queues: &impl Queues, now: Time) -> QueueId {
+    pub(in crate::mark) fn assign(
+        &mut self,
+        pkt: &Pkt,
+        queues: &impl Queues,
+        now: Time,
+    ) -> QueueId {
+        if let Some(view) = &mut self.view {
+            view.on_arrival(queues, now);
+        }
         let known = match &self.memory {
             Memory::Exact(table) => table.find(pkt.flow),
             Memory::Hardware(map) => map.find(pkt.flow, now),
@@ -205,8 +257,12 @@ impl QueueMap {
 
     #[inline]
     fn lowest_empty(&self) -> Option<QueueId> {
+        let empty = match &self.view {
+            None => self.empty,
+            Some(view) => view.empty & self.ordinary,
+        };
         // At most 127 if a bit is set.
-        (self.empty != 0).then(|| QueueId(self.empty.trailing_zeros() as u8))
+        (empty != 0).then(|| QueueId(empty.trailing_zeros() as u8))
     }
 
     #[cold]
@@ -214,8 +270,49 @@ impl QueueMap {
         (0..MAX_QUEUES)
             .map(QueueId)
             .filter(|&queue| self.ordinary & bit(queue) != 0)
-            .min_by_key(|&queue| queues.bytes(queue))
+            .min_by_key(|&queue| match &self.view {
+                None => queues.bytes(queue),
+                Some(view) => view.bytes[queue.index()],
+            })
             .expect("at least one queue is ordinary")
+    }
+}
+
+impl View {
+    /// `None` for one that is always up to date.
+    fn new(options: &Options, queues: u8) -> Result<Option<Self>, ConfigError> {
+        if options.update_packets == 0 {
+            let allowed = "1 or more packets; 1 is with each";
+            return Err(ConfigError::out_of_range("update_packets", 0, allowed));
+        }
+        if options.update_packets == 1 && options.update_time == Span::ZERO {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            every: options.update_packets,
+            after: options.update_time,
+            taken: None,
+            bytes: vec![0; usize::from(queues)].into(),
+            empty: 0,
+        }))
+    }
+
+    fn on_arrival(&mut self, queues: &impl Queues, now: Time) {
+        if let Some((packets, at)) = &mut self.taken {
+            *packets = packets.saturating_add(1);
+            if *packets < self.every || now - *at < self.after {
+                return;
+            }
+        }
+        self.taken = Some((0, now));
+        self.empty = 0;
+        for (number, bytes) in (0..).zip(&mut self.bytes) {
+            let queue = QueueId(number);
+            *bytes = queues.bytes(queue);
+            if queues.packets(queue) == 0 {
+                self.empty |= bit(queue);
+            }
+        }
     }
 }
 

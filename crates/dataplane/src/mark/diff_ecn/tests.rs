@@ -278,10 +278,18 @@ fn a_dropped_packet_changes_nothing() {
 #[test]
 fn the_exact_count_agrees_with_a_model_and_packets_of_a_flow_leave_in_order() {
     let mut used_high = 0;
-    for (stream, tables) in [(0, Tables::Exact), (1, Tables::Hardware)] {
+    // With lengths that are up to date, and with such as are up to 20 packets or 3 µs old.
+    for (stream, tables, update_packets, update_time) in [
+        (0, Tables::Exact, 1, Span::ZERO),
+        (1, Tables::Hardware, 1, Span::ZERO),
+        (2, Tables::Exact, 20, Span::ZERO),
+        (3, Tables::Hardware, 1, Span::from_us(3)),
+    ] {
         let config = Config {
             tables: Some(tables),
             pass_limit: Size::Packets(3),
+            update_packets,
+            update_time,
             ..config()
         };
         let mut rig = Rig::new(4, 60_000, &config);

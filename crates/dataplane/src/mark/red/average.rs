@@ -2,7 +2,7 @@
 
 use tidegate_units::{Ratio, Time};
 
-use super::Law;
+use super::{Law, USUAL_PACKET};
 use crate::mark::PortInfo;
 
 /// How averages move.
@@ -53,7 +53,11 @@ impl Averaging {
     pub(super) fn new(law: &Law, port: &PortInfo) -> Option<Self> {
         Some(Self {
             weight: law.average_weight?,
-            packet_time: port.rate.time_for(law.packet_size).as_ps().max(1),
+            packet_time: port
+                .rate
+                .time_for(law.packet_size.unwrap_or(USUAL_PACKET))
+                .as_ps()
+                .max(1),
         })
     }
 

@@ -11,7 +11,7 @@ pub(super) const STEP: Law = Law {
     reading: Reading::Inclusive,
     compare: Compare::Above,
     unit: Unit::Bytes,
-    packet_size: 1500,
+    packet_size: Some(1500),
     correction: Correction::None,
     mean_packet: 9000,
     average_weight: None,
@@ -388,7 +388,7 @@ fn impossible_parameters_are_named() {
     assert_eq!(error(&weight(ratio(3, 2))), Some("average_weight"));
     assert_eq!(
         error(&Law {
-            packet_size: 0,
+            packet_size: Some(0),
             ..STEP
         }),
         Some("packet_size")

@@ -385,7 +385,7 @@ fn schemes_that_count_flows_show_how_many() {
         host.port.active_flows()
     };
     for name in mark::Config::NAMES {
-        let counts = ["diff-ecn", "per-flow-tcn"].contains(name);
+        let counts = ["diff-ecn", "ideal-share", "per-flow-tcn"].contains(name);
         assert_eq!(flows_of(&scheme(name)), counts.then_some(2), "{name}");
     }
     let pair = |first, second| mark::Config::Or(Box::new((scheme(first), scheme(second))));

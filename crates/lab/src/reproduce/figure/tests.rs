@@ -39,6 +39,11 @@ fn a_wrong_key_is_reported_with_its_line() {
     for (rest, line, part) in [
         ("colour = 1\n", 5, "unknown field `colour`"),
         (
+            "joint = { claims = [] }\n",
+            5,
+            "is of no setup whose figures have trials in common",
+        ),
+        (
             "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\nat_mots = 1\n",
             8,
             "`at_mots`",

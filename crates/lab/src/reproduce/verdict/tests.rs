@@ -1,6 +1,8 @@
+use tidegate_report::Record;
 use tidegate_report::record::{Class, Counters, Flow};
 
 use super::super::figure::Figure;
+use super::super::measured;
 use super::*;
 
 /// A run whose flows take this long on average.
@@ -68,8 +70,12 @@ fn claim(rest: &str) -> Claim {
 
 const AGAINST: &str = "of = \"load *, A\"\nagainst = \"load *, B\"\n";
 
+fn judged(claim: &Claim, records: &[Record]) -> Finding {
+    judge(claim, &measured::points(claim, records), 0)
+}
+
 fn verdict(rest: &str, records: &[Record]) -> (Verdict, Option<String>) {
-    let finding = judge(&claim(&format!("{AGAINST}{rest}")), records, &[]);
+    let finding = judged(&claim(&format!("{AGAINST}{rest}")), records);
     (finding.verdict, finding.at)
 }
 
@@ -97,7 +103,7 @@ fn a_claim_about_all_loads_is_judged_at_each() {
             ("load 2, A", second, 1.0),
             ("load 2, B", 100.0, 0.0),
         ]);
-        let finding = judge(&claim(&format!("{AGAINST}below = \"0%\"\n")), &records, &[]);
+        let finding = judged(&claim(&format!("{AGAINST}below = \"0%\"\n")), &records);
         assert_eq!(finding.verdict, Verdict::Inconclusive);
         finding.runs_to_decide.unwrap()
     };
@@ -117,11 +123,7 @@ fn chance_withholds_a_verdict_in_both_directions() {
     assert_eq!(verdict(claim, &with(97.0, 0.1)).0, Verdict::SameDirection);
     assert_eq!(verdict(claim, &with(97.0, 2.0)).0, Verdict::Inconclusive);
     assert_eq!(verdict(claim, &with(101.0, 0.1)).0, Verdict::NotReproduced);
-    let finding = judge(
-        &self::claim(&format!("{AGAINST}{claim}")),
-        &with(90.0, 5.0),
-        &[],
-    );
+    let finding = judged(&self::claim(&format!("{AGAINST}{claim}")), &with(90.0, 5.0));
     assert!(finding.runs_to_decide.is_some_and(|runs| runs > 3));
 }
 
@@ -139,7 +141,7 @@ fn a_curve_is_one_claim() {
             ("load 3, A", third, reach),
             ("load 3, B", base, 0.0),
         ]);
-        judge(&claim(&format!("{AGAINST}{points}")), &records, &[])
+        judged(&claim(&format!("{AGAINST}{points}")), &records)
     };
     let same = with(81.0, 90.0, 100.0, 0.1);
     assert_eq!(same.verdict, Verdict::Reproduced);
@@ -153,7 +155,7 @@ fn a_curve_is_one_claim() {
     assert_eq!(half.at.as_deref(), Some("1"), "the farthest point is shown");
     assert_eq!(with(99.0, 95.0, 90.0, 0.1).verdict, Verdict::NotReproduced);
     // Of points that were not run nothing is said.
-    let none = judge(&claim(&format!("{AGAINST}{points}")), &[], &[]);
+    let none = judged(&claim(&format!("{AGAINST}{points}")), &[]);
     assert_eq!(none.verdict, Verdict::NotRun);
 }
 
@@ -185,7 +187,7 @@ fn the_first_point_that_reaches_a_part_of_the_largest_is_found() {
     let claim = claim(
         "of = \"load *, A\"\ntake = { first-reaching = \"99.5%\" }\npaper = \"75KB\"\nwithin = \"5%\"\n",
     );
-    let finding = judge(&claim, &records, &[]);
+    let finding = judged(&claim, &records);
     assert_eq!(finding.verdict, Verdict::Reproduced);
     assert_eq!(finding.shown(), "75.0 KB [75.0 KB, 75.0 KB]");
 }

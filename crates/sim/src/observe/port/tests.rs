@@ -9,7 +9,7 @@ const Q0: QueueId = QueueId(0);
 fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> ObservedPort {
     let config = PortConfig::default();
     let inner = egress::build(&config, marking, scheduling).unwrap();
-    ObservedPort::new(inner, config.rate, window)
+    ObservedPort::new(inner, config.rate).with_queues(window)
 }
 
 fn buffer(name: &str, limit: &str) -> AnyBuffer {

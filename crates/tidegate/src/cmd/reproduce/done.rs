@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tidegate_lab::reproduce::judged::{self, Judged};
-use tidegate_lab::reproduce::{Entry, Verdict as Claimed, library, page, paper};
+use tidegate_lab::reproduce::{Entry, Measurements, Verdict as Claimed, library, page, paper};
 use tidegate_report::Record;
 use tidegate_report::gallery::{Gallery, Headlines, Row, Shown};
 
 use super::super::run;
 use super::table;
-use crate::builtin;
 use crate::markdown::folded;
 use crate::output::{Error, Output, Verdict};
 
@@ -22,6 +21,7 @@ pub(super) struct Done {
     pub(super) folder: PathBuf,
     pub(super) figures: Vec<Judged>,
     pub(super) shown: Vec<Shown>,
+    measured: Vec<Measurements>,
     pub(super) revision: String,
     pub(super) is_interrupted: bool,
     pub(super) verdict: Verdict,
@@ -34,6 +34,7 @@ impl Done {
             folder: folder.to_owned(),
             figures: Vec::new(),
             shown: Vec::new(),
+            measured: Vec::new(),
             revision: revision.to_owned(),
             is_interrupted: false,
             verdict: Verdict::Good,
@@ -44,11 +45,13 @@ impl Done {
     pub(super) fn add(
         &mut self,
         entry: &Entry,
-        judged: Judged,
+        measured: Measurements,
         records: &[Record],
         report: Option<String>,
         output: Output,
     ) {
+        let judged = Judged::new(entry, &measured);
+        self.measured.push(measured);
         self.shown.push(judged.shown(entry, records, report));
         if !output.json {
             // Said as soon as it is known; a closed pipe is noticed at the end.
@@ -65,20 +68,39 @@ impl Done {
         self.shown.sort_by_key(|figure| place(&figure.id));
     }
 
-    /// All figures of the program in their order, those that were not run without results, and then
-    /// those of files.
-    fn with_others(&self) -> Vec<Judged> {
-        let own = |id: &str| self.figures.iter().find(|figure| figure.id == id).cloned();
-        let files = library::files();
-        let known = files.iter().filter_map(|file| {
-            own(file.id).or_else(|| {
-                let figure = library::figure(file)?;
-                Some(Judged::without_results(&figure, builtin::title(file.text)))
-            })
-        });
-        let is_other = |figure: &&Judged| files.iter().all(|file| file.id != figure.id);
-        let others = self.figures.iter().filter(is_other).cloned();
-        known.chain(others).collect()
+    /// Writes the page of all claims, and what was measured into the folder beside it: what is kept there of
+    /// figures that were not run is on the page too. Figures of files come last.
+    fn write_docs(&self, page: &Path, output: Output) -> Result<(), Error> {
+        let folder = page.with_extension("");
+        let cannot = |error: std::io::Error| {
+            let (page, folder) = (page.display(), folder.display());
+            Error::new(format!(
+                "cannot write {page} with what is in {folder}: {error}"
+            ))
+        };
+        let is_known = |id: &str| library::file(id).is_some();
+        for measured in self.measured.iter().filter(|of| is_known(&of.figure)) {
+            let id = &measured.figure;
+            if measured.command.contains(" --set ") {
+                output.warn(&format!(
+                    "{id} has other settings, and is not put on the page"
+                ));
+                continue;
+            }
+            let kept = Measurements::read(&folder, id).map_err(cannot)?;
+            if kept.is_some_and(|kept| kept.is_whole()) && !measured.is_whole() {
+                output.warn(&format!(
+                    "{id} stays on the page as it is: it was run in full there, with the same settings"
+                ));
+            } else if !measured.claims.is_empty() && measured.planned > 0 {
+                measured.write(&folder).map_err(cannot)?;
+            }
+        }
+        let mut figures = Judged::kept(&folder).map_err(cannot)?;
+        let others = self.figures.iter().filter(|figure| !is_known(&figure.id));
+        figures.extend(others.cloned());
+        let text = page::markdown(&paper::papers(), &figures);
+        std::fs::write(page, text).map_err(cannot)
     }
 
     /// The headlines of the papers whose figures were asked for.
@@ -114,7 +136,7 @@ impl Done {
         let facts = [
             format!("tidegate {} {}", env!("CARGO_PKG_VERSION"), self.revision),
             run::count(self.figures.len(), "figure"),
-            counted(&self.figures),
+            judged::counted(&self.figures),
         ];
         let path = self.folder.join(GALLERY);
         let has_figures = !self.figures.is_empty();
@@ -131,8 +153,7 @@ impl Done {
             std::fs::write(&path, gallery.render()).map_err(|error| cannot(&path, &error))?;
         }
         if let Some(path) = docs {
-            let text = page::markdown(&paper::papers(), &self.with_others(), &facts);
-            std::fs::write(path, text).map_err(|error| cannot(path, &error))?;
+            self.write_docs(path, output)?;
         }
         if output.json {
             let value = json!({
@@ -156,20 +177,5 @@ impl Done {
         }
         let lines = folded(&text, output.width).join("\n");
         output.print(&format!("\n{lines}\ngallery: {}\n", path.display()))
-    }
-}
-
-/// How many claims there are, and how many of them are outside the tally.
-fn counted(figures: &[Judged]) -> String {
-    let count = |counted| {
-        figures
-            .iter()
-            .flat_map(|figure| figure.claims(counted))
-            .count()
-    };
-    let claims = run::count(count(true), "claim");
-    match count(false) {
-        0 => claims,
-        outside => format!("{claims}, and {outside} outside the tally"),
     }
 }

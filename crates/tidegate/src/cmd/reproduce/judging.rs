@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tidegate_lab::reproduce::judged::Judged;
-use tidegate_lab::reproduce::trial::Varied;
+use tidegate_lab::reproduce::measurements::{Measurements, Runs};
 use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::{Folder, Record};
 
@@ -73,6 +72,10 @@ impl Results {
         }
     }
 
+    fn missing(&self) -> Vec<&str> {
+        self.missing.iter().map(String::as_str).collect()
+    }
+
     /// Reads a folder, of which not a single run need be finished.
     fn read(folder: &Folder) -> Result<Self, Error> {
         let finished = folder.finished();
@@ -120,27 +123,26 @@ pub(super) fn compares_figures(entry: &Entry) -> bool {
     against.any(|against| library::of_other_figure(against).is_some())
 }
 
-/// Judges a figure by the results of its own runs and of those of its trials.
-pub(super) fn judge(
+/// Measures what a figure claims in its own runs and in those of its trials.
+pub(super) fn measure(
     (name, entry): (&str, &Entry),
     version: Version,
-    made_by: &str,
+    (revision, made_by): (&str, &str),
     results: &[Results],
     root: &Path,
-) -> Result<Judged, Error> {
+) -> Result<Measurements, Error> {
     let none = Results::default();
     let (own, trials) = results.split_first().unwrap_or((&none, &[]));
-    let varied = entry
-        .trials
-        .iter()
-        .zip(trials)
-        .flat_map(|(tried, results)| {
-            let command = command(name, version, &tried.trial.set);
-            let (own, tried_records) = (&own.records, &results.records);
-            Varied::of(&entry.figure, &tried.trial, &command, own, tried_records)
-        });
-    let missing: Vec<&str> = own.missing.iter().map(String::as_str).collect();
-    let varied = varied.collect();
+    let missing: Vec<Vec<&str>> = results.iter().map(Results::missing).collect();
+    let missing = |index: usize| missing.get(index).map_or(&[][..], Vec::as_slice);
+    let trials = entry.trials.iter().zip(trials).enumerate();
+    let trials = trials.map(|(index, (tried, results))| {
+        let runs = Runs {
+            records: &results.records,
+            unfinished: missing(index + 1),
+        };
+        (runs, command(name, version, &tried.trial.set))
+    });
     let others = of_others(entry, root)?;
     let whole: Vec<Record>;
     let records = if others.is_empty() {
@@ -149,8 +151,13 @@ pub(super) fn judge(
         whole = own.records.iter().cloned().chain(others).collect();
         &whole
     };
-    Ok(Judged::new(
-        entry, version, made_by, records, &missing, varied,
+    let own = Runs {
+        records,
+        unfinished: missing(0),
+    };
+    let trials: Vec<_> = trials.collect();
+    Ok(Measurements::new(
+        entry, version, revision, made_by, own, &trials,
     ))
 }
 
@@ -166,8 +173,8 @@ pub(super) fn judge_all(
         let whole = entry(name, Version::Full, &[])?;
         if whole.figure.is_computed {
             let command = command(name, version, &[]);
-            let judged = judge((name, &whole), version, &command, &[], root)?;
-            done.add(&whole, judged, &[], None, output);
+            let measured = measure((name, &whole), version, ("", &command), &[], root)?;
+            done.add(&whole, measured, &[], None, output);
             continue;
         }
         let path = root.join(&whole.figure.id);
@@ -193,8 +200,9 @@ pub(super) fn judge_all(
         }
         let report = path.join(report::PAGE).is_file();
         let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
-        let judged = judge((name, &entry), version, &manifest.command, &results, root)?;
-        done.add(&entry, judged, &results[0].records, report, output);
+        let made_by = (manifest.revision.as_str(), manifest.command.as_str());
+        let measured = measure((name, &entry), version, made_by, &results, root)?;
+        done.add(&entry, measured, &results[0].records, report, output);
     }
     Ok(done)
 }

@@ -145,7 +145,6 @@ fn plan(
             scenario: scenario.clone(),
             path,
             command,
-            trace: None,
             on: On::default(),
         })
     };
@@ -228,6 +227,7 @@ fn execute(
             experiments: part.job.asked(),
             folder: &part.folder,
             jobs,
+            threads: None,
             command,
             interrupt: &run::INTERRUPT,
             progress: bars,
@@ -370,7 +370,8 @@ impl Judging<'_> {
         let stalled = stalled.map(|failed| format!("{}: {}", failed.run, failed.why));
         let failed: Vec<String> = failed.iter().cloned().chain(stalled).collect();
         let root = lock(&self.done).folder.clone();
-        let judged = judging::judge((name, entry), self.version, command, &results, &root)?;
+        let made_by = (env!("TIDEGATE_REVISION"), command.as_str());
+        let measured = judging::measure((name, entry), self.version, made_by, &results, &root)?;
         let report = (!parts.is_empty()).then(|| format!("{}/{}", entry.figure.id, report::PAGE));
         let own = results.first().map_or(&[][..], |results| &results.records);
         let mut done = lock(&self.done);
@@ -378,7 +379,7 @@ impl Judging<'_> {
             for text in &failed {
                 self.output.warn(text);
             }
-            done.add(entry, judged, own, report, self.output);
+            done.add(entry, measured, own, report, self.output);
         });
         if !failed.is_empty() {
             done.verdict = Verdict::Bad;

@@ -1,0 +1,155 @@
+//! How often a scheme marks what an ideal marker would mark.
+//!
+//! DiffECN, section IV-C.2, equations 3 and 4. The ideal marker looks on and decides on each packet that
+//! leaves; it marks nothing. Only packets count that the port could mark: those that came with an ECN
+//! codepoint other than CE.
+
+use alloc::vec::Vec;
+
+use tidegate_units::{ConfigError, Ecn, PktId, Rate, Span, Time};
+
+use super::Window;
+use crate::mark::ideal_share::ShareMeter;
+use crate::{Action, Departure, Pkt};
+
+/// Packets by what two markers decided on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Decisions {
+    /// Both mark: true positives.
+    pub both: u64,
+    /// Only the ideal one does: false negatives.
+    pub only_ideal: u64,
+    /// Only the port's scheme does: false positives.
+    pub only_scheme: u64,
+    /// Neither does: true negatives.
+    pub neither: u64,
+}
+
+/// Compares the marks of a port with those of the ideal marker.
+#[derive(Clone, Debug)]
+pub struct DecisionObserver {
+    window: Window,
+    meter: ShareMeter,
+    /// By the packet's number: whether the port may mark it.
+    can_mark: Vec<bool>,
+    seen: Decisions,
+}
+
+impl DecisionObserver {
+    /// Flows' rates are measured over `span` at a link of this rate.
+    pub fn new(window: Window, span: Span, rate: Rate) -> Result<Self, ConfigError> {
+        Ok(Self {
+            window,
+            meter: ShareMeter::new(span, rate)?,
+            can_mark: Vec::new(),
+            seen: Decisions::default(),
+        })
+    }
+
+    /// A packet was taken in.
+    pub fn on_accepted(&mut self, at: Time, id: PktId, pkt: &Pkt) {
+        self.meter.on_arrival(pkt.flow, pkt.len, at);
+        let number = id.0 as usize;
+        if number >= self.can_mark.len() {
+            self.can_mark.resize(number + 1, false);
+        }
+        self.can_mark[number] = matches!(pkt.ecn, Ecn::Ect0 | Ecn::Ect1);
+    }
+
+    /// A packet that was taken in left.
+    pub fn on_departure(&mut self, departure: &Departure) {
+        let counts = departure.action == Action::Send
+            && self.can_mark[departure.id.0 as usize]
+            && self.window.contains(departure.at);
+        if !counts {
+            return;
+        }
+        let ideal = self.meter.is_above(departure.flow, departure.at);
+        let count = match (ideal, departure.ecn == Ecn::Ce) {
+            (true, true) => &mut self.seen.both,
+            (true, false) => &mut self.seen.only_ideal,
+            (false, true) => &mut self.seen.only_scheme,
+            (false, false) => &mut self.seen.neither,
+        };
+        *count += 1;
+    }
+
+    /// What was seen so far.
+    pub const fn seen(&self) -> Decisions {
+        self.seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_units::{FlowId, QueueId};
+
+    use super::*;
+
+    #[test]
+    fn packets_are_sorted_by_both_decisions() {
+        let window = Window {
+            from: Time::ZERO,
+            to: Time::from_us(5),
+        };
+        // 10 Gb/s over 8 µs are 10 000 bytes: flow 1 brings 12 000, flow 2 brings 1 000.
+        let span = Span::from_us(8);
+        let mut observer = DecisionObserver::new(window, span, Rate::from_gbps(10)).unwrap();
+        let mut leaves = |id, flow, came: Ecn, left: Ecn, us, action| {
+            let len = if flow == 1 { 2_000 } else { 200 };
+            let pkt = Pkt {
+                len,
+                flow: FlowId(flow),
+                ecn: came,
+                ..Pkt::default()
+            };
+            observer.on_accepted(Time::ZERO.max(Time::from_us(us)), PktId(id), &pkt);
+            observer.on_departure(&Departure {
+                at: Time::from_us(us),
+                sojourn: Span::ZERO,
+                id: PktId(id),
+                flow: FlowId(flow),
+                len,
+                queue: QueueId(0),
+                ecn: left,
+                action,
+            });
+            observer.seen()
+        };
+        let decisions = |both, only_ideal, only_scheme, neither| Decisions {
+            both,
+            only_ideal,
+            only_scheme,
+            neither,
+        };
+        let send = Action::Send;
+        for id in 0..5 {
+            leaves(id, 1, Ecn::NotEct, Ecn::NotEct, 0, send);
+        }
+        // Flow 1 has brought 12 000 bytes with this one.
+        assert_eq!(
+            leaves(0, 1, Ecn::Ect0, Ecn::Ce, 1, send),
+            decisions(1, 0, 0, 0)
+        );
+        assert_eq!(
+            leaves(9, 1, Ecn::Ect1, Ecn::Ect1, 1, send),
+            decisions(1, 1, 0, 0)
+        );
+        assert_eq!(
+            leaves(3, 2, Ecn::Ect0, Ecn::Ce, 1, send),
+            decisions(1, 1, 1, 0)
+        );
+        assert_eq!(
+            leaves(3, 2, Ecn::Ect0, Ecn::Ect0, 1, send),
+            decisions(1, 1, 1, 1)
+        );
+        // Marked before, dropped on the way out, or too late: no decision of the port.
+        leaves(3, 1, Ecn::Ce, Ecn::Ce, 1, send);
+        let dropped = Action::Drop(crate::DropReason::ALL[0]);
+        leaves(3, 1, Ecn::Ect0, Ecn::Ect0, 1, dropped);
+        assert_eq!(
+            leaves(3, 1, Ecn::Ect0, Ecn::Ce, 5, send),
+            decisions(1, 1, 1, 1)
+        );
+    }
+}
