@@ -552,7 +552,7 @@ fn threads_side_by_side_leave_what_one_leaves() {
     let pooled = Setup {
         opening: Opening::Handshake,
         switch: ports(
-            "bcc port_threshold=30KB pool_threshold=60KB",
+            "bcc port_threshold=30KB pool_threshold=60KB headroom=3us",
             scheduler,
             pool,
         ),

@@ -445,7 +445,7 @@ fn every_scheme_can_take_over_while_packets_wait() {
     let mut config = config(2);
     config.scheduling = sched::Config::named("dwrr").unwrap();
     config.scheduling.set("quanta", "1500, 1500").unwrap();
-    let mut changed = 0;
+    let mut refused = Vec::new();
     for name in mark::Config::NAMES {
         let mut switch = switch(&config);
         for number in 0..40 {
@@ -453,8 +453,8 @@ fn every_scheme_can_take_over_while_packets_wait() {
         }
         switch.receive(Time::ZERO);
         let marking = mark::Config::named(name).unwrap();
-        if switch.set_marking(&marking).is_ok() {
-            changed += 1;
+        if switch.set_marking(&marking).is_err() {
+            refused.push(*name);
         }
         for number in 0..40 {
             let at = Time::from_us(number * 13);
@@ -466,7 +466,8 @@ fn every_scheme_can_take_over_while_packets_wait() {
         assert_eq!(counters.imbalance(), 0);
         assert_eq!(sent(&mut switch)[1].len(), 80, "{name}: none was dropped");
     }
-    assert!(changed >= mark::Config::NAMES.len() - 2, "{changed}");
+    // These need a queue for each flow, or a shared buffer.
+    assert_eq!(refused, ["x"]);
 }
 
 #[test]
