@@ -170,36 +170,32 @@ fn traces(
     records: &[&Record],
 ) -> Vec<Line> {
     let labels = labels(records);
-    let mut found = Vec::new();
+    let mut lines = Vec::new();
     for &label in &labels {
         let Some(record) = records.iter().find(|record| record.run.label == label) else {
             continue;
         };
+        let step = record.series.interval_ps as f64 / 1e12;
         let own: Vec<_> = all_samples(record, quantity, subject, from, to).collect();
         let is_single = own.len() == 1;
         for (of, samples) in own {
-            let name = match (labels.len(), is_single) {
-                (_, true) => label.to_owned(),
-                (1, false) => of.to_owned(),
-                (_, false) => format!("{label}, {of}"),
+            let Some(&(begin, _)) = samples.first() else {
+                continue;
             };
-            found.push((name, record.series.interval_ps, samples));
+            let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();
+            lines.push(Line {
+                name: match (labels.len(), is_single) {
+                    (_, true) => label.to_owned(),
+                    (1, false) => of.to_owned(),
+                    (_, false) => format!("{label}, {of}"),
+                },
+                hue: lines.len(),
+                marks: thin::samples(&values, |place| begin + place * step, MOST).marks,
+                origin: Origin::Measured,
+            });
         }
     }
-    let line = |(hue, (name, interval, samples))| {
-        let samples: Vec<(f64, f64)> = samples;
-        let interval: u64 = interval;
-        let (begin, _) = *samples.first()?;
-        let step = interval as f64 / 1e12;
-        let values: Vec<f64> = samples.into_iter().map(|(_, value)| value).collect();
-        Some(Line {
-            name,
-            hue,
-            marks: thin::samples(&values, |place| begin + place * step, MOST).marks,
-            origin: Origin::Measured,
-        })
-    };
-    found.into_iter().enumerate().filter_map(line).collect()
+    lines
 }
 
 /// The number in the name of a point, such as `100us` in `interval 100us` or `2` in `2x, average`, and

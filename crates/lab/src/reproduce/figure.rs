@@ -88,7 +88,7 @@ pub enum Draws {
     /// A measure against a number of the sweep, a line for each of the rest.
     Line {
         /// The measure.
-        y: Measure,
+        y: Box<Measure>,
         /// The key that the sweep varies.
         x: String,
         /// The part of labels, such as `TCN` or `load 0.4`, whose points others are divided by.
@@ -416,7 +416,7 @@ impl<'de> Deserialize<'de> for Plot {
                 })
             }
             (PlotKind::Line, Some(x), Some(y), None, None) => Draws::Line {
-                y,
+                y: Box::new(y),
                 x,
                 normalise: fields.normalise,
                 published: points(fields.published).map_err(de::Error::custom)?,

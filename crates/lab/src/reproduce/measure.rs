@@ -229,7 +229,7 @@ pub enum FromSamples {
     /// flow.
     Converges {
         /// The flow and those that it shares the link with.
-        share: Share,
+        share: Box<Share>,
         /// How near, as a part of the share.
         within: Number,
     },
@@ -890,7 +890,7 @@ mod tests {
         // 17 Gb/s of F1, within 5 %.
         let samples = [(1.0, 25e9), (2.0, 17.9e9), (3.0, 16.2e9), (4.0, 17e9)];
         let converges = FromSamples::Converges {
-            share: share(&four, 0),
+            share: Box::new(share(&four, 0)),
             within: "5%".parse().unwrap(),
         };
         assert_eq!(converges.value(&samples), Some(1.0));
