@@ -466,8 +466,8 @@ fn every_scheme_can_take_over_while_packets_wait() {
         assert_eq!(counters.imbalance(), 0);
         assert_eq!(sent(&mut switch)[1].len(), 80, "{name}: none was dropped");
     }
-    // These need a queue for each flow, or a shared buffer.
-    assert_eq!(refused, ["x"]);
+    // These need a queue for each flow.
+    assert_eq!(refused, ["diff-ecn", "ideal-share", "per-flow-tcn"]);
 }
 
 #[test]
