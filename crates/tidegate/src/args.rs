@@ -186,7 +186,7 @@ pub(crate) struct Reproduce {
     /// Figures such as tcn-f10, or scenario files of your own that have a table `figure`
     #[arg(value_name = "ID")]
     pub(crate) ids: Vec<String>,
-    /// All figures of a paper: tcn, ecn-sharp, bcc, odctcp
+    /// All figures of a paper: tcn, ecn-sharp, bcc, odctcp, diff-ecn
     #[arg(long, value_name = "NAME")]
     pub(crate) paper: Vec<String>,
     /// All figures
