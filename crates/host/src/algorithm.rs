@@ -53,7 +53,7 @@ const SIXTEENTH: Ratio = Ratio::new(1, 16).expect("sixteen is not zero");
 
 settings! {
     /// Parameters of `tg_dctcp`.
-    #[named("tg_dctcp", "DCTCP at both ends of a connection (RFC 8257)", "guide/kernel.md")]
+    #[named("tg_dctcp", "DCTCP at both ends of a connection (RFC 8257)", "guide/hosts.md")]
     pub struct Dctcp {
         /// Weight of a new sample of the marked fraction (`g`): 1/2^n, n up to 10.
         pub gain: Ratio = SIXTEENTH,
@@ -70,7 +70,7 @@ settings! {
 
 settings! {
     /// Parameters of `tg_ecn_star`.
-    #[named("tg_ecn_star", "ECN*: standard ECN that halves the window itself", "guide/kernel.md")]
+    #[named("tg_ecn_star", "ECN*: standard ECN that halves the window itself", "guide/hosts.md")]
     pub struct EcnStar {
         /// Lower bound of a window reduced for marks, in segments.
         pub min_window: u8 = 1,
@@ -83,7 +83,7 @@ settings! {
 
 settings! {
     /// Parameters of `tg_odctcp_rcv`.
-    #[named("tg_odctcp_rcv", "ODCTCP's receiver, for senders of standard ECN", "guide/kernel.md")]
+    #[named("tg_odctcp_rcv", "ODCTCP's receiver, for senders of standard ECN", "guide/hosts.md")]
     pub struct OdctcpReceiver {
         /// What a segment with CWR does.
         pub echo: OdctcpEcho = OdctcpEcho::Odctcp,
@@ -92,7 +92,7 @@ settings! {
 
 settings! {
     /// Parameters of `tg_odctcp_snd`.
-    #[named("tg_odctcp_snd", "ODCTCP's sender, for receivers of standard ECN", "guide/kernel.md")]
+    #[named("tg_odctcp_snd", "ODCTCP's sender, for receivers of standard ECN", "guide/hosts.md")]
     pub struct OdctcpSender {
         /// Weight of a new sample of the marked fraction (`g`): 1/2^n, n up to 10.
         pub gain: Ratio = SIXTEENTH,
