@@ -424,7 +424,7 @@ impl ByBucket for BucketEngine {
 
     fn next_if_at_rest(&mut self) -> Option<Time> {
         let world = &self.worker.world;
-        (world.is_still() || world.fabric.is_quiet()).then(|| world.next_at())
+        world.is_at_rest().then(|| world.next_at())
     }
 
     fn skip_to(&mut self, time: Time) {
@@ -433,17 +433,20 @@ impl ByBucket for BucketEngine {
 }
 
 impl<C: InBuckets> World<C> {
-    /// Whether nothing moves: a paused port may hold packets for a long time, with nothing on any link.
-    fn is_still(&self) -> bool {
-        !self.fabric.is_sending() && self.fabric.calendar.buckets().is_empty()
+    /// Whether no packet arrives or leaves in the open bucket: on a slow link one takes many of them, and a
+    /// paused port may hold packets for a long time.
+    #[inline]
+    fn is_at_rest(&self) -> bool {
+        let calendar = self.fabric.calendar.buckets();
+        calendar.is_empty() && !self.fabric.sends_before(calendar.end())
     }
 
     /// When something happens next, or a time before that; [`Time::MAX`] if nothing ever does.
     fn next_at(&self) -> Time {
-        let arrival = self.fabric.calendar.buckets().earliest();
-        let departure = self.fabric.next_start();
-        let next = arrival.into_iter().chain(departure).min();
-        next.unwrap_or(Time::MAX).min(self.hosts.next_at())
+        let departure = self.fabric.next_start().unwrap_or(Time::MAX);
+        let next = departure.min(self.hosts.next_at());
+        let arrival = self.fabric.calendar.buckets().earliest(next);
+        arrival.map_or(next, |arrival| arrival.min(next))
     }
 
     /// Goes on to the bucket that holds `time`, which nothing happens before.

@@ -113,24 +113,38 @@ impl Buckets {
     pub(crate) fn skip_to(&mut self, time: Time) {
         let bucket = time.as_ps() >> self.width;
         if bucket > self.current {
-            debug_assert!(self.held == 0, "no packet is passed over");
+            let mut passed = self.current..bucket.min(self.current + self.mask + 1);
+            debug_assert!(
+                passed.all(|passed| !self.has_arrivals(passed)),
+                "no packet is passed over"
+            );
             self.go_to(bucket);
         }
     }
 
-    /// When the first packet arrives, or a time before that.
-    pub(crate) fn earliest(&self) -> Option<Time> {
-        if self.held > 0 {
-            return Some(self.begin());
+    /// When the first packet arrives, or a time before that. It looks no further than `bound`: at no more
+    /// buckets than are passed over.
+    pub(crate) fn earliest(&self, bound: Time) -> Option<Time> {
+        if self.held == 0 {
+            let first = self.far.peek();
+            return first.map(|Reverse(far)| far.value.0.at);
         }
-        let first = self.far.peek();
-        first.map(|Reverse(far)| far.value.0.at)
+        let last = (bound.as_ps() >> self.width).min(self.current + self.mask);
+        let first = (self.current..last).find(|&bucket| self.has_arrivals(bucket));
+        Some(Time::from_ps(first.unwrap_or(last) << self.width))
     }
 
-    /// Whether no packet is in flight.
+    /// Whether no packet arrives in the open bucket.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.held == 0 && self.far.is_empty()
+        !self.has_arrivals(self.current)
+    }
+
+    /// Whether packets arrive in a bucket of the ring.
+    #[inline]
+    fn has_arrivals(&self, bucket: u64) -> bool {
+        let mut places = (bucket & self.mask..self.ring.len() as u64).step_by(self.mask as usize + 1);
+        self.held > 0 && places.any(|place| !self.ring[place as usize].is_empty())
     }
 
     fn go_to(&mut self, bucket: u64) {

@@ -574,16 +574,10 @@ impl<C: Calendar> Fabric<C> {
         self.wires[link.index()].delay
     }
 
-    /// Whether no port holds a packet.
-    pub(crate) fn is_quiet(&self) -> bool {
-        !self.is_sending() && self.busy.alone.is_empty() && self.busy.nodes.is_empty()
-    }
-
-    /// Whether there are ports, among those that are served bucket by bucket, that hold packets which
-    /// are not paused.
+    /// Whether a port, among those that are served bucket by bucket, starts to send before `end`.
     #[inline]
-    pub(crate) fn is_sending(&self) -> bool {
-        let sends = |starts: &Vec<Start>| starts.iter().any(|start| start.at != Time::MAX);
+    pub(crate) fn sends_before(&self, end: Time) -> bool {
+        let sends = |starts: &Vec<Start>| starts.iter().any(|start| start.at < end);
         sends(&self.busy.hosts) || self.busy.switches.iter().any(sends)
     }
 }

@@ -181,6 +181,8 @@ impl<C: Calendar> Fabric<C> {
         let links = self.busy.alone.iter().map(|start| start.link);
         let ports = links.filter_map(|link| self.ports[link.index()].as_deref());
         let alone = ports.filter_map(Egress::next_start);
-        alone.chain(coupled.map(|start| start.at)).min()
+        let by_bucket = self.busy.switches.iter().flatten().chain(&self.busy.hosts);
+        let listed = coupled.chain(by_bucket.copied()).map(|start| start.at);
+        alone.chain(listed).min()
     }
 }

@@ -536,10 +536,7 @@ impl ByBucket for ParallelEngine {
     }
 
     fn next_if_at_rest(&mut self) -> Option<Time> {
-        let mut mail = self.parts.iter().flat_map(|part| &part.inbox);
-        let has_mail = mail.any(|mail| !mail.arrivals.is_empty());
-        let is_still = !has_mail && self.worlds().all(World::is_still);
-        if !is_still && !self.worlds().all(|world| world.fabric.is_quiet()) {
+        if !self.worlds().all(World::is_at_rest) {
             return None;
         }
         self.parts.iter_mut().for_each(|part| part.take_mail());
