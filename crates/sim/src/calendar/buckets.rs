@@ -143,7 +143,8 @@ impl Buckets {
     /// Whether packets arrive in a bucket of the ring.
     #[inline]
     fn has_arrivals(&self, bucket: u64) -> bool {
-        let mut places = (bucket & self.mask..self.ring.len() as u64).step_by(self.mask as usize + 1);
+        let mut places =
+            (bucket & self.mask..self.ring.len() as u64).step_by(self.mask as usize + 1);
         self.held > 0 && places.any(|place| !self.ring[place as usize].is_empty())
     }
 

@@ -116,13 +116,9 @@ impl FlowTrace {
 
     /// What happened, in order of time.
     pub fn finish(self) -> Vec<Event> {
-        let mut events = with_losses(&self.sent, &self.arrived);
-        events.reserve_exact(self.arrived.len() + self.acked.len());
-        events.extend(self.arrived);
-        events.extend(self.acked);
-        // Three runs that are in order already: merging them is what this sort does.
-        events.sort_by_key(|event| (event.at, event.kind));
-        events
+        let sent = with_losses(&self.sent, &self.arrived);
+        let transfers = merged(sent.as_deref().unwrap_or(&self.sent), &self.arrived);
+        merged(&transfers, &self.acked)
     }
 
     /// The traced flow.
@@ -194,7 +190,25 @@ impl FlowTrace {
     }
 }
 
-/// What left, with an event more behind each segment that was lost.
+/// Two runs in order of time as one; at one moment the first run's events come first.
+fn merged(mut first: &[Event], second: &[Event]) -> Vec<Event> {
+    debug_assert!(
+        [first, second]
+            .iter()
+            .all(|run| run.is_sorted_by_key(|event| event.at))
+    );
+    let mut events = Vec::with_capacity(first.len() + second.len());
+    for &next in second {
+        let before = first.iter().take_while(|event| event.at <= next.at).count();
+        events.extend_from_slice(&first[..before]);
+        events.push(next);
+        first = &first[before..];
+    }
+    events.extend_from_slice(first);
+    events
+}
+
+/// What left, with an event more behind each segment that was lost; `None` if none was.
 ///
 /// Of the copies of a segment, those that arrived are taken to be the last. What left after everything that
 /// arrived is not lost but on its way.
@@ -202,7 +216,7 @@ impl FlowTrace {
     clippy::stable_sort_primitive,
     reason = "both are nearly in order, and a stable sort finds the runs"
 )]
-fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
+fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
     let in_order = sent
         .iter()
         .zip(arrived)
@@ -210,7 +224,7 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
     let (count, mut rest) = (arrived.len(), sent.iter().skip(arrived.len()));
     if in_order.count() == count && rest.all(|event| event.kind == EventKind::Sent) {
         // The usual case: everything arrived in the order in which it left, or is on its way.
-        return sent.to_vec();
+        return None;
     }
     let mut copies: Vec<(u64, usize)> = sent.iter().map(|event| event.seq).zip(0..).collect();
     copies.sort();
@@ -233,7 +247,7 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Vec<Event> {
             });
         }
     }
-    events
+    Some(events)
 }
 
 /// The links of switches that the data of a flow take.
@@ -335,13 +349,39 @@ mod tests {
             }
             let expected = lost_slowly(&sent, &arrived);
             let mut found = Vec::new();
-            for event in with_losses(&sent, &arrived) {
+            for event in with_losses(&sent, &arrived).unwrap_or(sent) {
                 match event.kind {
                     EventKind::Lost => *found.last_mut().unwrap() = true,
                     _ => found.push(false),
                 }
             }
             assert_eq!(found, expected, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn runs_are_merged_as_a_stable_sort_would() {
+        let mut rng = Rng::new(1, 0);
+        for _ in 0..200 {
+            let mut run = |kind| {
+                let mut at = 0;
+                let count = rng.next_u64() % 9;
+                let event = |seq| {
+                    at += rng.next_u64() % 3;
+                    Event {
+                        at: Time::from_us(at),
+                        kind,
+                        seq,
+                        len: 1,
+                        is_flagged: false,
+                    }
+                };
+                (0..count).map(event).collect::<Vec<Event>>()
+            };
+            let [first, second] = [EventKind::Sent, EventKind::Acked].map(&mut run);
+            let mut expected = [first.clone(), second.clone()].concat();
+            expected.sort_by_key(|event| event.at);
+            assert_eq!(merged(&first, &second), expected);
         }
     }
 }
