@@ -4,6 +4,7 @@
 #include "observe.h"
 #include "options.h"
 
+#include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/point-to-point-module.h"
 
@@ -36,6 +37,36 @@ FlowOf(Ipv4Address sender, uint16_t port)
 {
     return g_flows[g_flowsOfHost[HostOf(sender)][port - FIRST_PORT]];
 }
+
+// The flow of a packet, and whether the packet goes to its receiver.
+inline std::pair<const Flow*, bool>
+FlowOf(Ptr<const Packet> packet, const Ipv4Header& header)
+{
+    uint8_t ports[4];
+    packet->CopyData(ports, sizeof(ports));
+    uint16_t from = ports[0] << 8 | ports[1];
+    uint16_t to = ports[2] << 8 | ports[3];
+    return to == LISTENING_PORT ? std::pair(&FlowOf(header.GetSource(), from), true)
+                                : std::pair(&FlowOf(header.GetDestination(), to), false);
+}
+
+// The queue of a packet, where there are several.
+constexpr uint32_t QUEUES = 8;
+
+class ByFlow : public PacketFilter
+{
+  private:
+    bool CheckProtocol(Ptr<QueueDiscItem>) const override
+    {
+        return true;
+    }
+
+    int32_t DoClassify(Ptr<QueueDiscItem> item) const override
+    {
+        auto ipv4 = static_cast<const Ipv4QueueDiscItem*>(PeekPointer(item));
+        return FlowOf(item->GetPacket(), ipv4->GetHeader()).first->place % QUEUES;
+    }
+};
 
 // Routes in constant time and without allocation: hosts have one link, and a switch knows its port
 // by destination, or by the spine of the flow. ns-3 itself has no ECMP per flow.
@@ -109,12 +140,8 @@ class FixedPath : public Ipv4RoutingProtocol
   private:
     static uint32_t SpineOf(Ptr<const Packet> packet, const Ipv4Header& header)
     {
-        uint8_t ports[4];
-        packet->CopyData(ports, sizeof(ports));
-        uint16_t from = ports[0] << 8 | ports[1];
-        uint16_t to = ports[2] << 8 | ports[3];
-        return to == LISTENING_PORT ? FlowOf(header.GetSource(), from).spine
-                                    : FlowOf(header.GetDestination(), to).ack_spine;
+        auto [flow, isToReceiver] = FlowOf(packet, header);
+        return isToReceiver ? flow->spine : flow->ack_spine;
     }
 };
 
@@ -125,22 +152,14 @@ class Fabric
         : m_options(options),
           m_rate(DataRate(options.Number("rate-gbps", 1e-3, 1e3) * 1e9))
     {
-        bool inBytes = options.Is("unit", "bytes", "packets");
-        uint32_t unit = inBytes ? options.Mss() + 40 : 1;
-        // One packet waits in the device, where RED does not see it, whenever the disc holds any.
-        double threshold = (options.Count("threshold-packets", 2, 1'000'000) - 1.0) * unit;
-        uint64_t limit = options.Count("buffer-packets", 2, 1'000'000) - 1;
-        std::string size = std::to_string(limit * unit) + (inBytes ? "B" : "p");
-        m_marking.SetRootQueueDisc("ns3::RedQueueDisc",
-                                   "MinTh", DoubleValue(threshold),
-                                   "MaxTh", DoubleValue(threshold),
-                                   "MaxSize", StringValue(size),
-                                   "QW", DoubleValue(1),
-                                   "Gentle", BooleanValue(false),
-                                   "UseEcn", BooleanValue(true),
-                                   "UseHardDrop", BooleanValue(false),
-                                   "MeanPktSize", UintegerValue(1500),
-                                   "LinkBandwidth", DataRateValue(m_rate));
+        if (options.HasTcn())
+        {
+            MarkByTime();
+        }
+        else
+        {
+            MarkByLength();
+        }
         // A device queue of one packet: the default of 100 would hide the queue from RED.
         m_wires.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
         m_wires.SetDeviceAttribute("DataRate", DataRateValue(m_rate));
@@ -166,6 +185,46 @@ class Fabric
     std::vector<Port*> portTo;
 
   private:
+    void MarkByLength()
+    {
+        bool inBytes = m_options.Is("unit", "bytes", "packets");
+        uint32_t unit = inBytes ? m_options.Mss() + 40 : 1;
+        // One packet waits in the device, where RED does not see it, whenever the disc holds any.
+        double threshold = (m_options.Count("threshold-packets", 2, 1'000'000) - 1.0) * unit;
+        uint64_t limit = m_options.Count("buffer-packets", 2, 1'000'000) - 1;
+        std::string size = std::to_string(limit * unit) + (inBytes ? "B" : "p");
+        m_marking.SetRootQueueDisc("ns3::RedQueueDisc",
+                                   "MinTh", DoubleValue(threshold),
+                                   "MaxTh", DoubleValue(threshold),
+                                   "MaxSize", StringValue(size),
+                                   "QW", DoubleValue(1),
+                                   "Gentle", BooleanValue(false),
+                                   "UseEcn", BooleanValue(true),
+                                   "UseHardDrop", BooleanValue(false),
+                                   "MeanPktSize", UintegerValue(1500),
+                                   "LinkBandwidth", DataRateValue(m_rate));
+    }
+
+    // The nearest that ns-3 has to TCN under DWRR: FQ-CoDel takes turns by a deficit in bytes and
+    // marks what waited longer than its CE threshold. CoDel itself is never due.
+    void MarkByTime()
+    {
+        uint32_t full = m_options.Mss() + 42;
+        // One packet waits in the device, after the time that the disc sees.
+        uint32_t ahead = m_options.Count("threshold-packets", 2, 10'000) - 1;
+        Time threshold = m_rate.CalculateBytesTxTime(full * ahead);
+        uint64_t limit = m_options.Count("pool-packets", 2, 1'000'000) - 1;
+        std::string size = std::to_string(limit) + "p";
+        Config::SetDefault("ns3::CoDelQueueDisc::MaxSize", StringValue(size));
+        m_marking.SetRootQueueDisc("ns3::FqCoDelQueueDisc",
+                                   "Flows", UintegerValue(QUEUES),
+                                   "MaxSize", StringValue(size),
+                                   "UseEcn", BooleanValue(true),
+                                   "CeThreshold", TimeValue(threshold),
+                                   "Target", StringValue("1000s"),
+                                   "Interval", StringValue("2000s"));
+    }
+
     struct Machine
     {
         Ptr<Node> node;
@@ -254,6 +313,10 @@ class Fabric
         ports.push_back(std::make_unique<Port>());
         Port* port = ports.back().get();
         Ptr<QueueDisc> disc = m_marking.Install(device).Get(0);
+        if (m_options.HasTcn())
+        {
+            disc->AddPacketFilter(CreateObject<ByFlow>());
+        }
         disc->TraceConnectWithoutContext("PacketsInQueue", MakeBoundCallback(&OnDiscLength, port));
         disc->TraceConnectWithoutContext("Enqueue", MakeCallback(&OnEnqueue));
         disc->TraceConnectWithoutContext("Drop", MakeCallback(&OnDrop));

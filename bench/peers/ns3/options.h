@@ -97,6 +97,11 @@ class Options
         return Is("scenario", "star", "leaf-spine");
     }
 
+    bool HasTcn() const
+    {
+        return Is("switch", "tcn", "red");
+    }
+
     uint32_t Mss() const
     {
         return Count("mss", 1, 60'000);
@@ -120,6 +125,11 @@ class Options
         {"threshold-packets", "65"},
         {"unit", "bytes"},
         {"buffer-packets", "1000"},
+        // Instead of RED: eight queues that take turns, with marking by the time that a packet has
+        // waited, as long as the threshold takes to send. There are no pools in ns-3: each port has
+        // room for as much as the pool.
+        {"switch", "red"},
+        {"pool-packets", "3072"},
         {"mss", "1460"},
         {"timestamps", "off"},
         {"initial-window", "10"},
@@ -143,6 +153,7 @@ struct Flow
     uint32_t bytes;
     uint32_t spine;     // taken by its data
     uint32_t ack_spine; // taken by its ACKs
+    uint32_t place;     // in the list
     uint16_t port = 0;  // of the sender
     uint32_t received = 0;
     double fct_s = -1;
@@ -211,6 +222,7 @@ ReadFlows(const std::string& path, uint32_t hosts, uint32_t spines)
             field.size() > 5 ? CountOf(where + "spine", field[5], 0, spines - 1) : hash % spines;
         flow.ack_spine =
             field.size() > 6 ? CountOf(where + "ack_spine", field[6], 0, spines - 1) : flow.spine;
+        flow.place = flows.size();
         flows.push_back(flow);
     }
     if (flows.empty())

@@ -8,6 +8,7 @@ use tidegate_sim::{Flow, HostId};
 use tidegate_units::{Rate, Ratio, Setting};
 
 use crate::options::{Options, Scenario};
+use crate::scenario::QUEUES;
 
 /// A flow list in the order that a run needs.
 pub(crate) struct FlowList {
@@ -118,8 +119,17 @@ pub(crate) fn read(options: &Options) -> Result<FlowList, String> {
             spines.push(if crosses { spine } else { 0 });
         }
     }
+    let queues = if options.has_tcn()? {
+        usize::from(QUEUES)
+    } else {
+        1
+    };
+    let in_order = order.iter().map(|&place| Flow {
+        service: (place % queues) as u8,
+        ..list.entries[place].flow
+    });
     Ok(FlowList {
-        by_start: order.iter().map(|&i| list.entries[i].flow).collect(),
+        by_start: in_order.collect(),
         ids: list.entries.into_iter().map(|entry| entry.id).collect(),
         spines,
         places: order,

@@ -61,6 +61,10 @@ fn work(words: &[String]) -> Result<ExitCode, String> {
     }
     let list = flows::read(&options)?;
     let setup = scenario::setup(&options, list.by_start.clone(), list.spines.clone())?;
+    if options.is("once", "yes", "no")? {
+        println!("{}", report::hops(&measure::run(&setup)?));
+        return Ok(ExitCode::SUCCESS);
+    }
     let window = Window {
         from: options.time("from-s")?.unwrap_or(Time::ZERO),
         to: options.time("until-s")?.unwrap_or(Time::MAX),

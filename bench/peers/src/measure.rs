@@ -40,10 +40,12 @@ pub(crate) struct Seen {
     pub(crate) queue: Queue,
 }
 
-/// Packets that wait, over time.
+/// Packets that wait at a port, over time.
 pub(crate) struct Queue {
     pub(crate) mean: f64,
-    pub(crate) deviation: f64,
+    /// Known if a port has one queue.
+    pub(crate) deviation: Option<f64>,
+    /// The same.
     pub(crate) most: Option<u64>,
 }
 
@@ -159,10 +161,11 @@ fn link_to(setup: &Setup, host: HostId) -> LinkId {
 }
 
 impl Queue {
-    /// Over the time of all these queues together.
+    /// Over the time of all these ports together, whose queues are side by side.
     fn of(queues: &[(LinkId, ObservedQueue)]) -> Self {
+        let ports = queues.chunk_by(|(one, _), (other, _)| one == other).count();
         let mean_of = |each: &dyn Fn(&ObservedQueue) -> f64| {
-            queues.iter().map(|(_, queue)| each(queue)).sum::<f64>() / float(queues.len() as u64)
+            queues.iter().map(|(_, queue)| each(queue)).sum::<f64>() / float(ports as u64)
         };
         let mean_of_one = |queue: &ObservedQueue| weighted_mean(&queue.packets).unwrap_or(0.0);
         let mean = mean_of(&mean_of_one);
@@ -170,10 +173,12 @@ impl Queue {
             let deviation = deviation(&queue.packets).unwrap_or(0.0);
             mean_of_one(queue).powi(2) + deviation.powi(2)
         });
+        let is_single = ports == queues.len();
+        let most = queues.iter().map(|(_, queue)| queue.packets.max()).max();
         Self {
             mean,
-            deviation: (square - mean.powi(2)).max(0.0).sqrt(),
-            most: queues.iter().map(|(_, queue)| queue.packets.max()).max(),
+            deviation: is_single.then(|| (square - mean.powi(2)).max(0.0).sqrt()),
+            most: most.filter(|_| is_single),
         }
     }
 }

@@ -23,6 +23,10 @@ const DEFAULTS: &[(&str, Option<&str>)] = &[
     // finds as many as the buffer holds is dropped. Both are counted in bytes of full packets.
     ("threshold-packets", Some("65")),
     ("buffer-packets", Some("1000")),
+    // Instead of one queue that marks by its length: eight that take turns, with marking by the time that
+    // a packet has waited, as long as the threshold takes to send, and one pool for all ports of a switch.
+    ("switch", Some("red")),
+    ("pool-packets", Some("3072")),
     ("mss", Some("1460")),
     ("initial-window", Some("10")),
     ("min-rto-ms", Some("10")),
@@ -36,6 +40,8 @@ const DEFAULTS: &[(&str, Option<&str>)] = &[
     // Departures from the settings that match ns-3, to find out what one of them does.
     ("stack", Some("")),
     ("window", Some("")),
+    // Instead of what is measured: one run, of which only the packet-hops are printed.
+    ("once", Some("no")),
     // Instead of a run: writes a flow list.
     ("write-flows", Some("")),
     ("flow-count", Some("1500")),
@@ -47,8 +53,10 @@ pub(crate) const USAGE: &str = "\
 usage: tidegate-bench-peers --scenario star|leaf-spine --flows FILE [options]
        tidegate-bench-peers --scenario leaf-spine --write-flows FILE [options]
        tidegate-bench-peers --scale [--json]
+       tidegate-bench-peers --scenario star|leaf-spine --flows FILE --once yes (prints packet-hops)
 network:   --hosts N (star); --leaves N --spines N --hosts-per-leaf N; --rate-gbps X --delay-us X
            --threshold-packets N --buffer-packets N --framing-bytes N
+           --switch red|tcn (one queue and RED, or eight queues, TCN and a pool) --pool-packets N
 transport: --mss N --initial-window N --min-rto-ms X
            --stack FIELD=VALUE,...  --window FIELD=VALUE,...  (what differs from ns-3)
 run:       --fct-out FILE --from-s X --until-s X --time-limit-s X
@@ -113,6 +121,20 @@ impl Options {
             other => Err(format!(
                 "--scenario is '{other}', allowed is star or leaf-spine"
             )),
+        }
+    }
+
+    /// Whether switches have eight queues, TCN and a pool.
+    pub(crate) fn has_tcn(&self) -> Result<bool, String> {
+        self.is("switch", "tcn", "red")
+    }
+
+    /// Which of two values an option has.
+    pub(crate) fn is(&self, name: &str, yes: &str, no: &str) -> Result<bool, String> {
+        match self.text(name)? {
+            text if text == yes => Ok(true),
+            text if text == no => Ok(false),
+            other => Err(format!("--{name} is '{other}', allowed is {yes} or {no}")),
         }
     }
 
@@ -204,5 +226,10 @@ mod tests {
             "--from-s is '-1', allowed is 0 to 1000000"
         );
         assert!(options.number("mss", 1, 9000).is_err());
+        let options = parsed("--scenario star --switch tcp").unwrap();
+        assert_eq!(
+            options.has_tcn().unwrap_err(),
+            "--switch is 'tcp', allowed is tcn or red"
+        );
     }
 }

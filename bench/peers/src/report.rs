@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use tidegate_dataplane::PortStats;
+use tidegate_sim::run::Outcome;
 use tidegate_sim::{Flow, FlowResult};
 use tidegate_units::Span;
 
@@ -41,10 +42,15 @@ pub(crate) fn write_completions(
 
 const PER_SECOND: u64 = 1_000_000_000_000;
 
+/// Packets that arrived at the far end of a link.
+pub(crate) fn hops(outcome: &Outcome) -> u64 {
+    outcome.links.iter().map(|link| link.packets).sum()
+}
+
 /// The object in one line.
 pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
     let Measured { outcome, seen, .. } = measured;
-    let hops: u64 = outcome.links.iter().map(|link| link.packets).sum();
+    let hops = hops(outcome);
     let ports = outcome.ports.iter().flatten();
     let drops: u64 = ports.map(PortStats::total_drops).sum();
     let again = outcome.flows.iter().map(|flow| flow.retransmissions);
@@ -74,11 +80,8 @@ pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
         ),
         ("window_s", window.to_string()),
         ("mean_queue_packets", seen.queue.mean.to_string()),
-        ("sd_queue_packets", seen.queue.deviation.to_string()),
-        (
-            "max_queue_packets",
-            seen.queue.most.unwrap_or(0).to_string(),
-        ),
+        ("sd_queue_packets", if_known(seen.queue.deviation)),
+        ("max_queue_packets", if_known(seen.queue.most)),
         (
             "mark_fraction",
             ratio(float(seen.data_marked), float(seen.data_forwarded)),
@@ -111,6 +114,10 @@ pub(crate) fn json(measured: &Measured, completions: &[Option<u64>]) -> String {
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn if_known<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "null".to_owned(), |value| value.to_string())
+}
 
 fn ratio(a: f64, b: f64) -> String {
     (if b > 0.0 { a / b } else { 0.0 }).to_string()

@@ -17,7 +17,7 @@ use crate::flows::Racks;
 use crate::measure;
 use crate::options::Options;
 use crate::process;
-use crate::report::float;
+use crate::report::{self, float};
 use crate::scenario;
 
 /// What is run.
@@ -25,9 +25,11 @@ use crate::scenario;
 enum Case {
     /// So many connections that are open and idle.
     Connections,
+    /// So many flows in a fat-tree of 128 hosts.
+    FewHosts,
     /// So many flows of one packet, one after the other.
     FinishedFlows,
-    /// So many flows in a fat-tree of 11 664 hosts.
+    /// The same in one of 11 664 hosts.
     Hosts,
     /// Web search between 1024 hosts.
     LeafSpine,
@@ -39,8 +41,9 @@ enum Case {
     Star,
 }
 
-const CASES: [(&str, Case); 7] = [
+const CASES: [(&str, Case); 8] = [
     ("connections", Case::Connections),
+    ("few-hosts", Case::FewHosts),
     ("finished-flows", Case::FinishedFlows),
     ("hosts", Case::Hosts),
     ("leaf-spine", Case::LeafSpine),
@@ -148,7 +151,14 @@ fn rows() -> Result<Vec<Row>, String> {
     let gib = hosts.after / float(1 << 30);
     add("11 664 hosts, 100 000 flows", gib, "GiB", Some(4.0));
     add("  CPU time", hosts.cpu_seconds, "s", None);
-    add("  per packet-hop", hosts.nanoseconds_a_hop(), "ns", None);
+    let (many, few) = (hosts.nanoseconds_a_hop(), child(Case::FewHosts, 100_000)?);
+    add("  per packet-hop", many, "ns", None);
+    add(
+        "  over that among 128 hosts",
+        many / few.nanoseconds_a_hop(),
+        "times",
+        Some(2.0),
+    );
     let star = child(Case::Star, 50_000_000)?.nanoseconds_a_hop();
     let large = child(Case::LeafSpine, 3_000)?.nanoseconds_a_hop();
     add("a packet-hop in the star", star, "ns", None);
@@ -226,7 +236,7 @@ pub(crate) fn run_case(words: &[String]) -> Result<(), String> {
     let outcome = measure::run(&setup)?;
     let cpu_seconds = process::cpu_seconds()? - cpu_before;
     let after = process::peak_memory_kib()? * 1024;
-    let hops: u64 = outcome.links.iter().map(|link| link.packets).sum();
+    let hops = report::hops(&outcome);
     let finished = outcome.tally.finished;
     println!("{before} {after} {cpu_seconds} {hops} {finished}");
     Ok(())
@@ -236,8 +246,9 @@ impl Case {
     fn setup(self, count: u32) -> Result<Setup, String> {
         match self {
             Self::Connections => connections(count),
+            Self::FewHosts => hosts(8, count),
             Self::FinishedFlows => finished_flows(count),
-            Self::Hosts => hosts(count),
+            Self::Hosts => hosts(36, count),
             Self::LeafSpine => leaf_spine(count),
             Self::PacketsInQueue => {
                 // A hundred times as fast in as out: nearly all of them wait.
@@ -318,10 +329,10 @@ fn burst(count: u32, rates: Vec<Rate>, delay: Span, stop: Time) -> Result<Setup,
     Ok(setup)
 }
 
-/// Short flows between any two hosts of a fat-tree with 36 ports a switch.
-fn hosts(count: u32) -> Result<Setup, String> {
+/// Short flows between any two hosts of a fat-tree with `k` ports a switch.
+fn hosts(k: u32, count: u32) -> Result<Setup, String> {
     let network = fat_tree::Config {
-        k: 36,
+        k,
         ..fat_tree::Config::default()
     };
     let network = network.build().map_err(|error| error.to_string())?;
@@ -334,7 +345,7 @@ fn hosts(count: u32) -> Result<Setup, String> {
         sources: vec![Source::Poisson(config)],
         probes: Vec::new(),
     };
-    let flows = traffic.flows(network.hosts(), &|host| host.0 / 18, 1);
+    let flows = traffic.flows(network.hosts(), &|host| host.0 / (k / 2), 1);
     let flows = flows.map_err(|error| error.to_string())?;
     let mut setup = of("--scenario star", flows)?;
     setup.network = network;

@@ -2,8 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use tidegate_dataplane::mark::{self, queue_red};
-use tidegate_dataplane::{NonEct, buffer, sched};
+use tidegate_dataplane::NonEct;
+use tidegate_dataplane::buffer::{self, dynamic_threshold};
+use tidegate_dataplane::mark::{self, queue_red, tcn};
+use tidegate_dataplane::sched::{self, dwrr};
 use tidegate_sim::observe::Observe;
 use tidegate_sim::setup::{
     Accounting, HostDelay, HostReceive, Opening, Ports, Setup, Stack, Stop, Tcp, Transport,
@@ -14,7 +16,7 @@ use tidegate_transport::config::{
     Avoidance, Config, Credit, Echo, Ect, Growth, IdleRestart, SynLoss,
 };
 use tidegate_transport::window::{self, dctcp};
-use tidegate_units::{Bytes, ConfigError, Settings, Size};
+use tidegate_units::{ByteTime, Bytes, ConfigError, Settings, Size};
 
 use crate::flows::Racks;
 use crate::options::{Options, Scenario};
@@ -113,12 +115,44 @@ fn ports(options: &Options) -> Result<Ports, String> {
     };
     let packets: u64 = options.number("buffer-packets", 1, 1_000_000)?;
     let limit = Bytes(packets * u64::from(full));
+    if options.has_tcn()? {
+        return shared_ports(options, full);
+    }
     Ok(Ports {
         marking: mark::Config::QueueRed(marking),
         scheduling: sched::Config::named("fifo").expect("there is such a scheduler"),
         buffer: buffer::Config::PerPort(buffer::per_port::Config {
             limit: Size::Bytes(limit),
         }),
+        non_ect: NonEct::Pass,
+    })
+}
+
+/// Queues of a port that is not a single one.
+pub(crate) const QUEUES: u8 = 8;
+
+/// Queues that take turns packet by packet, with marking by the time that a packet has waited, and a pool
+/// of which each queue may hold four times what is left.
+fn shared_ports(options: &Options, full: u32) -> Result<Ports, String> {
+    let threshold: u32 = options.number("threshold-packets", 1, 10_000)?;
+    let pool: u64 = options.number("pool-packets", 1, 1_000_000)?;
+    let marking = tcn::Config {
+        threshold: Some(ByteTime::new(options.rate()?).span(threshold * full)),
+        ..tcn::Config::default()
+    };
+    let scheduling = dwrr::Config {
+        quanta: vec![full; usize::from(QUEUES)],
+    };
+    let buffer = dynamic_threshold::Config {
+        pool_size: Bytes(pool * u64::from(full)),
+        ports_per_pool: u16::MAX,
+        reserve_size: Bytes(0),
+        ..dynamic_threshold::Config::default()
+    };
+    Ok(Ports {
+        marking: mark::Config::Tcn(marking),
+        scheduling: sched::Config::Dwrr(scheduling),
+        buffer: buffer::Config::DynamicThreshold(buffer),
         non_ect: NonEct::Pass,
     })
 }
