@@ -6,8 +6,10 @@
 use std::env;
 use std::process::Command;
 
-use tidegate_sim::setup::{Opening, Setup, Transport};
-use tidegate_sim::topology::{fat_tree, star};
+use tidegate_dataplane::buffer::{self, pfc};
+use tidegate_dataplane::sched::{self, dwrr};
+use tidegate_sim::setup::{Opening, Ports, Setup, Transport};
+use tidegate_sim::topology::{fat_tree, leaf_spine, star};
 use tidegate_sim::workload::{Published, Sizes, Source, Traffic};
 use tidegate_sim::{Flow, FlowResult, HostId};
 use tidegate_transport::Endpoint;
@@ -18,11 +20,13 @@ use crate::measure;
 use crate::options::Options;
 use crate::process;
 use crate::report::{self, float};
-use crate::scenario;
+use crate::scenario::{self, QUEUES};
 
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Case {
+    /// Web search between 128 hosts, with eight queues at each port.
+    Classes,
     /// So many connections that are open and idle.
     Connections,
     /// So many flows in a fat-tree of 128 hosts.
@@ -33,6 +37,8 @@ enum Case {
     Hosts,
     /// Web search between 1024 hosts.
     LeafSpine,
+    /// As with eight queues, with DCQCN and switches that pause.
+    Lossless,
     /// So many packets at the port of a switch.
     PacketsInQueue,
     /// So many packets on a link.
@@ -41,12 +47,14 @@ enum Case {
     Star,
 }
 
-const CASES: [(&str, Case); 8] = [
+const CASES: [(&str, Case); 10] = [
+    ("classes", Case::Classes),
     ("connections", Case::Connections),
     ("few-hosts", Case::FewHosts),
     ("finished-flows", Case::FinishedFlows),
     ("hosts", Case::Hosts),
     ("leaf-spine", Case::LeafSpine),
+    ("lossless", Case::Lossless),
     ("packets-in-queue", Case::PacketsInQueue),
     ("packets-on-wire", Case::PacketsOnWire),
     ("star", Case::Star),
@@ -164,6 +172,15 @@ fn rows() -> Result<Vec<Row>, String> {
     add("a packet-hop in the star", star, "ns", None);
     add("a packet-hop among 1024 hosts", large, "ns", None);
     add("  over that in the star", large / star, "times", Some(2.0));
+    let plain = child(Case::Classes, 2_000)?.nanoseconds_a_hop();
+    let lossless = child(Case::Lossless, 2_000)?.nanoseconds_a_hop();
+    add("a packet-hop among 128 hosts, 8 queues", plain, "ns", None);
+    add(
+        "  with PFC and DCQCN, over that",
+        lossless / plain,
+        "times",
+        Some(2.5),
+    );
     Ok(rows)
 }
 
@@ -245,11 +262,13 @@ pub(crate) fn run_case(words: &[String]) -> Result<(), String> {
 impl Case {
     fn setup(self, count: u32) -> Result<Setup, String> {
         match self {
+            Self::Classes => classes(count),
             Self::Connections => connections(count),
             Self::FewHosts => hosts(8, count),
             Self::FinishedFlows => finished_flows(count),
             Self::Hosts => hosts(36, count),
-            Self::LeafSpine => leaf_spine(count),
+            Self::LeafSpine => racks(count),
+            Self::Lossless => lossless(count),
             Self::PacketsInQueue => {
                 // A hundred times as fast in as out: nearly all of them wait.
                 let rates = vec![Rate::from_gbps(100), Rate::from_gbps(1)];
@@ -353,7 +372,7 @@ fn hosts(k: u32, count: u32) -> Result<Setup, String> {
 }
 
 /// Web search between the racks of a leaf-spine with 1024 hosts.
-fn leaf_spine(count: u32) -> Result<Setup, String> {
+fn racks(count: u32) -> Result<Setup, String> {
     let racks = Racks {
         leaves: 64,
         spines: 8,
@@ -363,4 +382,44 @@ fn leaf_spine(count: u32) -> Result<Setup, String> {
     let flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
     let arguments = "--scenario leaf-spine --leaves 64 --delay-us 10";
     of(arguments, flows)
+}
+
+/// Web search between 128 hosts in eight classes, with short links between the switches.
+fn classes(count: u32) -> Result<Setup, String> {
+    let racks = Racks {
+        leaves: 8,
+        spines: 8,
+        hosts_per_leaf: 16,
+    };
+    let load = Ratio::new(3, 5).expect("5 is not 0");
+    let mut flows = racks.web_search(load, Rate::from_gbps(10), u64::from(count), 1)?;
+    for (flow, service) in flows.iter_mut().zip((0..QUEUES).cycle()) {
+        flow.service = service;
+    }
+    let mut setup = of("--scenario leaf-spine", flows)?;
+    let network = leaf_spine::Config {
+        leaves: racks.leaves,
+        spines: racks.spines,
+        hosts_per_leaf: racks.hosts_per_leaf,
+        ..leaf_spine::Config::default()
+    };
+    setup.network = network.build().map_err(|error| error.to_string())?;
+    setup.switch.scheduling = sched::Config::Dwrr(dwrr::Config {
+        quanta: vec![1500; usize::from(QUEUES)],
+    });
+    Ok(setup)
+}
+
+fn lossless(count: u32) -> Result<Setup, String> {
+    let mut setup = classes(count)?;
+    setup.nic = Some(Ports {
+        buffer: buffer::Config::named("unlimited").expect("there is such a buffer"),
+        ..setup.switch.clone()
+    });
+    setup.switch.buffer = buffer::Config::Pfc(pfc::Config {
+        headroom: vec![Bytes(40_000)],
+        ..pfc::Config::default()
+    });
+    setup.transports = vec![Transport::Dcqcn(Box::default())];
+    Ok(setup)
 }

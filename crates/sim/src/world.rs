@@ -410,7 +410,9 @@ impl ByBucket for BucketEngine {
                 now = plan.end_of_step(now).min(stop);
                 worker.work_at_switches(now);
             }
-            worker.work_at_hosts(now);
+            if now == stop || worker.world.fabric.steps_hosts() {
+                worker.work_at_hosts(now);
+            }
         }
     }
 

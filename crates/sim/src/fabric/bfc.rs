@@ -191,7 +191,7 @@ impl<C: Calendar> Fabric<C> {
         let packet = self.packets.insert(frame);
         let wire = &self.wires[link.index()];
         send_frame(&mut self.calendar, wire, (packet, &frame), now);
-        self.pauses.in_flight += 1;
+        *self.pauses.in_flight(wire.leads_to_host) += 1;
     }
 
     /// A frame reaches the node that it asks to stop a queue or a flow, or to let it go on.
@@ -312,7 +312,8 @@ mod tests {
         let fabric = engine.fabric();
         let pauses: u32 = fabric.pauses.links.iter().map(LinkPauses::frames).sum();
         assert!(pauses > 100, "{pauses}");
-        assert_eq!(fabric.pauses.in_flight, 0);
+        assert_eq!(fabric.pauses.to_switches, 0);
+        assert_eq!(fabric.pauses.to_hosts, 0);
         let mut links = fabric.pauses.links.iter();
         assert!(!links.any(LinkPauses::is_any_paused));
         let bfc = fabric.bfc.as_ref().unwrap();

@@ -140,6 +140,12 @@ impl<C: Calendar> Fabric<C> {
         self.coupling.is_some()
     }
 
+    /// Whether hosts act at the end of each step, and not of a bucket. No link of a host is shorter than a
+    /// bucket, so that nothing at switches depends on when they do; but a flow control has one state for all.
+    pub(crate) const fn steps_hosts(&self) -> bool {
+        self.bfc.is_some()
+    }
+
     /// How switches were served.
     pub(crate) fn counters(&self) -> EngineCounters {
         let coupling = self.coupling.as_ref();
@@ -151,8 +157,8 @@ impl<C: Calendar> Fabric<C> {
         let Some(coupling) = &self.coupling else {
             return windows.next();
         };
-        // A pause frame stops a port in the middle of a bucket.
-        if self.bfc.is_some() || self.pauses.in_flight > 0 {
+        // A pause frame stops a port of a switch in the middle of a bucket.
+        if self.bfc.is_some() || self.pauses.to_switches > 0 {
             return None;
         }
         let mut window = windows.next()?;
@@ -220,7 +226,7 @@ impl<C: Calendar> Fabric<C> {
                 coupling.touched.push(index);
             }
             switch.arrivals += 1;
-            if self.pauses.in_flight > 0 && self.packets[arrival.packet].is_pause() {
+            if self.pauses.to_switches > 0 && self.packets[arrival.packet].is_pause() {
                 switch.arrivals |= PAUSE;
             }
         }

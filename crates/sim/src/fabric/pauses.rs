@@ -19,8 +19,10 @@ use crate::setup::Setup;
 pub(super) struct Pauses {
     /// By link; empty where nothing is ever paused.
     pub(super) links: Vec<LinkPauses>,
-    /// Frames that no port has received yet.
-    pub(super) in_flight: u32,
+    /// Frames that no port of a switch has received yet.
+    pub(super) to_switches: u32,
+    /// The same of hosts.
+    pub(super) to_hosts: u32,
 }
 
 impl Pauses {
@@ -32,7 +34,17 @@ impl Pauses {
         };
         Self {
             links: vec![LinkPauses::default(); links],
-            in_flight: 0,
+            to_switches: 0,
+            to_hosts: 0,
+        }
+    }
+
+    /// Frames on their way to switches, or to hosts.
+    pub(super) const fn in_flight(&mut self, to_host: bool) -> &mut u32 {
+        if to_host {
+            &mut self.to_hosts
+        } else {
+            &mut self.to_switches
         }
     }
 }
@@ -61,27 +73,27 @@ impl<C: Calendar> Fabric<C> {
             let packet = self.packets.insert(frame);
             let wire = &self.wires[link.index()];
             send_frame(&mut self.calendar, wire, (packet, &frame), now);
-            self.pauses.in_flight += 1;
+            *self.pauses.in_flight(wire.leads_to_host) += 1;
         }
     }
 
-    /// A pause frame goes to another part of the network.
+    /// A pause frame goes to a switch in another part of the network: hosts are with their switches.
     pub(crate) const fn hand_pause_over(&mut self) {
-        self.pauses.in_flight -= 1;
+        self.pauses.to_switches -= 1;
     }
 
     /// A pause frame comes from another part of the network.
     pub(crate) const fn take_pause_over(&mut self) {
-        self.pauses.in_flight += 1;
+        self.pauses.to_switches += 1;
     }
 
-    /// Decides how the ports of hosts are served in a step, given what arrives at hosts in it: a pause frame
-    /// stops a port in the middle of a step.
+    /// Decides how the ports of hosts are served in a bucket or a part of it, given what arrives at hosts until
+    /// then: a pause frame stops a port in the middle.
     #[inline]
     pub(crate) fn plan_sends(&mut self, arrivals: &[Arrival]) {
         if !self.pauses.links.is_empty() {
             let is_pause = |arrival: &Arrival| self.packets[arrival.packet].is_pause();
-            let is_paused = self.pauses.in_flight > 0 && arrivals.iter().any(is_pause);
+            let is_paused = self.pauses.to_hosts > 0 && arrivals.iter().any(is_pause);
             self.gathers_sends = C::IN_BUCKETS && self.bfc.is_none() && !is_paused;
         }
     }
@@ -90,7 +102,8 @@ impl<C: Calendar> Fabric<C> {
     #[cold]
     pub(crate) fn on_pause(&mut self, arrival: &Arrival) {
         let frame = self.packets.take(arrival.packet);
-        self.pauses.in_flight -= 1;
+        let to_host = self.wires[frame.link.index()].leads_to_host;
+        *self.pauses.in_flight(to_host) -= 1;
         if self.bfc.is_some() {
             self.on_queue_pause(&frame, arrival.at);
             return;

@@ -371,11 +371,12 @@ impl ParallelEngine {
         windows.next()
     }
 
-    /// Does what happens before `stop`, ports of switches level by level.
-    fn work_by_level(&mut self, stop: Time) {
+    /// Does what happens before `stop`, ports of switches level by level, and then hosts if they come next.
+    fn work_by_level(&mut self, stop: Time, are_hosts_next: bool) {
         for stage in 0..self.stages.len() {
             let levels = Switches::Levels(self.stages[stage].clone());
-            self.work_all(levels, stage + 1 == self.stages.len(), stop);
+            let is_last = are_hosts_next && stage + 1 == self.stages.len();
+            self.work_all(levels, is_last, stop);
         }
     }
 }
@@ -489,7 +490,7 @@ impl ByBucket for ParallelEngine {
 
     fn work(&mut self, stop: Time) {
         if !self.any_world().fabric.has_coupling() {
-            self.work_by_level(stop);
+            self.work_by_level(stop, true);
             return;
         }
         let mut now = self.now();
@@ -497,10 +498,10 @@ impl ByBucket for ParallelEngine {
             if let Some(window) = self.widest(now) {
                 now = self.plan().end_of_window(now, window).min(stop);
                 self.worlds_mut().for_each(|world| world.fabric.uncouple());
-                self.work_by_level(now);
+                self.work_by_level(now, now == stop);
             } else {
                 now = self.plan().end_of_step(now).min(stop);
-                self.work_all(Switches::Step, true, now);
+                self.work_all(Switches::Step, now == stop, now);
             }
         }
     }
