@@ -80,7 +80,6 @@ pub struct Plot {
 }
 
 /// What a plot draws.
-#[expect(clippy::large_enum_variant, reason = "a figure has a handful of plots")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Draws {
     /// The distribution of completion times, probes or active flows.
