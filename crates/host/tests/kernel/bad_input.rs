@@ -116,7 +116,12 @@ pub(crate) fn an_unprivileged_user_is_refused() {
         let program = command(&arguments);
         // The folder of the program may be closed to others.
         let copy = std::env::temp_dir().join(format!("tidegate-host-{}", std::process::id()));
-        std::fs::copy(program.get_program(), &copy).unwrap();
+        // By another process: what this one writes, a test beside may have open when it is run.
+        let cp = Command::new("cp")
+            .arg(program.get_program())
+            .arg(&copy)
+            .status();
+        assert!(cp.unwrap().success());
         let mut nobody = Command::new(&copy);
         nobody.args(program.get_args());
         nobody.uid(NOBODY).gid(NOBODY).current_dir("/");

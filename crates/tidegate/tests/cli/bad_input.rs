@@ -139,7 +139,12 @@ fn a_full_disk_behind_standard_output() {
 fn alone(room: &Room, arguments: &[&str]) -> Said {
     let copy = room.path().join("tidegate");
     if !copy.exists() {
-        std::fs::copy(env!("CARGO_BIN_EXE_tidegate"), &copy).unwrap();
+        // Another process writes it: while this one has it open, a test beside this one may start a program,
+        // which then has it open too, and what is open for writing cannot be run.
+        let cp = Command::new("cp")
+            .args([env!("CARGO_BIN_EXE_tidegate").as_ref(), copy.as_path()])
+            .status();
+        assert!(cp.unwrap().success());
     }
     let mut command = Command::new(copy);
     let output = command.args(arguments).env("PATH", "/none").output();
@@ -159,9 +164,12 @@ fn without_the_program_for_the_kernel_it_is_said_what_to_build() {
     alone(&room, &["host", "--help"]).ended(0);
     // With it, it gets the same words.
     let program = room.path().join("tidegate-host");
-    std::fs::write(&program, "#!/bin/sh\necho \"$@\"\nexit 7\n").unwrap();
-    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&program, may_run).unwrap();
+    let write = r#"printf '#!/bin/sh\necho "$@"\nexit 7\n' > "$0" && chmod 755 "$0""#;
+    let sh = Command::new("sh")
+        .args(["-c", write])
+        .arg(&program)
+        .status();
+    assert!(sh.unwrap().success());
     let said = alone(
         &room,
         &["host", "load", "tg_dctcp", "--set", "gain=1/8", "--dry-run"],

@@ -239,7 +239,11 @@ pub(crate) fn a_switch_without_privilege_says_which_is_missing() {
     let folder = Folder::for_everybody("privilege");
     let file = folder.file("switch.toml", FILE);
     let program = folder.0.join("tidegate");
-    std::fs::copy(env!("CARGO_BIN_EXE_tidegate"), &program).unwrap();
+    // By another process: what this one writes, a test beside may have open when it is run.
+    let cp = Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_tidegate").as_ref(), program.as_path()])
+        .status();
+    assert!(cp.unwrap().success());
     let nobody = 65_534;
     let output = Command::new(&program)
         .args(["live", "run", &file, "--for", "1s"])
