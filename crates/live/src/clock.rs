@@ -33,6 +33,14 @@ impl Clock {
     }
 }
 
+/// Whether a clock has come so far that times would soon no longer fit: picoseconds last for 213 days.
+pub(crate) fn is_worn(now: Time) -> bool {
+    now >= Time::ZERO + LIFETIME
+}
+
+/// How long a clock is used, with a week to spare.
+const LIFETIME: Span = Span::from_secs(206 * 24 * 3600);
+
 /// How long ago a moment was that the kernel stamped, in nanoseconds since 1970. That clock may be
 /// set in between: what would be in the future is now, and what is long ago was a second ago.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +71,14 @@ const LONGEST: u64 = 1_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_is_worn_before_times_end() {
+        let end = Time::ZERO + LIFETIME;
+        assert!(!is_worn(end - Span::from_ns(1)));
+        assert!(is_worn(end));
+        assert!(Time::MAX - end > Span::from_secs(7 * 24 * 3600));
+    }
 
     #[test]
     fn a_clock_that_was_set_makes_no_frame_younger_than_new_or_very_old() {

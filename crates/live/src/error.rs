@@ -19,6 +19,12 @@ pub enum Error {
         /// What the system said.
         error: io::Error,
     },
+    /// The switch has run for as long as its clock lasts.
+    #[error(
+        "the switch has run for 206 days, as long as its clock of picoseconds is good for\n\
+         hint: start it again; in a unit of systemd, Restart=on-failure does"
+    )]
+    Worn,
     /// A privilege is missing.
     #[error(
         "cannot {action}: {capability} is missing\n\

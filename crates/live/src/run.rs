@@ -8,7 +8,7 @@ use tidegate_dataplane::mark;
 use tidegate_dataplane::observe::Window;
 use tidegate_units::{Span, Time};
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::config::{Config, DeviceKind, Options, PortSettings, Wait};
 use crate::counters::{Counters, Pace};
 use crate::device::packet_socket::PacketSocket;
@@ -66,6 +66,9 @@ impl Live {
         loop {
             let now = self.clock.now();
             if now >= next_tick {
+                if clock::is_worn(now) {
+                    return Err(Error::Worn);
+                }
                 next_tick = now + TICK;
                 self.switch.maintain(now);
                 for (polled, device) in self.descriptors.iter_mut().zip(self.switch.devices()) {
