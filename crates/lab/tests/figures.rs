@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use tidegate_lab::reproduce::measured::points;
 use tidegate_lab::reproduce::measurements::Runs;
-use tidegate_lab::reproduce::verdict::has_direction;
+use tidegate_lab::reproduce::verdict::{Verdict, has_direction};
 use tidegate_lab::reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
 use tidegate_lab::sweep::simulate;
 use tidegate_report::Record;
@@ -95,6 +95,19 @@ fn the_page_of_all_claims_is_what_is_made_of_the_measurements_that_are_kept() {
         page == page::markdown(&paper::papers(), &figures),
         "write it again: tidegate reproduce bcc-t1 --write-docs docs/reproduction.md"
     );
+}
+
+#[test]
+fn every_figure_was_run_in_full_with_the_settings_that_it_has_now() {
+    for figure in Judged::kept(&kept()).unwrap() {
+        let id = &figure.id;
+        let hint = format!("run it: tidegate reproduce {id} --write-docs docs/reproduction.md");
+        assert_eq!(figure.version, Version::Full.name(), "{id}; {hint}");
+        assert_eq!(figure.runs, figure.planned, "{id}; {hint}");
+        for claim in &figure.claims {
+            assert_ne!(claim.verdict, Verdict::NotRun, "{id}: {}; {hint}", claim.claim);
+        }
+    }
 }
 
 #[test]
