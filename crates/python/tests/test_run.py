@@ -156,6 +156,7 @@ class Mistakes(unittest.TestCase):
         self.assertIn("allowed", self.wrong(sets=["runs=1"]))
         self.assertIn("No such file", self.wrong("nowhere.toml"))
         self.assertIn("a path, a name", self.wrong(7))
+        self.assertIn("standard input", self.wrong("-"))
         self.assertIn("above 0", self.wrong(jobs=0))
         self.assertIn("in a row", self.wrong(seeds=[1, 3]))
         self.assertIn("in a row", self.wrong(seeds=[]))

@@ -226,6 +226,8 @@ def _source(scenario):
         return _toml.document(scenario), True
     if isinstance(scenario, os.PathLike):
         return os.fspath(scenario), False
+    if scenario == "-":
+        raise Error("a scenario from standard input is for the command line\nhint: give its text")
     if isinstance(scenario, str):
         return scenario, "\n" in scenario
     kind = type(scenario).__name__
