@@ -42,6 +42,7 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         probes: Vec::new(),
         switch: ports(options)?,
         // A host's queue is as long as its window needs.
+        custom: None,
         nic: None,
         transports: vec![Transport::Tcp(Box::new(Tcp {
             source: stack.clone(),

@@ -7,6 +7,7 @@
 mod tests;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
@@ -31,7 +32,7 @@ pub struct Sweep<'a> {
     /// What to run, in this order.
     pub experiments: &'a [Experiment],
     /// Where the results go. What it holds already is not run again.
-    pub folder: &'a Folder,
+    pub folder: &'a dyn Store,
     /// How many runs go at a time.
     pub jobs: NonZeroUsize,
     /// At most so many threads work on a run, instead of what its scenario says.
@@ -42,6 +43,47 @@ pub struct Sweep<'a> {
     pub interrupt: &'a AtomicBool,
     /// Observes it.
     pub progress: &'a dyn Progress,
+}
+
+/// Where the records of a sweep go, from several threads.
+pub trait Store: Sync {
+    /// The ids of the runs that it holds.
+    fn finished(&self) -> Vec<String>;
+
+    /// Takes the record of a run.
+    fn write(&self, record: &Record) -> Result<(), folder::Error>;
+}
+
+impl Store for Folder {
+    fn finished(&self) -> Vec<String> {
+        self.finished()
+    }
+
+    fn write(&self, record: &Record) -> Result<(), folder::Error> {
+        self.write(record)
+    }
+}
+
+/// Records in memory, by the ids of their runs.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<BTreeMap<String, Record>>);
+
+impl Memory {
+    /// All of them.
+    pub fn into_records(self) -> BTreeMap<String, Record> {
+        self.0.into_inner().expect("nobody panics while holding it")
+    }
+}
+
+impl Store for Memory {
+    fn finished(&self) -> Vec<String> {
+        lock(&self.0).keys().cloned().collect()
+    }
+
+    fn write(&self, record: &Record) -> Result<(), folder::Error> {
+        lock(&self.0).insert(record.run.id.clone(), record.clone());
+        Ok(())
+    }
 }
 
 /// Observes how a sweep goes, from several threads.

@@ -1,8 +1,10 @@
 //! Everything that a run is given.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_dataplane::mark::{self, custom};
+use tidegate_dataplane::{NonEct, buffer, sched};
 use tidegate_transport::config::Reader;
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
@@ -33,6 +35,9 @@ pub struct Setup {
     pub probes: Vec<Probe>,
     /// The ports of the switches.
     pub switch: Ports,
+    /// A scheme that is not part of the library, which the ports of the switches have in the place of their
+    /// own.
+    pub custom: Option<Arc<dyn custom::Make>>,
     /// How switches hold back the nodes before them, if they do so otherwise than by a lossless buffer.
     pub flow_control: Option<flow_control::Config>,
     /// The ports of the hosts, or `None` for ideal ones: first in, first out, without a limit.
@@ -316,6 +321,7 @@ impl Setup {
                 buffer,
                 non_ect: NonEct::Pass,
             },
+            custom: None,
             flow_control: None,
             nic: None,
             transports: Vec::new(),

@@ -2,10 +2,32 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard};
 
 use clap::ColorChoice;
 
 use crate::args::Common;
+
+/// What goes to a program that has this one inside, instead of to the streams of the process.
+#[derive(Default)]
+pub(crate) struct Captured {
+    /// Results.
+    pub(crate) printed: String,
+    /// Everything else, line by line, until somebody takes it.
+    pub(crate) said: Vec<String>,
+}
+
+static CAPTURED: Mutex<Option<Captured>> = Mutex::new(None);
+
+/// What is captured, if anything is.
+pub(crate) fn captured() -> MutexGuard<'static, Option<Captured>> {
+    CAPTURED.lock().expect("nobody panics while holding it")
+}
+
+/// Whether standard error is a terminal that bars can be shown on.
+pub(crate) fn is_on_terminal() -> bool {
+    captured().is_none() && io::stderr().is_terminal()
+}
 
 /// How a command ended that could be carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +36,16 @@ pub(crate) enum Verdict {
     Good,
     /// It ran, but something failed.
     Bad,
+}
+
+impl Verdict {
+    /// The exit code.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Good => 0,
+            Self::Bad => 1,
+        }
+    }
 }
 
 /// Why a command could not be carried out.
@@ -141,9 +173,24 @@ impl Output {
         }
     }
 
+    /// Says nothing but warnings.
+    pub(crate) const fn quiet() -> Self {
+        Self {
+            json: false,
+            quiet: true,
+            paint: Paint::Plain,
+            width: COLUMNS,
+            talk: Paint::Plain,
+        }
+    }
+
     /// Writes results.
     #[expect(clippy::unused_self, reason = "whoever prints has one")]
     pub(crate) fn print(self, text: &str) -> Result<(), Error> {
+        if let Some(captured) = captured().as_mut() {
+            captured.printed.push_str(text);
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
@@ -176,5 +223,9 @@ impl Output {
 
 /// A standard error that is closed is no reason to stop.
 pub(crate) fn say(text: &str) {
+    if let Some(captured) = captured().as_mut() {
+        captured.said.push(text.to_owned());
+        return;
+    }
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

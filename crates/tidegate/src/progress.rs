@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +18,7 @@ use tidegate_report::Folder;
 use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
 
-use crate::output::Output;
+use crate::output::{Output, is_on_terminal};
 
 /// A run counts as this many steps of the whole.
 const STEPS: u64 = 1_000;
@@ -47,7 +46,7 @@ pub(crate) struct Board {
 impl Board {
     /// For so many runs: bars on a terminal, elsewhere a line every few seconds.
     pub(crate) fn new(runs: usize, output: Output) -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
+        let is_terminal = is_on_terminal();
         let bars = (is_terminal && !output.quiet).then(MultiProgress::new);
         let whole = match &bars {
             None => ProgressBar::hidden(),

@@ -7,6 +7,7 @@
 
 pub mod bcc;
 pub mod codel;
+pub mod custom;
 pub mod diff_ecn;
 pub mod drop_tail;
 pub mod ecn_sharp;

@@ -15,7 +15,8 @@ use tidegate_units::{ConfigError, Ecn, PktId, QueueId, Rate, Time};
 
 use super::{Accepted, Action, Departure, Port, PortConfig};
 use crate::buffer::{AnyBuffer, Buffer};
-use crate::mark::{self, AnyMarker, Marker, with_scheme};
+use crate::mark::custom::{self, Custom};
+use crate::mark::{self, AnyMarker, Marker, PortInfo, with_scheme};
 use crate::sched::{self, AnyScheduler, Gate, QueueSet, Scheduler};
 use crate::{DropReason, Pkt, PortStats, QueueStats};
 
@@ -148,6 +149,22 @@ pub fn build(
         AnyScheduler::SpWfq(sp_wfq) => under(config, marker, sp_wfq),
         AnyScheduler::Wfq(wfq) => under(config, marker, wfq),
         other => under(config, marker, other),
+    })
+}
+
+/// Makes a port of a scheme that is not part of the library, or says what cannot be used.
+#[inline]
+pub fn build_custom(
+    config: &PortConfig,
+    factory: &dyn custom::Make,
+    scheduling: &sched::Config,
+) -> Result<Box<dyn Egress>, ConfigError> {
+    let make = |port: &PortInfo| factory.make(port).map(Custom);
+    let (marker, scheduler) = super::parts_with(config, scheduling, make)?;
+    Ok(if config.can_pause {
+        Box::new(Port::new(config, marker, Gate::new(scheduler)))
+    } else {
+        Box::new(Port::new(config, marker, scheduler))
     })
 }
 

@@ -24,6 +24,7 @@ use tidegate_units::{
 };
 
 use crate::buffer::{Buffer, Charge, Request};
+use crate::mark::custom::{self, Custom};
 use crate::mark::{self, AnyMarker, Cx, Marker, PortInfo, Queues, Verdict};
 use crate::sched::{self, AnyScheduler, Pick, QueueSet, Scheduler};
 use crate::store::{Entry, List, Slot, Store};
@@ -167,6 +168,15 @@ pub(crate) fn parts(
     marking: &mark::Config,
     scheduling: &sched::Config,
 ) -> Result<(AnyMarker, AnyScheduler), ConfigError> {
+    parts_with(config, scheduling, |port| marking.build(port))
+}
+
+/// The same with a scheme that is made otherwise.
+fn parts_with<M>(
+    config: &PortConfig,
+    scheduling: &sched::Config,
+    make: impl FnOnce(&PortInfo) -> Result<M, ConfigError>,
+) -> Result<(M, AnyScheduler), ConfigError> {
     let scheduler = scheduling.build()?;
     let port = PortInfo {
         rate: config.rate,
@@ -177,8 +187,21 @@ pub(crate) fn parts(
         seed: config.seed,
         stream: config.stream,
     };
-    let marker = marking.build(&port)?;
+    let marker = make(&port)?;
     Ok((marker, scheduler))
+}
+
+impl Port<Custom, AnyScheduler> {
+    /// A port whose scheme is not part of the library, or what cannot be used at it.
+    pub fn build_custom(
+        config: &PortConfig,
+        factory: &dyn custom::Make,
+        scheduling: &sched::Config,
+    ) -> Result<Self, ConfigError> {
+        let make = |port: &PortInfo| factory.make(port).map(Custom);
+        let (marker, scheduler) = parts_with(config, scheduling, make)?;
+        Ok(Self::new(config, marker, scheduler))
+    }
 }
 
 impl<M: Marker, S: Scheduler> Port<M, S> {

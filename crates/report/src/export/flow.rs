@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
 
+use super::cells::Cells;
 use super::origin::Origin;
 use super::table::{Cell, Field, Malformed, Reader, Writer, field};
 use crate::record::{Class, Flow};
@@ -113,6 +114,10 @@ impl Cell for Class {
         let all = [Self::Small, Self::Medium, Self::Large];
         all.into_iter()
             .find(|class| class.name().as_bytes() == stored.data())
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Text(cells.map(|cell| cell.name()).collect())
     }
 }
 

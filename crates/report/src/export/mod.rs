@@ -3,9 +3,13 @@
 //!
 //! Files are made in memory and written by [`crate::folder`]: a run's tables take a few megabytes, and
 //! what goes wrong while writing is then the disk's own message.
+//!
+//! The same tables are there as columns in memory, for programs that take them so.
 
+mod cells;
 pub mod csv;
 mod flow;
+mod observed;
 mod origin;
 mod probe;
 mod series;
@@ -13,9 +17,11 @@ mod table;
 mod trace;
 mod words;
 
+pub use cells::{Cells, Texts};
 pub use flow::{FLOWS, read_flows, write_flows};
+pub use observed::{LINKS, QUEUES, QueueRow, queue_rows};
 pub use origin::{ORIGIN, Origin};
 pub use probe::{PROBES, read_probes, write_probes};
-pub use series::{SERIES, read_series, write_series};
+pub use series::{SERIES, Sample, read_series, samples, write_series};
 pub use table::{Field, Malformed};
 pub use trace::{TRACE, read_trace, write_trace};

@@ -10,6 +10,7 @@ use parquet::file::statistics::{Statistics, ValueStatistics};
 use parquet::file::writer::SerializedRowGroupWriter;
 use parquet::schema::types::{ColumnDescPtr, Type, TypePtr};
 
+use super::cells::Cells;
 use super::table::Malformed;
 use super::words::Words;
 use crate::record::Run;
@@ -82,18 +83,31 @@ impl Origin {
     /// The columns for a table that has others of these names. A swept key that is called as one of
     /// them gets a longer name, as in `summary.csv`.
     pub(super) fn schema(&self, taken: &[&str]) -> Result<Vec<TypePtr>, Malformed> {
-        let mut types: Vec<TypePtr> = Vec::new();
-        for Constant { name, value } in &self.0 {
-            let is_taken = taken.contains(&name.as_str())
-                || types.iter().any(|earlier| earlier.name() == name);
-            let name = if is_taken {
+        let names = self.names(taken).into_iter();
+        let columns = names.zip(&self.0);
+        let types = columns.map(|(name, constant)| Ok(Arc::new(constant.value.column(&name)?)));
+        types.collect()
+    }
+
+    /// The names that the columns have in a table that has others of these names.
+    fn names(&self, taken: &[&str]) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for Constant { name, .. } in &self.0 {
+            let is_taken = taken.contains(&name.as_str()) || names.contains(name);
+            names.push(if is_taken {
                 format!("setting.{name}")
             } else {
                 name.clone()
-            };
-            types.push(Arc::new(value.column(&name)?));
+            });
         }
-        Ok(types)
+        names
+    }
+
+    /// The columns in memory, with so many rows, in a table that has others of these names.
+    pub fn cells(&self, rows: usize, taken: &[&str]) -> Vec<(String, Cells)> {
+        let columns = self.names(taken).into_iter().zip(&self.0);
+        let columns = columns.map(|(name, constant)| (name, constant.value.cells(rows)));
+        columns.collect()
     }
 }
 
@@ -131,6 +145,17 @@ fn same<T: DataType>(value: T::T) -> Statistics {
 }
 
 impl Value {
+    fn cells(&self, rows: usize) -> Cells {
+        match self {
+            Self::Long(number) => Cells::Long(vec![*number; rows]),
+            Self::Number(number) => Cells::Number(vec![*number; rows]),
+            Self::Text(text) => {
+                let text = text.as_utf8().unwrap_or_default();
+                Cells::Text(std::iter::repeat_n(text, rows).collect())
+            }
+        }
+    }
+
     fn column(&self, name: &str) -> Result<Type, ParquetError> {
         let unsigned = |bits| LogicalType::integer(bits, false);
         let (physical, logical) = match self {

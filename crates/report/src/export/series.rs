@@ -49,26 +49,35 @@ struct NotedTrace {
 
 const NOTE: &str = "tidegate.series";
 
-/// The series as a Parquet file.
-pub fn write_series(series: &Series, origin: &Origin) -> Result<Vec<u8>, Malformed> {
-    let mut writer = Writer::new("sample", origin, SERIES)?;
-    let mut rows = Vec::new();
-    for trace in &series.traces {
+/// The rows of series, trace after trace.
+pub fn samples(series: &Series) -> impl Iterator<Item = Sample> {
+    series.traces.iter().flat_map(|trace| {
         let of = ByteArray::from(trace.of.as_str());
         let quantity = ByteArray::from(trace.quantity.name());
-        let mut time_ps = series.from_ps;
-        for &value in &trace.values {
-            rows.push(Sample {
+        let from = series.from_ps;
+        let times = std::iter::successors(Some(from), |time| {
+            Some(time.saturating_add(series.interval_ps))
+        });
+        times
+            .zip(&trace.values)
+            .map(move |(time_ps, &value)| Sample {
                 time_ps,
                 of: of.clone(),
                 quantity: quantity.clone(),
                 value: (!value.is_nan()).then_some(value),
-            });
-            time_ps = time_ps.saturating_add(series.interval_ps);
-            if rows.len() == GROUP {
-                writer.rows(&rows)?;
-                rows.clear();
-            }
+            })
+    })
+}
+
+/// The series as a Parquet file.
+pub fn write_series(series: &Series, origin: &Origin) -> Result<Vec<u8>, Malformed> {
+    let mut writer = Writer::new("sample", origin, SERIES)?;
+    let mut rows = Vec::new();
+    for row in samples(series) {
+        rows.push(row);
+        if rows.len() == GROUP {
+            writer.rows(&rows)?;
+            rows.clear();
         }
     }
     writer.rows(&rows)?;

@@ -20,6 +20,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
+use super::cells::Cells;
 use super::origin::Origin;
 use super::words::Words;
 
@@ -50,6 +51,14 @@ pub struct Field<Row> {
     pub(super) order: Order,
     pub(super) write: fn(&[Row], &mut Out<'_, '_>) -> Result<(), ParquetError>,
     pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
+    pub(super) cells: fn(&[Row]) -> Cells,
+}
+
+impl<Row> Field<Row> {
+    /// Its cells in these rows.
+    pub fn cells(&self, rows: &[Row]) -> Cells {
+        (self.cells)(rows)
+    }
 }
 
 impl<Row> Clone for Field<Row> {
@@ -100,6 +109,10 @@ macro_rules! field {
                 }
                 Ok(())
             },
+            cells: |rows| {
+                let cells = rows.iter().map(|row| &row.$name);
+                <$type as $crate::export::table::Cell>::cells(cells)
+            },
         }
     };
     (@write Words) => { $crate::export::table::write_words };
@@ -120,6 +133,10 @@ pub(super) trait Cell: Sized {
     fn put(&self) -> Option<<Self::Physical as DataType>::T>;
     /// From what was stored.
     fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
+    /// A column of them in memory.
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells
+    where
+        Self: 'a;
 }
 
 /// A value that many rows share.
@@ -152,6 +169,10 @@ impl Cell for bool {
     fn take(stored: Option<Self>) -> Option<Self> {
         stored
     }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Bool(cells.copied().collect())
+    }
 }
 
 impl Cell for u8 {
@@ -164,6 +185,10 @@ impl Cell for u8 {
     }
     fn take(stored: Option<i32>) -> Option<Self> {
         Self::try_from(stored?).ok()
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Byte(cells.copied().collect())
     }
 }
 
@@ -178,6 +203,10 @@ impl Cell for u32 {
     fn take(stored: Option<i32>) -> Option<Self> {
         stored.map(i32::cast_unsigned)
     }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Number(cells.copied().collect())
+    }
 }
 
 impl Cell for u64 {
@@ -190,6 +219,10 @@ impl Cell for u64 {
     }
     fn take(stored: Option<i64>) -> Option<Self> {
         stored.map(i64::cast_unsigned)
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Long(cells.copied().collect())
     }
 }
 
@@ -204,6 +237,27 @@ impl Cell for Option<u64> {
     fn take(stored: Option<i64>) -> Option<Self> {
         Some(stored.map(i64::cast_unsigned))
     }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::LongOrNull(cells.copied().collect())
+    }
+}
+
+impl Cell for f64 {
+    type Physical = DoubleType;
+    const KIND: &'static str = "double";
+    const PARQUET: &'static str = "required double #;";
+
+    fn put(&self) -> Option<Self> {
+        Some(*self)
+    }
+    fn take(stored: Option<Self>) -> Option<Self> {
+        stored
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Real(cells.copied().collect())
+    }
 }
 
 impl Cell for Option<f64> {
@@ -216,6 +270,10 @@ impl Cell for Option<f64> {
     }
     fn take(stored: Self) -> Option<Self> {
         Some(stored)
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::RealOrNull(cells.copied().collect())
     }
 }
 
@@ -230,6 +288,10 @@ impl Cell for String {
     fn take(stored: Option<ByteArray>) -> Option<Self> {
         Some(stored?.as_utf8().ok()?.to_owned())
     }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Text(cells.map(Self::as_str).collect())
+    }
 }
 
 /// Text that many rows share: cloning it costs a count.
@@ -243,6 +305,12 @@ impl Cell for ByteArray {
     }
     fn take(stored: Option<Self>) -> Option<Self> {
         stored
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        // What is put into a table as text is text.
+        let text = |cell: &'a Self| cell.as_utf8().unwrap_or_default();
+        Cells::Text(cells.map(text).collect())
     }
 }
 

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType};
 
+use super::cells::Cells;
 use super::origin::Origin;
 use super::table::{Cell, Field, Malformed, Reader, Word, Writer, field};
 use crate::record::{TraceEvent, Traced};
@@ -63,6 +64,10 @@ impl Cell for Traced {
         let stored = stored?;
         let named = |event: &Self| event.name().as_bytes() == stored.data();
         Self::ALL.into_iter().find(named)
+    }
+
+    fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
+        Cells::Text(cells.map(|cell| cell.name()).collect())
     }
 }
 

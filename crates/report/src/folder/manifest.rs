@@ -74,7 +74,7 @@ impl Manifest {
     }
 
     /// The number of a run's point in the order of the sweep, from 0.
-    pub(super) fn point_of(&self, id: &str) -> u32 {
+    pub fn point_of(&self, id: &str) -> u32 {
         let mut points: Vec<(&str, &[Setting])> = Vec::new();
         for run in &self.runs {
             let point = (run.label.as_str(), run.point.as_slice());

@@ -1,6 +1,6 @@
 //! The reference names every column, with its type and what it means.
 
-use tidegate_report::export::{FLOWS, Field, ORIGIN, PROBES, SERIES, TRACE};
+use tidegate_report::export::{FLOWS, Field, LINKS, ORIGIN, PROBES, QUEUES, SERIES, TRACE};
 use tidegate_report::record::Quantity;
 use tidegate_report::summary::Metric;
 
@@ -37,6 +37,8 @@ fn the_reference_describes_every_column_of_every_table() {
         rows(PROBES),
         rows(SERIES),
         rows(TRACE),
+        rows(QUEUES),
+        rows(LINKS),
     ]
     .concat();
     let quantities = Quantity::ALL.map(quantity);

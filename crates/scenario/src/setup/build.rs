@@ -114,6 +114,7 @@ impl Described {
             probes,
             switch: ports_of(&self.switch),
             flow_control: (self.flow_control.as_ref()).map(|located| located.item.clone()),
+            custom: None,
             nic: self.nic.as_ref().map(ports_of),
             transports,
             accounting: self.accounting,

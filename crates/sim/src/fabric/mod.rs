@@ -218,7 +218,11 @@ impl<C: Calendar> Fabric<C> {
                         non_ect: ports.non_ect,
                         ..config
                     };
-                    let port = egress::build(&config, &ports.marking, &ports.scheduling)?;
+                    let is_switch = !network.is_host(link.from);
+                    let port = match setup.custom.as_deref().filter(|_| is_switch) {
+                        Some(maker) => egress::build_custom(&config, maker, &ports.scheduling)?,
+                        None => egress::build(&config, &ports.marking, &ports.scheduling)?,
+                    };
                     let (id, observe) = (LinkId(index as u32), &setup.observe);
                     Some(observe::port::observed(port, id, link.rate, observe)?)
                 }

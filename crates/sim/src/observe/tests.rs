@@ -54,6 +54,7 @@ fn star(flows: Vec<Flow>) -> Setup {
             non_ect: NonEct::Pass,
         },
         flow_control: None,
+        custom: None,
         nic: None,
         transports: vec![Transport::Tcp(Box::new(Tcp {
             source: stack.clone(),

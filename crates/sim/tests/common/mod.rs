@@ -140,6 +140,7 @@ pub(crate) fn setup(network: Network, flows: Vec<Flow>) -> Setup {
         probes: Vec::new(),
         switch: ports("queue-red", "fifo", "per-port limit=1500KB"),
         flow_control: None,
+        custom: None,
         nic: None,
         transports: vec![tcp(stack("tcn-sim", "dctcp"))],
         accounting: Accounting::default(),

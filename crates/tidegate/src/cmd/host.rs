@@ -13,9 +13,8 @@ const PROGRAM: &str = "tidegate-host";
 
 /// Becomes `tidegate-host`, with the same words. They were read once already, so that mistakes in them are
 /// reported whether it is there or not.
-pub(crate) fn host() -> Result<Verdict, Error> {
-    let words: Vec<OsString> = std::env::args_os().skip(2).collect();
-    match become_program(&words) {
+pub(crate) fn host(words: &[OsString]) -> Result<Verdict, Error> {
+    match become_program(words.get(2..).unwrap_or_default()) {
         Ok(never) => match never {},
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Error::new(MISSING)),
         Err(error) => Err(Error::new(format!("cannot run {PROGRAM}: {error}"))),

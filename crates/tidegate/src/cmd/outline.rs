@@ -214,7 +214,7 @@ pub(crate) fn note(scenario: &Scenario, output: Output) {
 }
 
 /// Each warning once, with the points that it is about if not all.
-fn warnings(plan: &[Experiment]) -> Vec<String> {
+pub(crate) fn warnings(plan: &[Experiment]) -> Vec<String> {
     // By what they advise: the numbers differ from point to point.
     let mut found: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
     for run in points(plan) {

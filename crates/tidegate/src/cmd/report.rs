@@ -123,6 +123,22 @@ impl Comparison {
             let paths = paths.collect::<Vec<_>>().join(", ");
             return Err(Error::new(format!("no run is finished in {paths}")));
         }
+        let manifests = folders.iter().map(|folder| folder.manifest().clone());
+        let manifests: Vec<Manifest> = manifests.collect();
+        let comparison = Self::of_records(records, manifests, baseline)?;
+        Ok(Self {
+            folders,
+            missing,
+            ..comparison
+        })
+    }
+
+    /// The same of records that are in no folder.
+    pub(crate) fn of_records(
+        records: Vec<Record>,
+        manifests: Vec<Manifest>,
+        baseline: Option<&str>,
+    ) -> Result<Self, Error> {
         if let Some(name) = baseline {
             let runs = records.iter().map(|record| &record.run);
             check_baseline(
@@ -132,14 +148,11 @@ impl Comparison {
         }
         Ok(Self {
             summary: Summary::new(&records, baseline),
-            manifests: folders
-                .iter()
-                .map(|folder| folder.manifest().clone())
-                .collect(),
-            title: title(&folders),
-            folders,
+            title: title(&manifests),
+            folders: Vec::new(),
+            manifests,
             records,
-            missing,
+            missing: Vec::new(),
         })
     }
 
@@ -205,10 +218,10 @@ impl Comparison {
 }
 
 /// The title of some folders: that of all, or each once.
-fn title(folders: &[Folder]) -> String {
+fn title(manifests: &[Manifest]) -> String {
     let mut titles: Vec<&str> = Vec::new();
-    for folder in folders {
-        let title = folder.manifest().title.as_str();
+    for manifest in manifests {
+        let title = manifest.title.as_str();
         if !titles.contains(&title) {
             titles.push(title);
         }
@@ -268,17 +281,21 @@ pub(crate) fn print(
     page: Option<&Path>,
     output: Output,
 ) -> Result<(), Error> {
-    let paint = output.paint;
-    let look = Look {
-        paint,
-        width: output.width,
-    };
-    let tables = table::tables(&comparison.summary, look);
+    let mut text = shown(comparison, output.paint, output.width);
+    if let Some(page) = page {
+        _ = writeln!(text, "\nreport: {}", page.display());
+    }
+    output.print(&text)
+}
+
+/// The table and a plot.
+pub(crate) fn shown(comparison: &Comparison, paint: Paint, width: usize) -> String {
+    let tables = table::tables(&comparison.summary, Look { paint, width });
     let mut text = String::new();
-    for line in folded(&comparison.title, output.width) {
+    for line in folded(&comparison.title, width) {
         _ = writeln!(text, "{}", paint.bold(&line));
     }
-    for line in folded(&legend(&comparison.summary, &tables), output.width) {
+    for line in folded(&legend(&comparison.summary, &tables), width) {
         _ = writeln!(text, "{}", paint.dim(&line));
     }
     text.push('\n');
@@ -290,15 +307,12 @@ pub(crate) fn print(
             Paint::Plain => Colour::None,
             Paint::Colour => Colour::Ansi,
         };
-        shorten_names(&mut chart, output.width);
+        shorten_names(&mut chart, width);
         text.push('\n');
-        text.push_str(plot::terminal(&chart, output.width, colour).trim_end());
+        text.push_str(plot::terminal(&chart, width, colour).trim_end());
         text.push('\n');
     }
-    if let Some(page) = page {
-        _ = writeln!(text, "\nreport: {}", page.display());
-    }
-    output.print(&text)
+    text
 }
 
 /// How the tables are to be read.
@@ -335,25 +349,24 @@ fn shorten_names(chart: &mut Chart, width: usize) {
     }
 }
 
-/// Says how many runs there should be and are not.
-fn warn_missing(comparison: &Comparison, output: Output) {
-    if !comparison.missing.is_empty() {
-        let missing = count(comparison.missing.len(), "run");
-        let paths = comparison.folders.iter().map(Folder::path);
-        let paths = paths.map(|path| path.display().to_string());
-        output.warn(&format!(
-            "{missing} of {} left no results\nhint: --resume runs what is missing",
-            paths.collect::<Vec<_>>().join(", ")
-        ));
+/// How many runs there should be and are not.
+fn missing(comparison: &Comparison) -> Option<String> {
+    if comparison.missing.is_empty() {
+        return None;
     }
+    let missing = count(comparison.missing.len(), "run");
+    let paths = comparison.folders.iter().map(Folder::path);
+    let paths = paths.map(|path| path.display().to_string());
+    Some(format!(
+        "{missing} of {} left no results\nhint: --resume runs what is missing",
+        paths.collect::<Vec<_>>().join(", ")
+    ))
 }
 
-/// Says why some numbers should not be trusted.
-pub(crate) fn warn(comparison: &Comparison, output: Output) {
-    warn_missing(comparison, output);
-    for warning in &comparison.summary.warnings {
-        output.warn(warning);
-    }
+/// Why some numbers should not be trusted.
+pub(crate) fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut texts: Vec<String> = missing(comparison).into_iter().collect();
+    texts.extend(comparison.summary.warnings.iter().cloned());
     let points = || comparison.summary.points.iter();
     let of_points = points().flat_map(|point| {
         let texts = point.warnings.iter();
@@ -361,9 +374,17 @@ pub(crate) fn warn(comparison: &Comparison, output: Output) {
     });
     let all = points().count();
     for Shared { text, labels } in warnings::merged(of_points) {
-        match labels.len() {
-            count if count == all && all > 1 => output.warn(&format!("all points: {text}")),
-            _ => output.warn(&format!("{}: {text}", labels.join(", "))),
-        }
+        texts.push(match labels.len() {
+            count if count == all && all > 1 => format!("all points: {text}"),
+            _ => format!("{}: {text}", labels.join(", ")),
+        });
+    }
+    texts
+}
+
+/// Says why some numbers should not be trusted.
+pub(crate) fn warn(comparison: &Comparison, output: Output) {
+    for text in warnings(comparison) {
+        output.warn(&text);
     }
 }

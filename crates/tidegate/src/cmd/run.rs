@@ -18,7 +18,7 @@ use super::report::{self, Comparison};
 use super::{share, source};
 use crate::args::Running;
 use crate::args::testbed::{On, World};
-use crate::output::{Error, Output, Verdict};
+use crate::output::{self, Error, Output, Verdict};
 use crate::progress::{Bars, Board};
 
 /// A scenario that can be run, and where its results go.
@@ -80,7 +80,7 @@ pub(crate) struct Failed {
 const TRACES: &str = "trace";
 
 /// Set by Ctrl-C.
-pub(super) static INTERRUPT: AtomicBool = AtomicBool::new(false);
+pub(crate) static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn run(
     files: &[String],
@@ -398,8 +398,12 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     }
 }
 
-/// Listens for Ctrl-C, and for runs that panic. Once for a program.
+/// Listens for Ctrl-C, and for runs that panic. Once for a program; one that has this one inside listens
+/// itself.
 pub(crate) fn watch(output: Output) {
+    if output::captured().is_some() {
+        return;
+    }
     listen(output);
     watch_panics();
 }
@@ -432,7 +436,7 @@ fn watch_panics() {
         let is_run = |name: &str| name.starts_with(tidegate_lab::sweep::THREADS);
         match panic.location() {
             Some(place) if thread.name().is_some_and(is_run) => {
-                crate::output::say(&format!("a run panicked at {place}"));
+                output::say(&format!("a run panicked at {place}"));
             }
             _ => usual(panic),
         }

@@ -11,7 +11,16 @@ use crate::builtin::Builtin;
 
 /// Reads a scenario. A file goes before a built-in scenario of the same name.
 pub(crate) fn read(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
-    let scenario = find(file, overrides)?;
+    checked(find(file, overrides)?, overrides)
+}
+
+/// Reads a scenario that is a text.
+pub(crate) fn parse(name: &str, text: &str, overrides: &[String]) -> Result<Scenario, Unread> {
+    let scenario = Scenario::parse(name, text, overrides).map_err(Unread::problem)?;
+    checked(scenario, overrides)
+}
+
+fn checked(scenario: Scenario, overrides: &[String]) -> Result<Scenario, Unread> {
     // What it claims changes no run. It is checked whenever it is there.
     let figure = Figure::of(&scenario).map_err(Unread::problem)?;
     // Overrides may change the points that it is about.

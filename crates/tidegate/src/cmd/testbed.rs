@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -24,6 +24,7 @@ use tidegate_live::testbed::{self, Bed, Note, remove_leftovers};
 
 use super::source;
 use crate::args::testbed::Up;
+use crate::embed;
 use crate::output::{Error, Output, Verdict};
 
 pub(crate) use twin::twin;
@@ -114,7 +115,7 @@ fn log_file() -> PathBuf {
 
 /// Starts the process of the switch, which keeps the note taken.
 fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = embed::this_program()?;
     command.args(["testbed", "switch", "--color", "never", &arguments.file]);
     for change in &arguments.set {
         command.args(["--set", change]);

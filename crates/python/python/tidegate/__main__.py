@@ -1,0 +1,5 @@
+"""`python -m tidegate`: the command line."""
+
+from . import main
+
+main()

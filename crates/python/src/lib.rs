@@ -1,0 +1,49 @@
+//! The compiled half of the Python package `tidegate`; the other half is in `python/tidegate`, which says
+//! what users see.
+//!
+//! Nothing here decides anything: scenarios, runs and commands are those of the program, through its
+//! [`embed`](tidegate::embed) module, and ports those of the dataplane. While a run goes on, Python is free to do
+//! something else.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "what Python hands over belongs to the function"
+)]
+
+mod catalogue;
+mod command;
+mod error;
+mod marker;
+mod packet;
+mod port;
+mod quantity;
+mod study;
+mod table;
+mod waiting;
+
+use pyo3::pymodule;
+
+/// The compiled half of the package.
+#[pymodule]
+mod _tidegate {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::command::{command, main};
+    #[pymodule_export]
+    use crate::error::Error;
+    #[pymodule_export]
+    use crate::packet::{Departure, Enqueued, Packet, PortInfo};
+    #[pymodule_export]
+    use crate::port::Port;
+    #[pymodule_export]
+    use crate::study::{RunResult, check, run};
+    #[pymodule_export]
+    use crate::table::Table;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("PARTS", crate::catalogue::parts())
+    }
+}

@@ -1,0 +1,52 @@
+//! Waits for work that is done elsewhere, while Python stays free and Ctrl-C works.
+
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use pyo3::prelude::*;
+
+/// How often Python is asked whether to stop, and told how far it is.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own. In the meantime `tick` is called again and again; if it or Ctrl-C raises an
+/// exception, `stop` is called once, and the exception is raised when the work has ended.
+pub(crate) fn wait<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send,
+    mut tick: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    stop: impl Fn() + Send + Sync,
+) -> PyResult<T> {
+    py.detach(|| {
+        thread::scope(|scope| {
+            // Dropped with the thread, also if it panics.
+            let (alive, ended) = channel::<()>();
+            let worker = thread::Builder::new()
+                .name("tidegate".to_owned())
+                .spawn_scoped(scope, move || {
+                    let _alive = alive;
+                    work()
+                })?;
+            let mut raised = None;
+            while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                if raised.is_some() {
+                    continue;
+                }
+                let looked = Python::attach(|py| {
+                    py.check_signals()?;
+                    tick(py)
+                });
+                if let Err(error) = looked {
+                    stop();
+                    raised = Some(error);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            match raised {
+                Some(error) => Err(error),
+                None => Ok(result),
+            }
+        })
+    })
+}

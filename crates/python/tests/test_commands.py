@@ -1,0 +1,83 @@
+"""Commands of the program as functions, and the program itself."""
+
+import json
+import pathlib
+import re
+import signal
+import tempfile
+import unittest
+
+import tidegate
+from common import SMALL, program
+
+
+class Commands(unittest.TestCase):
+    def test_names_are_explained(self):
+        page = tidegate.explain("tcn")
+        self.assertIn("threshold", page)
+        self.assertEqual(repr(page), str(page))
+        self.assertIn("## ", page._repr_markdown_())
+        with self.assertRaisesRegex(tidegate.Error, "nothing is called `tcnn`"):
+            tidegate.explain("tcnn")
+
+    def test_names_are_those_that_types_know(self):
+        stub = (pathlib.Path(tidegate.__file__).parent / "_tidegate.pyi").read_text()
+        known = re.search(r"Scheme = Literal\[(.*?)\]", stub, re.DOTALL)
+        known = re.findall(r'"([a-z-]+)"', known.group(1))
+        self.assertEqual(known, sorted(set(tidegate.names("scheme")) - {"or"}))
+        with self.assertRaisesRegex(tidegate.Error, "invalid value"):
+            tidegate.names("nothing")
+
+    def test_every_name_has_a_type(self):
+        stub = (pathlib.Path(tidegate.__file__).parent / "__init__.pyi").read_text()
+        for name in tidegate.__all__:
+            self.assertRegex(stub, rf"\b{name}\b")
+        compiled = (pathlib.Path(tidegate.__file__).parent / "_tidegate.pyi").read_text()
+        for kind in ("Table", "Result", "Packet", "PortInfo", "Enqueued", "Departure", "Port"):
+            body = re.search(rf"^class {kind}:(.*?)(?=^\S)", compiled, re.DOTALL | re.MULTILINE).group(1)
+            typed = set(re.findall(r"def (\w+)", body))
+            there = {name for name in vars(getattr(tidegate, kind)) if not name.startswith("_")}
+            self.assertEqual({name for name in typed if not name.startswith("_")}, there, kind)
+
+    def test_a_network_is_planned(self):
+        answer = tidegate.plan("web")
+        done = program("plan", "web", "--json", "--quiet")
+        self.assertEqual(answer, json.loads(done.stdout))
+        self.assertIn("WRED", tidegate.plan("web", emit="sonic"))
+        with self.assertRaises(tidegate.Error):
+            tidegate.plan({"rate": "100Gbps", "nothing": 1})
+
+    def test_a_figure_is_reproduced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out"
+            said = []
+            done = tidegate.reproduce("diff-ecn-tables", quick=True, out=out, progress=said.append)
+            self.assertEqual(done["figures"][0]["id"], "diff-ecn-tables")
+            self.assertTrue((out / "index.html").exists())
+        with self.assertRaisesRegex(tidegate.Error, "no figure is called"):
+            tidegate.reproduce("tcn-f99")
+        with self.assertRaisesRegex(tidegate.Error, "nothing is asked for"):
+            tidegate.reproduce()
+
+    def test_a_scenario_is_checked(self):
+        self.assertIn("star", tidegate.check(SMALL))
+        self.assertIn("threshold", tidegate.check("incast", resolved=True))
+
+    def test_ctrl_c_is_pythons_again_after_a_command(self):
+        before = signal.getsignal(signal.SIGINT)
+        tidegate.names()
+        tidegate.run(SMALL)
+        self.assertIs(signal.getsignal(signal.SIGINT), before)
+        with self.assertRaises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    def test_the_program_is_in_the_package(self):
+        done = program("list", "scheme")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("tcn", done.stdout)
+        self.assertEqual(program("nonsense").returncode, 2)
+        self.assertEqual(program("--version").stdout.split()[0], "tidegate")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,218 @@
+"""Runs: the same numbers and bytes as the command line, mistakes with their place, progress and Ctrl-C."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import tidegate
+from common import SMALL, program
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_a_dictionary_and_its_toml_give_the_same(self):
+        text = tidegate.check(SMALL, resolved=True)
+        one = tidegate.run(SMALL, seeds=3)
+        other = tidegate.run(text, seeds=3)
+        self.assertEqual(one.runs[0]["fingerprint"], other.runs[0]["fingerprint"])
+        self.assertEqual(one.flows["fct_ps"], other.flows["fct_ps"])
+        self.assertEqual(len(one.flows), 40)
+
+    def test_files_are_those_of_the_command_line_byte_for_byte(self):
+        words = {"sweep": {}, "runs": 2, "traffic.0.bursts": 1, "measure.end": "20ms"}
+        sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]
+        theirs, ours = self.folder / "theirs", self.folder / "ours"
+        done = program("run", "incast", *sets, "--out", theirs, "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = tidegate.run("incast", sets=words, out=ours)
+        names = sorted(path.relative_to(theirs) for path in theirs.rglob("*") if path.is_file())
+        self.assertEqual(names, sorted(path.relative_to(ours) for path in ours.rglob("*") if path.is_file()))
+        self.assertGreater(len(names), 8)
+        for name in names:
+            if name.name != "log.jsonl":
+                self.assertEqual((theirs / name).read_bytes(), (ours / name).read_bytes(), name)
+        self.assertEqual(result.folder, ours)
+        # What is in memory is what is on the disk.
+        again = tidegate.run("incast", sets=words)
+        self.assertEqual(again.flows["fct_ps"], result.flows["fct_ps"])
+        self.assertEqual(again.flows["marks"], result.flows["marks"])
+        with self.assertRaisesRegex(tidegate.Error, "ours"):
+            tidegate.run("incast", sets=words, out=ours)
+        tidegate.run("incast", sets=words, out=ours, resume=True)
+
+    def test_the_summary_is_that_of_the_command_line(self):
+        scenario = self.folder / "small.toml"
+        scenario.write_text(tidegate._toml.document(SMALL))
+        done = program("run", scenario, "--json", "--quiet", "--runs", 3, "--out", self.folder / "out")
+        theirs = json.loads(done.stdout)["results"][0]["summary"]
+        ours = tidegate.run(scenario, sets={"runs": 3}).summary()
+        for point in (*theirs["points"], *ours["points"]):
+            point.pop("commands")
+        self.assertEqual(theirs, ours)
+
+    def test_sweeps_take_lists_and_ranges(self):
+        axes = {"switch.marking": ["tcn", {"kind": "codel"}], "traffic.0.load": {"from": 0.2, "to": 0.4, "step": 0.2}}
+        result = tidegate.sweep(SMALL, axes, seeds=range(4, 6))
+        self.assertEqual(len(result.runs), 8)
+        self.assertEqual({run["seed"] for run in result.runs}, {4, 5})
+        self.assertEqual(set(result.flows["scheme"]), {"tcn", "codel"})
+        self.assertEqual(set(result.flows["traffic.0.load"]), {"0.2", "0.4"})
+        self.assertEqual(sorted(set(result.flows["point"])), [0, 1, 2, 3])
+        self.assertIn("codel", str(result))
+        self.assertIn("8 runs", repr(result))
+
+    def test_the_report_is_a_page_of_its_own(self):
+        result = tidegate.run(SMALL)
+        path = result.report(self.folder / "page.html")
+        self.assertIn("<html", path.read_text()[:200])
+        with self.assertRaisesRegex(tidegate.Error, "cannot write"):
+            result.report(self.folder / "nowhere" / "page.html")
+
+    def test_progress_is_told_to_a_function(self):
+        told = []
+        tidegate.run(SMALL, progress=lambda *far: told.append(far))
+        self.assertEqual(told[-1], (1, 1, 1.0))
+
+    def test_an_exception_in_the_progress_ends_the_run(self):
+        def stop(done, runs, part):
+            raise RuntimeError("enough")
+
+        with self.assertRaisesRegex(RuntimeError, "enough"):
+            tidegate.run("main", progress=stop)
+
+    def test_other_threads_go_on(self):
+        turns = []
+        over = threading.Event()
+
+        def count():
+            while not over.is_set():
+                turns.append(time.monotonic())
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        begin = time.monotonic()
+        tidegate.run("incast", sets={"sweep": {}, "runs": 1})
+        end = time.monotonic()
+        over.set()
+        thread.join()
+        # With Python's lock held there would be none but the first.
+        self.assertGreater(sum(begin < turn < end for turn in turns), min(3, (end - begin) / 0.1))
+
+    def test_ctrl_c_ends_a_run_at_once(self):
+        code = "import tidegate\nprint('begun', flush=True)\ntidegate.run('main', progress=False)\n"
+        run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.stdout.readline(), "begun\n")
+        time.sleep(0.5)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", errors)
+
+
+class Mistakes(unittest.TestCase):
+    def wrong(self, scenario=SMALL, **options):
+        with self.assertRaises(tidegate.Error) as caught:
+            tidegate.run(scenario, **options)
+        self.assertIsInstance(caught.exception, ValueError)
+        return str(caught.exception)
+
+    def test_a_wrong_key_of_a_dictionary_has_its_path_and_the_nearest_name(self):
+        scenario = {**SMALL, "switch": {"marking": {"kind": "tcn", "treshold": "40us"}}}
+        text = self.wrong(scenario)
+        self.assertIn('switch.marking.treshold = "40us"', text)
+        self.assertIn("^^^^^^^^", text)
+        self.assertIn("did you mean `threshold`?", text)
+
+    def test_a_wrong_key_in_a_list_has_its_path(self):
+        scenario = {**SMALL, "traffic": [{**SMALL["traffic"][0], "laod": 0.5}]}
+        text = self.wrong(scenario)
+        self.assertIn("laod", text)
+        self.assertIn("# traffic.0", text)
+        self.assertIn("did you mean `load`?", text)
+
+    def test_the_text_is_that_of_the_command_line(self):
+        done = program("run", "incast", "--set", "switch.bufer.limit=1KB", "--color", "never")
+        self.assertEqual(done.returncode, 2)
+        text = self.wrong("incast", sets={"switch.bufer.limit": "1KB"})
+        self.assertEqual(done.stderr.strip(), f"error: {text}")
+
+    def test_other_mistakes_say_what_is_allowed(self):
+        self.assertIn("switch.non_ect is None", self.wrong({**SMALL, "switch": {"non_ect": None}}))
+        self.assertIn("finite", self.wrong(sets={"traffic.0.load": float("nan")}))
+        self.assertIn("of type object", self.wrong({"name": object()}))
+        self.assertIn("is no text", self.wrong({1: 2}))
+        self.assertIn("is no text", self.wrong(sets={1: 2}))
+        self.assertIn("allowed", self.wrong(sets=["runs=1"]))
+        self.assertIn("No such file", self.wrong("nowhere.toml"))
+        self.assertIn("a path, a name", self.wrong(7))
+        self.assertIn("standard input", self.wrong("-"))
+        self.assertIn("above 0", self.wrong(jobs=0))
+        self.assertIn("in a row", self.wrong(seeds=[1, 3]))
+        self.assertIn("in a row", self.wrong(seeds=[]))
+        self.assertIn("in a row", self.wrong(seeds=-1))
+        self.assertIn("no point is called `x`", self.wrong(baseline="x"))
+
+    def test_empty_axes_are_refused(self):
+        with self.assertRaisesRegex(tidegate.Error, "axes"):
+            tidegate.sweep(SMALL, {})
+
+
+class Toml(unittest.TestCase):
+    def test_values_are_written_as_they_are_read(self):
+        value = tidegate._toml.value
+        cases = {
+            0.1: "0.1",
+            True: "true",
+            12: "12",
+            'a"b\\\n\x7f♯': '"a\\"b\\\\\\n\\u007f♯"',
+            (1, "2us"): '[1, "2us"]',
+            pathlib.PurePosixPath("a/b"): '"a/b"',
+        }
+        for item, text in cases.items():
+            self.assertEqual(value(item, "x"), text)
+        self.assertEqual(value({"a": {"b.c": 1}}, "x"), '{ a = { "b.c" = 1 } }')
+        self.assertEqual(value({}, "x"), "{}")
+        self.assertEqual(value(range(2), "x"), "[0, 1]")
+
+    def test_every_value_of_a_document_has_its_path(self):
+        tree = {"a": {"b": {"c": 1}, "d": {}}, "e": [{"f": 1}, {"f": 2}], "sweep": {"a.b": [1, 2]}}
+        lines = [
+            "a.b.c = 1",
+            "a.d = {}",
+            "e = [",
+            "  { f = 1 }, # e.0",
+            "  { f = 2 }, # e.1",
+            "]",
+            'sweep."a.b" = [1, 2]',
+            "",
+        ]
+        self.assertEqual(tidegate._toml.document(tree), "\n".join(lines))
+
+
+class Import(unittest.TestCase):
+    def test_it_takes_less_than_300_ms(self):
+        code = "import time; t = time.process_time(); import tidegate; print(time.process_time() - t)"
+        taken = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3)]
+        self.assertLess(min(taken), 0.3)
+
+    def test_it_needs_no_other_package(self):
+        code = "import sys; before = set(sys.modules); import tidegate; print(*set(sys.modules) - before)"
+        loaded = subprocess.check_output([sys.executable, "-S", "-c", code], text=True, env={
+            **os.environ, "PYTHONPATH": str(pathlib.Path(tidegate.__file__).parent.parent)})
+        for name in ("numpy", "pandas", "polars", "pyarrow"):
+            self.assertNotIn(name, loaded.split())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,410 @@
+//! What programs need that have Tidegate inside, such as the Python package: scenarios from names and texts,
+//! their runs with or without a folder, and whole commands with what they print.
+//!
+//! It is the command line's own code, so that the same scenario and seed give the same bytes.
+
+use std::ffi::OsString;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use clap::Parser;
+use tidegate_dataplane::mark::custom;
+use tidegate_lab::sweep::{self, Ending, Failure, Memory, Progress, Store, Sweep};
+use tidegate_report::folder::Manifest;
+use tidegate_report::record::End;
+use tidegate_report::{Folder, Record, Summary};
+use tidegate_scenario::{Coordinate, Experiment, Scenario};
+use tidegate_sim::run::Status;
+
+use crate::args::testbed::On;
+use crate::args::{Cli, Command};
+use crate::catalogue::nearest;
+use crate::cmd::report::{self, Comparison};
+use crate::cmd::run::{self, INTERRUPT, Job};
+use crate::cmd::{outline, source};
+use crate::output::{Captured, Error, Output, Paint, captured};
+use crate::progress::{Bars, Board};
+
+/// What a scenario that has no file is called in its folder, and in commands.
+const SCENARIO: &str = "scenario.toml";
+
+/// A scenario with its runs.
+pub struct Study {
+    job: Job,
+    /// Its text, if it has no file.
+    text: Option<String>,
+}
+
+/// How to run it.
+#[derive(Default)]
+pub struct Options<'a> {
+    /// The results folder; without one, results stay in memory.
+    pub out: Option<&'a Path>,
+    /// Whether to go on in a folder that is not complete.
+    pub resume: bool,
+    /// Runs at a time; one for each core if it is not said.
+    pub jobs: Option<NonZeroUsize>,
+    /// At most so many threads for one run.
+    pub threads: Option<NonZeroUsize>,
+    /// The point that others are compared with; the scenario's own if it is not said.
+    pub baseline: Option<&'a str>,
+    /// A scheme in the place of the scenario's, and what it is called.
+    pub custom: Option<(String, Arc<dyn custom::Make>)>,
+}
+
+impl Study {
+    /// The scenario of a file, of the program, or of a published figure. Errors are what the command line says.
+    pub fn named(name: &str, overrides: &[String]) -> Result<Self, String> {
+        let scenario = source::read(name, overrides).map_err(|error| error.to_string())?;
+        Self::new(name, scenario, overrides, None)
+    }
+
+    /// The scenario of a text.
+    pub fn of_text(text: &str, overrides: &[String]) -> Result<Self, String> {
+        let scenario = source::parse(SCENARIO, text, overrides);
+        let scenario = scenario.map_err(|error| error.to_string())?;
+        Self::new(SCENARIO, scenario, overrides, Some(text.to_owned()))
+    }
+
+    fn new(
+        file: &str,
+        scenario: Scenario,
+        overrides: &[String],
+        text: Option<String>,
+    ) -> Result<Self, String> {
+        let plan = scenario.plan().map_err(|problem| problem.to_string())?;
+        let on = On::default();
+        let job = Job {
+            file: file.to_owned(),
+            command: run::command(file, &on, overrides),
+            scenario,
+            plan,
+            share: None,
+            path: PathBuf::new(),
+            on,
+        };
+        Ok(Self { job, text })
+    }
+
+    /// What it came to mean, in a few lines.
+    pub fn outline(&self) -> String {
+        let Job {
+            file,
+            scenario,
+            plan,
+            ..
+        } = &self.job;
+        outline::summary(file, scenario, plan)
+    }
+
+    /// The keys that its sweep varies.
+    pub fn keys(&self) -> Vec<&str> {
+        self.job.scenario.keys()
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        self.job.plan.len()
+    }
+
+    /// The whole scenario with every default written out.
+    pub fn resolved(&self) -> String {
+        self.job.scenario.resolved()
+    }
+
+    /// What overrides did to the sweep, and what makes results other than they seem.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut texts = self.job.scenario.notes.clone();
+        texts.extend(outline::warnings(&self.job.plan));
+        texts
+    }
+
+    /// Runs what the folder lacks. `None` if `interrupt` was set: what is finished is then in the folder, if
+    /// there is one.
+    pub fn run(
+        &self,
+        options: &Options<'_>,
+        progress: &dyn Progress,
+        interrupt: &AtomicBool,
+    ) -> Result<Option<Results>, String> {
+        let baseline = options.baseline.or(self.job.scenario.baseline.as_deref());
+        if let Some(name) = baseline {
+            let points = self.job.plan.iter().map(|run| {
+                let point = run.point.iter().map(Coordinate::pair).collect();
+                (run.label.as_str(), point)
+            });
+            report::check_baseline(name, points).map_err(text_of)?;
+        }
+        let manifest = run::manifest(&self.job);
+        let folder = self.folder(options, &manifest)?;
+        let memory = Memory::default();
+        let board = Board::new(0, Output::quiet());
+        let observed = Observed {
+            bars: folder.as_ref().map(|folder| Bars::new(folder, &board)),
+            progress,
+        };
+        let store: &dyn Store = match &folder {
+            Some(folder) => folder,
+            None => &memory,
+        };
+        let cores = || std::thread::available_parallelism().ok();
+        let jobs = options.jobs.or_else(cores).unwrap_or(NonZeroUsize::MIN);
+        let command =
+            |run: &Experiment| run::command(&self.job.file, &self.job.on, &run.overrides());
+        let sweep = Sweep {
+            experiments: &self.job.plan,
+            folder: store,
+            jobs,
+            threads: options.threads,
+            command: &command,
+            interrupt,
+            progress: &observed,
+        };
+        let done = match &options.custom {
+            None => sweep.run(),
+            Some((name, maker)) => sweep.run_with(|run| {
+                let record = simulate_custom(&sweep, run, maker)?;
+                Ok(record.map(|mut record| {
+                    record.run.scheme.clone_from(name);
+                    record
+                }))
+            }),
+        };
+        if let Some((id, failure)) = done.failures.first() {
+            return Err(format!("run {id} left nothing: {failure}"));
+        }
+        if done.is_interrupted {
+            return Ok(None);
+        }
+        drop(observed);
+        let comparison = match folder {
+            Some(folder) => {
+                let page = folder.path().join(report::PAGE);
+                let comparison = Comparison::of(vec![folder], baseline).map_err(text_of)?;
+                let written = comparison.write(&page, None);
+                written.map_err(|error| text_of(error.into()))?;
+                comparison
+            }
+            None => {
+                let mut records = memory.into_records();
+                let ids = self.job.plan.iter().map(|run| &run.id);
+                let records = ids.filter_map(|id| records.remove(id)).collect();
+                let manifests = vec![manifest.clone()];
+                Comparison::of_records(records, manifests, baseline).map_err(text_of)?
+            }
+        };
+        Ok(Some(Results {
+            manifest,
+            comparison,
+        }))
+    }
+
+    /// The results folder, if there is to be one.
+    fn folder(&self, options: &Options<'_>, manifest: &Manifest) -> Result<Option<Folder>, String> {
+        let Some(path) = options.out else {
+            return Ok(None);
+        };
+        let folder = if options.resume {
+            Folder::resume(path, manifest)
+        } else {
+            Folder::create(path, manifest)
+        };
+        let folder = folder.map_err(|error| error.to_string())?;
+        if let Some(text) = &self.text {
+            let written = folder.write_file(SCENARIO, text.as_bytes());
+            written.map_err(|error| error.to_string())?;
+        }
+        Ok(Some(folder))
+    }
+}
+
+/// Runs an experiment on one thread with another scheme at its switches.
+fn simulate_custom(
+    sweep: &Sweep<'_>,
+    experiment: &Experiment,
+    maker: &Arc<dyn custom::Make>,
+) -> Result<Option<Record>, Failure> {
+    let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
+    let mut built = experiment.build().map_err(|problem| refused(&problem))?;
+    built.setup.threads = NonZeroUsize::MIN;
+    built.setup.custom = Some(Arc::clone(maker));
+    sweep.progress.started(experiment, built.setup.flows.len());
+    let mut report = |status| sweep.progress.advanced(experiment, status);
+    // No command has the scheme.
+    let command = String::new();
+    let record = sweep::simulate(experiment, built, command, sweep.interrupt, &mut report);
+    let record = record.map_err(|error| refused(&error))?;
+    Ok((record.run.end != End::Interrupted).then_some(record))
+}
+
+/// Tells the folder's log and whoever runs it.
+struct Observed<'a> {
+    bars: Option<Bars<'a>>,
+    progress: &'a dyn Progress,
+}
+
+impl Progress for Observed<'_> {
+    fn started(&self, experiment: &Experiment, flows: usize) {
+        if let Some(bars) = &self.bars {
+            bars.started(experiment, flows);
+        }
+        self.progress.started(experiment, flows);
+    }
+
+    fn advanced(&self, experiment: &Experiment, status: Status) {
+        self.progress.advanced(experiment, status);
+    }
+
+    fn ended(&self, experiment: &Experiment, ending: Ending<'_>) {
+        let end = match &ending {
+            Ending::Failed(failure) => Ending::Failed(failure),
+            Ending::Finished(record) => Ending::Finished(record),
+            Ending::Interrupted => Ending::Interrupted,
+        };
+        if let Some(bars) = &self.bars {
+            bars.ended(experiment, end);
+        }
+        self.progress.ended(experiment, ending);
+    }
+}
+
+/// What the runs of a scenario left.
+pub struct Results {
+    manifest: Manifest,
+    comparison: Comparison,
+}
+
+impl Results {
+    /// Its title.
+    pub fn title(&self) -> &str {
+        &self.manifest.title
+    }
+
+    /// The runs, in the order of the sweep.
+    pub fn records(&self) -> &[Record] {
+        &self.comparison.records
+    }
+
+    /// The number of a run's point.
+    pub fn point_of(&self, record: &Record) -> u32 {
+        self.manifest.point_of(&record.run.id)
+    }
+
+    /// All runs side by side.
+    pub fn summary(&self) -> &Summary {
+        &self.comparison.summary
+    }
+
+    /// What the command line prints of them.
+    pub fn table(&self, width: usize) -> String {
+        report::shown(&self.comparison, Paint::Plain, width)
+    }
+
+    /// Why some numbers should not be trusted; runs that stalled are among them.
+    pub fn warnings(&self) -> Vec<String> {
+        let stalled = run::stalled(self.records()).into_iter();
+        let mut texts: Vec<String> = stalled
+            .map(|failed| format!("run {}: {}", failed.run, failed.why))
+            .collect();
+        texts.extend(report::warnings(&self.comparison));
+        texts
+    }
+
+    /// Writes the report page.
+    pub fn write_report(&self, path: &Path) -> Result<(), String> {
+        let written = self.comparison.write(path, None);
+        written.map_err(|error| text_of(error.into()))
+    }
+}
+
+fn text_of(error: Error) -> String {
+    match error {
+        Error::ClosedPipe => "nobody reads standard output".to_owned(),
+        Error::Other(text) => text,
+    }
+}
+
+/// What a command came to.
+pub struct Called {
+    /// Its exit code.
+    pub code: u8,
+    /// What it printed.
+    pub printed: String,
+    /// What it said besides since [`said`] was last asked.
+    pub said: Vec<String>,
+    /// Why it could not be carried out, if it could not.
+    pub error: Option<String>,
+}
+
+/// Carries out a command whose output goes to the caller; the first word is the program's name. Commands of
+/// one process come one after the other. Those that serve real packets are for the program alone.
+pub fn call(words: &[OsString]) -> Called {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A command that panicked has left nothing half done here.
+    let _turn = TURN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    INTERRUPT.store(false, Ordering::Relaxed);
+    *captured() = Some(Captured::default());
+    let answer = match Cli::try_parse_from(words) {
+        Err(error) => Err(error.to_string()),
+        Ok(cli) => match cli.command {
+            Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {
+                Err("this command is for the program `tidegate` alone".to_owned())
+            }
+            _ => crate::carry_out(&cli, words).1.map_err(text_of),
+        },
+    };
+    let Captured { printed, said } = captured().take().unwrap_or_default();
+    let (code, error) = match answer {
+        Ok(verdict) => (verdict.code(), None),
+        Err(text) => (2, Some(text)),
+    };
+    Called {
+        code,
+        printed,
+        said,
+        error,
+    }
+}
+
+/// What the command that goes on has said besides its results since this was last asked.
+pub fn said() -> Vec<String> {
+    let mut captured = captured();
+    let said = captured.as_mut().map(|captured| &mut captured.said);
+    said.map(std::mem::take).unwrap_or_default()
+}
+
+/// Ends the command that goes on, soon.
+pub fn interrupt() {
+    INTERRUPT.store(true, Ordering::Relaxed);
+}
+
+/// The names that are most like this one, closest first.
+pub fn names_like<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    nearest(wrong, names)
+}
+
+static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Says how this program is started, if it is not a file of its own. The first answer stays.
+pub fn set_program(words: Vec<OsString>) {
+    // Whoever came first is the same program.
+    _ = PROGRAM.set(words);
+}
+
+/// This program once more.
+pub(crate) fn this_program() -> io::Result<process::Command> {
+    match PROGRAM.get().map(Vec::as_slice) {
+        Some([program, words @ ..]) => {
+            let mut command = process::Command::new(program);
+            command.args(words);
+            Ok(command)
+        }
+        _ => Ok(process::Command::new(std::env::current_exe()?)),
+    }
+}

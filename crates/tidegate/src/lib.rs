@@ -1,0 +1,126 @@
+//! Tidegate's command line, and what other programs need that have it inside: see [`embed`].
+
+mod args;
+mod builtin;
+mod catalogue;
+mod cmd;
+pub mod embed;
+mod labels;
+mod markdown;
+mod output;
+mod progress;
+mod table;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::live::LiveCommand;
+use args::testbed::{On, TestbedCommand};
+use args::{Cli, Command};
+use output::{Error, Output, Verdict};
+
+/// Carries out a command line, whose first word is the program's name. Returns the exit code.
+pub fn run(words: &[OsString]) -> u8 {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let (output, result) = carry_out(&cli, words);
+    match result {
+        Ok(verdict) => verdict.code(),
+        Err(Error::ClosedPipe) => 0,
+        Err(Error::Other(text)) => {
+            output.fail(&text);
+            2
+        }
+    }
+}
+
+fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
+    match &cli.command {
+        None => with(cli.main.common, |output| {
+            cmd::run::run(
+                &[builtin::MAIN.to_owned()],
+                &cli.main,
+                &On::default(),
+                None,
+                output,
+            )
+        }),
+        Some(Command::Run(run)) => with(run.running.common, |output| {
+            cmd::run::run(&run.files, &run.running, &run.on, run.trace, output)
+        }),
+        Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
+            cmd::reproduce::reproduce(reproduce, output)
+        }),
+        Some(Command::Merge(merge)) => {
+            with(merge.common, |output| cmd::merge::merge(merge, output))
+        }
+        Some(Command::Report(report)) => {
+            with(report.common, |output| cmd::report::report(report, output))
+        }
+        Some(Command::Plan(plan)) => with(plan.common, |output| cmd::plan::plan(plan, output)),
+        Some(Command::Tune(tune)) => with(tune.common, |output| cmd::tune::tune(tune, output)),
+        Some(Command::Live(live)) => match &live.command {
+            LiveCommand::Run(run) => with(run.common, |output| cmd::live::run(run, output)),
+            LiveCommand::Top(top) => with(top.common, |output| cmd::live::top(top, output)),
+            LiveCommand::Bench(bench) => {
+                with(bench.common, |output| cmd::live::bench(bench, output))
+            }
+        },
+        Some(Command::Testbed(testbed)) => match &testbed.command {
+            TestbedCommand::Up(up) => with(up.common, |output| cmd::testbed::up(up, output)),
+            TestbedCommand::Switch(up) => {
+                with(up.common, |output| cmd::testbed::switch(up, output))
+            }
+            TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
+            TestbedCommand::Run(run) => with(run.running.common, |output| {
+                cmd::run::run(&run.files, &run.running, &run.on(), None, output)
+            }),
+            TestbedCommand::Twin(twin) => {
+                with(twin.common, |output| cmd::testbed::twin(twin, output))
+            }
+        },
+        Some(Command::Host(host)) => {
+            let common = host.command.common();
+            let common = args::Common {
+                json: common.json,
+                quiet: common.quiet,
+                color: common.color,
+            };
+            with(common, |_| cmd::host::host(words))
+        }
+        Some(Command::List(list)) => with(list.common, |output| cmd::list::list(list, output)),
+        Some(Command::Explain(explain)) => with(explain.common, |output| {
+            cmd::explain::explain(explain, output)
+        }),
+        Some(Command::Check(check)) => {
+            with(check.common, |output| cmd::check::check(check, output))
+        }
+        Some(Command::Schema(schema)) => with(schema.common, cmd::generate::schema),
+        Some(Command::Completions(completions)) => with(completions.common, |output| {
+            cmd::generate::completions(completions.shell, output)
+        }),
+        Some(Command::Man(man)) => with(man.common, |output| {
+            cmd::generate::man(man.out.as_deref(), output)
+        }),
+    }
+}
+
+type Answer = (Output, Result<Verdict, Error>);
+
+fn with(common: args::Common, command: impl FnOnce(Output) -> Result<Verdict, Error>) -> Answer {
+    let output = Output::new(common);
+    (output, command(output))
+}
+
+/// Help and version go to standard output and are no error; everything else is.
+fn usage(error: &clap::Error) -> u8 {
+    let is_help = !error.use_stderr();
+    match error.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => 2,
+        _ if is_help => 0,
+        _ => 2,
+    }
+}
