@@ -8,6 +8,7 @@ mod labels;
 mod markdown;
 mod output;
 mod progress;
+mod status;
 mod table;
 
 use std::process::ExitCode;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
         }),
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
+        }),
+        Some(Command::Attach(attach)) => with(attach.common, |output| {
+            cmd::engine::attach::attach(attach, output)
         }),
         Some(Command::Merge(merge)) => {
             with(merge.common, |output| cmd::merge::merge(merge, output))
@@ -92,6 +96,9 @@ fn main() -> ExitCode {
             cmd::generate::man(man.out.as_deref(), output)
         }),
     };
+    if let Some(path) = cli.status() {
+        status::end(path, &result, output);
+    }
     match result {
         Ok(Verdict::Good) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::from(1),
