@@ -1,8 +1,8 @@
-//! Finds out which revision of the source the program is made of, for the manifests of its results,
-//! and puts the pages of all parts into it.
+//! Finds out which revision of the source the program is made of and what tells this build from others, for
+//! the manifests of its results, and puts the pages of all parts into it.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
@@ -23,7 +23,67 @@ fn main() -> io::Result<()> {
         (None, _) => String::new(),
     };
     println!("cargo::rustc-env=TIDEGATE_REVISION={revision}");
+    println!("cargo::rustc-env=TIDEGATE_BUILD={:016x}", fingerprint()?);
     embed_pages()
+}
+
+/// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names them, of the
+/// compiler, its target and how it optimises. A revision alone does not tell two changed trees apart.
+fn fingerprint() -> io::Result<u64> {
+    let mut sum = Fnv::default();
+    let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
+    let mut open: Vec<PathBuf> = SOURCES.iter().map(PathBuf::from).collect();
+    let mut files = Vec::new();
+    while let Some(place) = open.pop() {
+        let path = root.join(&place);
+        if path.is_file() {
+            files.push(place);
+        } else if path.is_dir() && !place.ends_with("tests") && !place.ends_with("target") {
+            for entry in fs::read_dir(&path)? {
+                open.push(place.join(entry?.file_name()));
+            }
+        }
+    }
+    files.sort();
+    for place in files {
+        sum.add(place.to_string_lossy().as_bytes());
+        sum.add(&fs::read(root.join(place))?);
+    }
+    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    sum.add(&Command::new(compiler).arg("-vV").output()?.stdout);
+    for name in ["TARGET", "OPT_LEVEL", "PROFILE", "CARGO_ENCODED_RUSTFLAGS"] {
+        let value = env::var_os(name).unwrap_or_default();
+        sum.add(value.to_string_lossy().as_bytes());
+    }
+    Ok(sum.0)
+}
+
+/// What the program is made of, below the workspace.
+const SOURCES: [&str; 5] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "crates",
+    "networks",
+    "scenarios",
+];
+
+/// FNV-1a: the same on every machine, which the standard library's sums need not be.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Adds some bytes, and how many they are.
+    fn add(&mut self, bytes: &[u8]) {
+        let length = bytes.len() as u64;
+        for byte in length.to_le_bytes().iter().chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
 }
 
 /// Writes the table of all pages by their paths.

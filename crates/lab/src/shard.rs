@@ -76,6 +76,19 @@ impl Shard {
     }
 }
 
+/// How many slices runs are divided into that take so many seconds each, so that a slice takes about `chunk`:
+/// one at least, no more than there are runs, and no more than `most`.
+pub fn count(seconds: &[f64], chunk: f64, most: u32) -> u32 {
+    let all: f64 = seconds.iter().sum();
+    let runs = u32::try_from(seconds.len()).unwrap_or(u32::MAX);
+    #[expect(
+        clippy::cast_sign_loss,
+        reason = "casts saturate: what is no number or too large becomes a limit"
+    )]
+    let wanted = (all / chunk).ceil() as u32;
+    wanted.min(runs).min(most).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +129,16 @@ mod tests {
         };
         assert_eq!((cost("1/2"), cost("2/2")), (100.0, 100.0));
         assert_eq!(shard("1/3").own(&[0.0; 3]), [true, false, false]);
+    }
+
+    #[test]
+    fn slices_are_as_many_as_the_work_needs() {
+        assert_eq!(count(&[60.0; 30], 600.0, 1000), 3);
+        assert_eq!(count(&[60.0; 31], 600.0, 1000), 4);
+        assert_eq!(count(&[60.0; 31], 600.0, 2), 2);
+        assert_eq!(count(&[60.0; 31], 1e-6, 1000), 31);
+        assert_eq!(count(&[], 600.0, 1000), 1);
+        assert_eq!(count(&[f64::NAN], 600.0, 1000), 1);
     }
 
     #[test]

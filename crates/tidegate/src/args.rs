@@ -1,12 +1,13 @@
 //! What can be said on the command line.
 
+pub(crate) mod engine;
 pub(crate) mod live;
 pub(crate) mod plan;
 pub(crate) mod testbed;
 pub(crate) mod tune;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use clap_complete::Shell;
@@ -37,12 +38,28 @@ pub(crate) struct Cli {
     pub(crate) main: Running,
 }
 
+impl Cli {
+    /// The file that says how far a shard is.
+    pub(crate) fn status(&self) -> Option<&Path> {
+        let share = match &self.command {
+            None => &self.main.share,
+            Some(Command::Run(run)) => &run.running.share,
+            Some(Command::Reproduce(reproduce)) => &reproduce.share,
+            Some(Command::Tune(tune)) => &tune.share,
+            Some(_) => return None,
+        };
+        share.status.as_deref()
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Runs scenario files and compares their results
     Run(Run),
     /// Runs the figures of published papers again, and says what holds of their claims
     Reproduce(Reproduce),
+    /// Goes on following what an engine runs, and joins it when it is done
+    Attach(engine::Attach),
     /// Joins what the shards of a command have left into one results folder
     Merge(Merge),
     /// Makes the report page of one or more results folders
@@ -112,6 +129,8 @@ pub(crate) struct Running {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) share: Share,
+    #[command(flatten)]
+    pub(crate) engine: engine::Engine,
     /// Compare all points with this one, by its label
     #[arg(long, value_name = "LABEL")]
     pub(crate) baseline: Option<String>,
@@ -124,12 +143,16 @@ pub(crate) struct Running {
 /// A part of the runs.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
-    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them
-    #[arg(long, value_name = "I/N")]
+    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them. With
+    /// --resume, a folder that is not there is begun
+    #[arg(long, value_name = "I/N", group = "division")]
     pub(crate) shard: Option<Shard>,
     /// Balance shards by how long runs took in this results folder, instead of by estimate
-    #[arg(long, value_name = "FOLDER", requires = "shard")]
+    #[arg(long, value_name = "FOLDER", requires = "division")]
     pub(crate) learn: Option<PathBuf>,
+    /// Keep a file that says how far this shard is, for whoever follows it
+    #[arg(long, value_name = "FILE", requires = "shard", hide = true)]
+    pub(crate) status: Option<PathBuf>,
 }
 
 /// Charts as files.
@@ -196,7 +219,7 @@ pub(crate) struct Reproduce {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Judge the results of an earlier reproduction, and run nothing
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set", "shard"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["out", "resume", "quick", "set", "shard", "engine"])]
     pub(crate) from: Option<PathBuf>,
     /// Change a key of each scenario, to see what hinges on it
     #[arg(long, value_name = "KEY=VALUE")]
@@ -210,6 +233,8 @@ pub(crate) struct Reproduce {
     pub(crate) write_docs: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) share: Share,
+    #[command(flatten)]
+    pub(crate) engine: engine::Engine,
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 //!
 //! It is the command line's own code, so that the same scenario and seed give the same bytes.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroUsize;
@@ -198,6 +199,7 @@ impl Study {
             }
         };
         Ok(Some(Results {
+            points: manifest.points(),
             manifest,
             comparison,
         }))
@@ -275,6 +277,8 @@ impl Progress for Observed<'_> {
 /// What the runs of a scenario left.
 pub struct Results {
     manifest: Manifest,
+    /// The number of each run's point.
+    points: BTreeMap<String, u32>,
     comparison: Comparison,
 }
 
@@ -291,7 +295,7 @@ impl Results {
 
     /// The number of a run's point.
     pub fn point_of(&self, record: &Record) -> u32 {
-        self.manifest.point_of(&record.run.id)
+        self.points.get(&record.run.id).copied().unwrap_or(0)
     }
 
     /// All runs side by side.

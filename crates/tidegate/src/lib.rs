@@ -9,6 +9,7 @@ mod labels;
 mod markdown;
 mod output;
 mod progress;
+mod status;
 mod table;
 
 use std::ffi::OsString;
@@ -27,6 +28,9 @@ pub fn run(words: &[OsString]) -> u8 {
         Err(error) => return usage(&error),
     };
     let (output, result) = carry_out(&cli, words);
+    if let Some(path) = cli.status() {
+        status::end(path, &result, output);
+    }
     match result {
         Ok(verdict) => verdict.code(),
         Err(Error::ClosedPipe) => 0,
@@ -53,6 +57,9 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
         }),
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
+        }),
+        Some(Command::Attach(attach)) => with(attach.common, |output| {
+            cmd::engine::attach::attach(attach, output)
         }),
         Some(Command::Merge(merge)) => {
             with(merge.common, |output| cmd::merge::merge(merge, output))

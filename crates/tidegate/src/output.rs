@@ -184,6 +184,14 @@ impl Output {
         }
     }
 
+    /// The same, which says nothing but warnings and errors.
+    pub(crate) fn silent(self) -> Self {
+        Self {
+            quiet: true,
+            ..self
+        }
+    }
+
     /// Writes results.
     #[expect(clippy::unused_self, reason = "whoever prints has one")]
     pub(crate) fn print(self, text: &str) -> Result<(), Error> {

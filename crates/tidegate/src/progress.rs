@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -19,9 +20,10 @@ use tidegate_scenario::Experiment;
 use tidegate_sim::run::Status;
 
 use crate::output::{Output, is_on_terminal};
+use crate::status;
 
 /// A run counts as this many steps of the whole.
-const STEPS: u64 = 1_000;
+pub(crate) const STEPS: u64 = 1_000;
 
 /// How often the bars move.
 const TICK: Duration = Duration::from_millis(100);
@@ -41,6 +43,8 @@ pub(crate) struct Board {
     runs: usize,
     done: AtomicUsize,
     steps: AtomicU64,
+    /// Where a shard says how far it is.
+    status: Option<status::Status>,
 }
 
 impl Board {
@@ -68,6 +72,34 @@ impl Board {
             runs,
             done: AtomicUsize::new(0),
             steps: AtomicU64::new(0),
+            status: None,
+        }
+    }
+
+    /// The same, which also keeps a file for whoever follows a shard of so many runs.
+    pub(crate) fn told(mut self, path: Option<&Path>, all: usize) -> Self {
+        self.status = path.map(|path| {
+            let before = all.saturating_sub(self.runs);
+            status::Status::new(path, all, before)
+        });
+        self.tell();
+        self
+    }
+
+    /// Shows what others run: so many runs are done, and so much of all.
+    pub(crate) fn show(&self, done: usize, steps: u64, note: &str) {
+        self.done.store(done, Ordering::Relaxed);
+        self.steps.store(steps, Ordering::Relaxed);
+        self.whole.set_position(steps);
+        self.whole
+            .set_message(format!("{done} of {} runs, {note}", self.runs));
+        self.say();
+    }
+
+    fn tell(&self) {
+        if let Some(status) = &self.status {
+            let done = self.done.load(Ordering::Relaxed);
+            status.write(done, self.steps.load(Ordering::Relaxed));
         }
     }
 
@@ -91,6 +123,7 @@ impl Board {
         self.whole.inc(steps);
         self.steps.fetch_add(steps, Ordering::Relaxed);
         self.say();
+        self.tell();
     }
 
     fn end_run(&self, steps: u64) {

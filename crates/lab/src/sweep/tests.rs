@@ -85,6 +85,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
         command: "test".to_owned(),
         version: "0".to_owned(),
         revision: String::new(),
+        build: String::new(),
         seed: "1".to_owned(),
         runs: plan.iter().map(planned).collect(),
     }

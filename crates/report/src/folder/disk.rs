@@ -2,6 +2,7 @@
 //! renamed.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,12 @@ pub(super) type Create = fn(&Path) -> io::Result<File>;
 /// The ending of what is not finished.
 const PARTIAL: &str = ".partial";
 
-/// Where `path` is written before it is renamed.
+/// Where `path` is written before it is renamed: each time another place, since several programs, on several
+/// machines, may write the same file at once.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}{PARTIAL}"))
+    let own = RandomState::new().hash_one(0);
+    path.with_file_name(format!(".{name}.{own:016x}{PARTIAL}"))
 }
 
 /// Whether the name is of something that was never finished.
@@ -47,6 +50,14 @@ pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Err
     attempt().map_err(Error::write(path))
 }
 
+/// Gives a file that is on the disk a second name, or a copy of it, `bytes`, if the file system has no such names.
+pub(super) fn link(file: &Path, name: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
+    match fs::hard_link(file, name) {
+        Ok(()) => Ok(()),
+        Err(_) => write(name, bytes, create),
+    }
+}
+
 /// Brings the names in the directory of `path` to the disk.
 pub(super) fn sync_parent(path: &Path) -> Result<(), Error> {
     path.parent().map_or(Ok(()), sync)
@@ -67,13 +78,18 @@ pub(super) fn sync(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what was never finished from a directory of directories.
+/// Removes what was never finished from a directory.
 pub(super) fn clear(directory: &Path) -> Result<(), Error> {
     for entry in fs::read_dir(directory).map_err(Error::read(directory))? {
         let entry = entry.map_err(Error::read(directory))?;
         if is_partial(&entry.file_name().to_string_lossy()) {
             let path = entry.path();
-            fs::remove_dir_all(&path).map_err(Error::write(&path))?;
+            let removed = if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+            removed.map_err(Error::write(&path))?;
         }
     }
     Ok(())

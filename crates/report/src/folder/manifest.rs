@@ -1,6 +1,6 @@
 //! `manifest.json`: what a folder's results are of, and by what they were made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,10 @@ pub struct Manifest {
     pub version: String,
     /// The revision of the program's source; empty if it is not known.
     pub revision: String,
+    /// What tells this build of the program from others: a sum of its source, its libraries and its compiler;
+    /// empty if it is not known.
+    #[serde(default)]
+    pub build: String,
     /// The first seed, as text: JSON readers round large numbers.
     pub seed: String,
     /// The runs, in the order of the sweep.
@@ -73,24 +77,20 @@ impl Manifest {
         Ok(())
     }
 
-    /// The number of a run's point in the order of the sweep, from 0.
-    pub fn point_of(&self, id: &str) -> u32 {
-        let mut points: Vec<(&str, &[Setting])> = Vec::new();
+    /// The runs by their ids, each with the number of its point in the order of the sweep, from 0.
+    pub fn points(&self) -> BTreeMap<String, u32> {
+        let mut numbers: BTreeMap<(&str, &[Setting]), u32> = BTreeMap::new();
+        let mut next = 0;
+        let mut points = BTreeMap::new();
         for run in &self.runs {
             let point = (run.label.as_str(), run.point.as_slice());
-            if !points.contains(&point) {
-                points.push(point);
-            }
-            if run.id == id {
-                break;
-            }
+            let number = *numbers.entry(point).or_insert_with(|| {
+                next += 1;
+                next - 1
+            });
+            points.insert(run.id.clone(), number);
         }
-        let own = self.runs.iter().find(|run| run.id == id);
-        let own = own.map(|run| (run.label.as_str(), run.point.as_slice()));
-        let place = points.iter().position(|&point| Some(point) == own);
-        place
-            .and_then(|place| u32::try_from(place).ok())
-            .unwrap_or(0)
+        points
     }
 
     /// The first reason why runs of a folder that was begun with `self` and runs that are planned `now`
@@ -101,6 +101,7 @@ impl Manifest {
             ("the first seed", &self.seed, &now.seed),
             ("the program's version", &self.version, &now.version),
             ("the program's revision", &self.revision, &now.revision),
+            ("the program's build", &self.build, &now.build),
         ];
         let text = texts.into_iter().find(|(_, there, now)| there != now);
         text.map(|(what, there, now)| format!("{what} is {there:?} there and {now:?} now"))

@@ -19,9 +19,11 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -42,13 +44,22 @@ const RUNS: &str = "runs";
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
-    manifest: Manifest,
+    /// Folders of one command share it: it names every run.
+    manifest: Arc<Manifest>,
+    /// The runs, each with the number of its point.
+    points: Arc<BTreeMap<String, u32>>,
     create: disk::Create,
 }
 
 impl Folder {
     /// Makes a new folder. Nothing may be at its place, or an empty directory.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let folder = Self::begin(path, manifest)?;
+        disk::clear(path)?;
+        Ok(folder)
+    }
+
+    fn begin(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
         manifest.check()?;
         refuse_occupied(path)?;
         let runs = path.join(RUNS);
@@ -71,8 +82,34 @@ impl Folder {
         }
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
+        disk::clear(path)?;
         disk::clear(&runs)?;
         Ok(folder)
+    }
+
+    /// Opens a folder that several programs may fill at once: one that is not there is begun, and one that is
+    /// must have been begun with the same scenario by the same program. Nothing unfinished is removed, since it
+    /// may belong to another.
+    pub fn join(path: &Path, manifest: &Manifest) -> Result<Self, Error> {
+        let begun = match Self::open(path) {
+            Err(Error::NoResults { .. }) => Self::begin(path, manifest),
+            Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Self::begin(path, manifest)
+            }
+            opened => opened,
+        };
+        let folder = match begun {
+            // Another program was faster.
+            Err(Error::Exists { .. }) => Self::open(path)?,
+            folder => folder?,
+        };
+        match folder.manifest.difference(manifest) {
+            None => Ok(folder),
+            Some(what) => Err(Error::Differs {
+                path: path.to_owned(),
+                what,
+            }),
+        }
     }
 
     /// Opens a folder to read it.
@@ -96,7 +133,8 @@ impl Folder {
     fn at(path: &Path, manifest: Manifest) -> Self {
         Self {
             path: path.to_owned(),
-            manifest,
+            points: Arc::new(manifest.points()),
+            manifest: Arc::new(manifest),
             create: |path| File::create(path),
         }
     }
@@ -113,12 +151,12 @@ impl Folder {
 
     /// The ids of runs with a complete record, in the order of the sweep.
     pub fn finished(&self) -> Vec<String> {
-        let runs = self
-            .manifest
-            .runs
-            .iter()
-            .filter(|run| matches!(self.check(&run.id), Ok(())));
-        runs.map(|run| run.id.clone()).collect()
+        // A shard has few of the runs of its manifest: its directory is listed, instead of looking for each.
+        let present = self.present().unwrap_or_default();
+        let present: BTreeSet<String> = present.into_iter().collect();
+        let runs = self.manifest.runs.iter().map(|run| &run.id);
+        let is_finished = |id: &&String| present.contains(*id) && self.check(id).is_ok();
+        runs.filter(is_finished).cloned().collect()
     }
 
     /// Whether a run has a complete record: all its files are there, as long as they were written.
@@ -130,14 +168,31 @@ impl Folder {
     /// Writes a run's record, in the place of the one that is there, if there is one. Runs may be
     /// written from several threads at once.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
-        let place = self.known(&record.run.id)?;
-        let point = self.manifest.point_of(&record.run.id);
+        let (place, point) = self.known(&record.run.id)?;
         run::write(&place, record, point, self.create)
     }
 
-    /// Takes a run over from another folder, as it is, if it is whole and unchanged since it was written.
-    pub fn adopt(&self, from: &Self, id: &str) -> Result<(), Error> {
-        run::copy(&from.place(id)?, &self.known(id)?, self.create)
+    /// Takes runs over from other folders, as they are, if they are whole and unchanged since they were written.
+    /// Where the file system can, both folders have the same files then, which takes no room.
+    pub fn adopt<'a>(&self, runs: impl Iterator<Item = (&'a Self, &'a str)>) -> Result<(), Error> {
+        for (from, id) in runs {
+            run::copy(&from.place(id)?, &self.known(id)?.0, self.create)?;
+        }
+        disk::sync(&self.path.join(RUNS))
+    }
+
+    /// The ids of all runs that have a directory here, complete or not, in no particular order.
+    pub fn present(&self) -> Result<Vec<String>, Error> {
+        let runs = self.path.join(RUNS);
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&runs).map_err(Error::read(&runs))? {
+            let name = entry.map_err(Error::read(&runs))?.file_name();
+            let name = name.to_string_lossy();
+            if self.points.contains_key(name.as_ref()) {
+                found.push(name.into_owned());
+            }
+        }
+        Ok(found)
     }
 
     /// Whether two folders have the same record of a run, to the byte.
@@ -145,15 +200,27 @@ impl Folder {
         run::same(&self.place(id)?, &other.place(id)?)
     }
 
-    /// That another folder was begun with the same scenario by the same program.
-    pub fn check_alike(&self, other: &Self) -> Result<(), Error> {
-        match other.manifest.difference(&self.manifest) {
-            None => Ok(()),
-            Some(what) => Err(Error::Differs {
-                path: other.path.clone(),
-                what,
-            }),
-        }
+    /// Opens other folders, which must have been begun with the same scenario by the same program. They share
+    /// this folder's manifest: there may be a thousand of them, with ten thousand runs in each.
+    pub fn open_alike(&self, others: &[PathBuf]) -> Result<Vec<Self>, Error> {
+        let file = self.path.join(MANIFEST);
+        let own = disk::read(&file)?;
+        let open = |path: &PathBuf| {
+            let file = path.join(MANIFEST);
+            if disk::read(&file)? != own {
+                let other = Self::open(path)?;
+                if let Some(what) = other.manifest.difference(&self.manifest) {
+                    let path = path.clone();
+                    return Err(Error::Differs { path, what });
+                }
+            }
+            let path = path.clone();
+            Ok(Self {
+                path,
+                ..self.clone()
+            })
+        };
+        others.iter().map(open).collect()
     }
 
     /// Reads a run's record with its flows, probes and series.
@@ -203,21 +270,20 @@ impl Folder {
         self.write_file(name, &text)
     }
 
-    /// The directory of a run of the manifest.
-    fn known(&self, id: &str) -> Result<PathBuf, Error> {
-        if self.manifest.runs.iter().any(|run| run.id == id) {
-            Ok(self.path.join(RUNS).join(id))
-        } else {
-            Err(Error::Id {
+    /// The directory of a run of the manifest, and the number of its point.
+    fn known(&self, id: &str) -> Result<(PathBuf, u32), Error> {
+        match self.points.get(id) {
+            Some(&point) => Ok((self.path.join(RUNS).join(id), point)),
+            None => Err(Error::Id {
                 id: id.to_owned(),
                 what: "is not among the runs of the manifest",
-            })
+            }),
         }
     }
 
     /// The directory of a run that has one.
     fn place(&self, id: &str) -> Result<PathBuf, Error> {
-        let place = self.known(id)?;
+        let (place, _) = self.known(id)?;
         if place.is_dir() {
             Ok(place)
         } else {

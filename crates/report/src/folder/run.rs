@@ -3,8 +3,8 @@
 //! was cut off is noticed before anything is made of it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,7 @@ pub(super) fn write(
     let partial = disk::beside(directory);
     let written =
         fill(&partial, record, point, create).and_then(|()| exchange(&partial, directory));
+    let written = written.and_then(|()| disk::sync_parent(directory));
     if written.is_err() {
         // It may be what filled the disk; what went wrong is said already.
         drop(fs::remove_dir_all(&partial));
@@ -72,9 +73,6 @@ pub(super) fn write(
 }
 
 fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(), Error> {
-    if partial.exists() {
-        fs::remove_dir_all(partial).map_err(Error::write(partial))?;
-    }
     fs::create_dir(partial).map_err(Error::write(partial))?;
     let origin = Origin::new(&record.run, point).map_err(|error| Error::broken(partial, error))?;
     let tables = [
@@ -104,13 +102,11 @@ fn fill(partial: &Path, record: &Record, point: u32, create: Create) -> Result<(
     disk::sync(partial)
 }
 
-/// Puts a copy of a run's directory in another place. What is copied is held against its sums.
+/// Puts a run's directory in another place too. What is taken over is held against its sums. Files that were
+/// written once are never changed, so that both places can have the same ones; where they cannot, they are copied.
 pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> {
     let partial = disk::beside(to);
     let fill = || {
-        if partial.exists() {
-            fs::remove_dir_all(&partial).map_err(Error::write(&partial))?;
-        }
         fs::create_dir(&partial).map_err(Error::write(&partial))?;
         let (text, files) = header(from)?;
         for (name, sum) in files {
@@ -120,10 +116,9 @@ pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> 
                 let what = "its bytes are not those that were written";
                 return Err(Error::broken(&path, what));
             }
-            disk::write(&partial.join(name), &bytes, create)?;
+            disk::link(&path, &partial.join(name), &bytes, create)?;
         }
-        disk::write(&partial.join(RUN), &text, create)?;
-        disk::sync(&partial)
+        disk::link(&from.join(RUN), &partial.join(RUN), &text, create)
     };
     let copied = fill().and_then(|()| exchange(&partial, to));
     if copied.is_err() {
@@ -139,18 +134,22 @@ pub(super) fn same(one: &Path, other: &Path) -> Result<bool, Error> {
 
 /// Puts the new directory in the place of the old one, if there is one.
 fn exchange(new: &Path, place: &Path) -> Result<(), Error> {
-    if place.exists() {
-        let old = disk::beside(&disk::beside(place));
-        if old.exists() {
-            fs::remove_dir_all(&old).map_err(Error::write(&old))?;
-        }
-        fs::rename(place, &old).map_err(Error::write(place))?;
-        fs::rename(new, place).map_err(Error::write(place))?;
-        fs::remove_dir_all(&old).map_err(Error::write(&old))?;
-    } else {
-        fs::rename(new, place).map_err(Error::write(place))?;
+    let is_taken = |error: &io::Error| {
+        use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty};
+        matches!(error.kind(), AlreadyExists | DirectoryNotEmpty)
+    };
+    match fs::rename(new, place) {
+        Err(error) if is_taken(&error) => {}
+        renamed => return renamed.map_err(Error::write(place)),
     }
-    disk::sync_parent(place)
+    // Another program may have been faster with the same run.
+    if check(place).is_ok() && same(new, place)? {
+        return fs::remove_dir_all(new).map_err(Error::write(new));
+    }
+    let old = disk::beside(place);
+    fs::rename(place, &old).map_err(Error::write(place))?;
+    fs::rename(new, place).map_err(Error::write(place))?;
+    fs::remove_dir_all(&old).map_err(Error::write(&old))
 }
 
 /// Whether all files of the run are there, as long as they were when they were written.

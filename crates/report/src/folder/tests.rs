@@ -53,6 +53,7 @@ fn folder(name: &str) -> Folder {
         command: String::new(),
         version: String::new(),
         revision: String::new(),
+        build: String::new(),
         seed: "1".to_owned(),
         runs: ["done", "next"].map(planned).into(),
     };
@@ -86,11 +87,9 @@ fn a_full_disk_is_named_and_loses_nothing() {
         };
         for id in ["next", "done"] {
             let error = full.write(&record(id)).unwrap_err().to_string();
-            let file = format!("runs/.{id}.partial/{name}: No space left on device");
-            assert!(
-                error.starts_with("cannot write ") && error.contains(&file),
-                "{error}"
-            );
+            let begin = format!("cannot write {}/runs/.{id}.", full.path().display());
+            let end = format!(".partial/{name}: No space left on device");
+            assert!(error.starts_with(&begin) && error.contains(&end), "{error}");
             assert!(error.contains("finished are kept; make room, then go on with --resume"));
             // Nothing is left that takes room or could be taken for a run.
             let left: Vec<_> = fs::read_dir(full.path().join(RUNS)).unwrap().collect();
@@ -99,7 +98,19 @@ fn a_full_disk_is_named_and_loses_nothing() {
         }
     }
     let full = Folder {
-        create: |path| full(path, ".summary.csv.partial"),
+        create: |path| {
+            let is_summary = path.to_string_lossy().contains("/.summary.csv.");
+            let place = if is_summary {
+                Path::new("/dev/full")
+            } else {
+                path
+            };
+            File::options()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(place)
+        },
         ..good.clone()
     };
     let error = full
@@ -107,10 +118,51 @@ fn a_full_disk_is_named_and_loses_nothing() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains(".summary.csv.partial: No space left on device"),
+        error.contains("/.summary.csv.") && error.contains(".partial: No space left on device"),
         "{error}"
     );
     good.write(&record("next")).unwrap();
     assert_eq!(good.finished(), ["done", "next"]);
     fs::remove_dir_all(good.path()).unwrap();
+}
+
+#[test]
+fn several_programs_may_fill_one_folder() {
+    let begun = folder("joined");
+    let path = begun.path().to_owned();
+    let joined = Folder::join(&path, begun.manifest()).unwrap();
+    // What another program is about to write stays.
+    let unfinished = path.join(RUNS).join(".next.0123.partial");
+    fs::create_dir(&unfinished).unwrap();
+    begun.write(&record("done")).unwrap();
+    joined.write(&record("done")).unwrap();
+    Folder::join(&path, begun.manifest()).unwrap();
+    assert!(unfinished.is_dir());
+    assert_eq!(joined.finished(), ["done"]);
+    // Both write the same run at the same time, again and again.
+    std::thread::scope(|scope| {
+        for folder in [&begun, &joined] {
+            scope.spawn(|| (0..20).for_each(|_| folder.write(&record("next")).unwrap()));
+        }
+    });
+    assert_eq!(begun.finished(), ["done", "next"]);
+    let other = Manifest {
+        build: "another".to_owned(),
+        ..begun.manifest().clone()
+    };
+    let error = Folder::join(&path, &other).unwrap_err().to_string();
+    assert!(error.contains("the program's build is"), "{error}");
+    // One that is not there is begun.
+    let fresh = path.join("fresh");
+    let fresh = Folder::join(&fresh, begun.manifest()).unwrap();
+    fresh
+        .adopt([(&begun, "done"), (&joined, "next")].into_iter())
+        .unwrap();
+    assert_eq!(fresh.finished(), begun.finished());
+    let mut present = fresh.present().unwrap();
+    present.sort();
+    assert_eq!(present, ["done", "next"]);
+    let alike = begun.open_alike(&[fresh.path().to_owned()]).unwrap();
+    assert!(Arc::ptr_eq(&alike[0].manifest, &begun.manifest));
+    fs::remove_dir_all(&path).unwrap();
 }

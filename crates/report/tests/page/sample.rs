@@ -82,6 +82,7 @@ pub(super) fn manifest(records: &[Record]) -> Manifest {
         command: "tidegate run leaf-spine.toml --out results".to_owned(),
         version: "0.1.0".to_owned(),
         revision: "3777b8e".to_owned(),
+        build: String::new(),
         seed: "1".to_owned(),
         runs: records.iter().map(planned).collect(),
     }

@@ -171,7 +171,7 @@ fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
     };
     assert_eq!(Folder::resume(&path, &again).unwrap().manifest(), &begun);
 
-    let changes: [(Manifest, &str); 5] = [
+    let changes: [(Manifest, &str); 6] = [
         (
             Manifest {
                 scenario: begun.scenario.replace("tcn", "codel"),
@@ -199,6 +199,13 @@ fn a_folder_is_resumed_only_with_what_it_was_begun_with() {
                 ..begun.clone()
             },
             "the program's revision is \"0123abc\" there and \"ffff\" now",
+        ),
+        (
+            Manifest {
+                build: "ffff".to_owned(),
+                ..begun.clone()
+            },
+            "the program's build is \"\" there and \"ffff\" now",
         ),
         (manifest(&["a"]), "it has 2 runs there and 1 now"),
     ];

@@ -38,6 +38,7 @@ pub(crate) fn manifest(ids: &[&str]) -> Manifest {
         command: "tidegate run star.toml".to_owned(),
         version: "0.1.0".to_owned(),
         revision: "0123abc".to_owned(),
+        build: String::new(),
         seed: "1".to_owned(),
         runs: ids.iter().enumerate().map(planned).collect(),
     }

@@ -6,7 +6,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use tidegate_plan::tune::within::Goal;
 
-use super::{Common, Target};
+use super::engine::Engine;
+use super::{Common, Share, Target};
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -42,6 +43,10 @@ pub(crate) struct Tune {
     /// Runs at a time [default: one for each core]
     #[arg(long, short, value_name = "COUNT")]
     pub(crate) jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) share: Share,
+    #[command(flatten)]
+    pub(crate) engine: Engine,
     #[command(flatten)]
     pub(crate) target: Target,
     #[command(flatten)]

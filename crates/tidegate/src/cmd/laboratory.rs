@@ -6,17 +6,22 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use tidegate_lab::sweep::{Failure, Sweep};
+use tidegate_report::folder::{self, Manifest};
 use tidegate_report::{Folder, Record};
 use tidegate_scenario::{Experiment, Scenario};
 
 use super::run::{self, INTERRUPT, Job, place};
-use crate::args::Target;
+use super::share;
 use crate::args::testbed::On;
+use crate::args::{Share, Target};
 use crate::output::{Error, Output};
 use crate::progress::{Bars, Board};
 
 /// What the scenario of the runs is called in their folder.
 const SCENARIO: &str = "scenario.toml";
+
+/// How the folder is opened.
+type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
 
 /// A results folder with the runs of a scenario.
 pub(crate) struct Laboratory {
@@ -35,6 +40,32 @@ impl Laboratory {
         jobs: Option<NonZeroUsize>,
         output: Output,
     ) -> Result<Self, Error> {
+        let begin = if target.resume {
+            Folder::resume
+        } else {
+            Folder::create
+        };
+        Self::begin(text, command, (target, begin), jobs, output)
+    }
+
+    /// The same for a folder that several programs fill at once.
+    pub(crate) fn join(
+        text: &str,
+        command: &str,
+        target: &Target,
+        jobs: Option<NonZeroUsize>,
+        output: Output,
+    ) -> Result<Self, Error> {
+        Self::begin(text, command, (target, Folder::join), jobs, output)
+    }
+
+    fn begin(
+        text: &str,
+        command: &str,
+        (target, begin): (&Target, Begin),
+        jobs: Option<NonZeroUsize>,
+        output: Output,
+    ) -> Result<Self, Error> {
         let scenario = Scenario::parse(SCENARIO, text, &[]).map_err(Error::new)?;
         let plan = scenario.plan().map_err(Error::new)?;
         let path = place::choose(&scenario.name, 1, target, &[])?;
@@ -47,13 +78,7 @@ impl Laboratory {
             command: command.to_owned(),
             on: On::default(),
         };
-        let manifest = run::manifest(&job);
-        let folder = if target.resume {
-            Folder::resume(&job.path, &manifest)
-        } else {
-            Folder::create(&job.path, &manifest)
-        };
-        let folder = folder.map_err(Error::new)?;
+        let folder = begin(&job.path, &run::manifest(&job)).map_err(Error::new)?;
         let written = folder.write_file(SCENARIO, text.as_bytes());
         written.map_err(Error::new)?;
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
@@ -65,6 +90,12 @@ impl Laboratory {
         })
     }
 
+    /// Removes what tasks have left unfinished that were lost.
+    pub(crate) fn clear(&self) -> Result<(), Error> {
+        let cleared = Folder::resume(&self.job.path, self.folder.manifest());
+        cleared.map(drop).map_err(Error::new)
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.job.path
@@ -73,6 +104,32 @@ impl Laboratory {
     /// All runs of the scenario.
     pub(crate) fn plan(&self) -> &[Experiment] {
         &self.job.plan
+    }
+
+    /// Whether all of these runs are there.
+    pub(crate) fn has(&self, numbers: &[usize]) -> bool {
+        let is_there = |&number: &usize| self.folder.check(&self.plan()[number].id).is_ok();
+        numbers.iter().all(is_there)
+    }
+
+    /// Those of these runs that a shard has.
+    pub(crate) fn own(&self, numbers: &[usize], share: &Share) -> Result<Vec<usize>, Error> {
+        let plan = self.of(numbers);
+        let own = share::own(&[(Path::new(""), &plan)], share)?;
+        let own = own.into_iter().flatten().flatten().map(|run| run.id);
+        let own: BTreeSet<String> = own.collect();
+        let is_own = |&&number: &&usize| own.contains(&self.plan()[number].id);
+        Ok(numbers.iter().filter(is_own).copied().collect())
+    }
+
+    /// What each of these runs should take on a core, in seconds.
+    pub(crate) fn seconds(&self, numbers: &[usize], share: &Share) -> Result<Vec<f64>, Error> {
+        share::seconds(&[(Path::new(""), &self.of(numbers))], share)
+    }
+
+    fn of(&self, numbers: &[usize]) -> Vec<Experiment> {
+        let runs = numbers.iter().map(|&number| self.plan()[number].clone());
+        runs.collect()
     }
 
     /// Bars for so many runs, of which some may be done.
@@ -95,10 +152,7 @@ impl Laboratory {
         board: &Board,
     ) -> Result<Option<Vec<Record>>, Error> {
         let wanted: BTreeSet<usize> = numbers.iter().copied().collect();
-        let experiments: Vec<Experiment> = wanted
-            .iter()
-            .map(|&number| self.plan()[number].clone())
-            .collect();
+        let experiments = self.of(&wanted.into_iter().collect::<Vec<_>>());
         let bars = Bars::new(&self.folder, board);
         let sweep = Sweep {
             experiments: &experiments,

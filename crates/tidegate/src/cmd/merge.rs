@@ -1,9 +1,10 @@
 //! `tidegate merge`: the shards of a command, joined.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tidegate_report::Folder;
+use tidegate_report::folder::{self, Manifest};
 
 use super::report::{self, Comparison};
 use super::reproduce;
@@ -18,29 +19,15 @@ const NAMED: usize = 8;
 struct Part {
     place: PathBuf,
     shards: Vec<Folder>,
+    /// Which shards have a complete record of a run, and none if nobody has.
+    holders: BTreeMap<String, Vec<usize>>,
 }
 
+/// How the folder of the whole is made.
+type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
+
 pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
-    let mut places = BTreeSet::new();
-    for folder in &arguments.folders {
-        let found = places_of(folder)?;
-        if found.is_empty() {
-            let folder = folder.display();
-            return Err(Error::new(format!("{folder} holds no results")));
-        }
-        places.extend(found);
-    }
-    let parts = places
-        .into_iter()
-        .map(|place| Part::open(place, &arguments.folders));
-    let parts = parts.collect::<Result<Vec<_>, Error>>()?;
-    let mut wrong = Vec::new();
-    for part in &parts {
-        part.check(&mut wrong)?;
-    }
-    if !wrong.is_empty() {
-        return Err(Error::new(described(&wrong)));
-    }
+    let parts = parts(&arguments.folders)?;
     let runs: usize = parts
         .iter()
         .map(|part| part.shards[0].manifest().runs.len())
@@ -52,12 +39,62 @@ pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error>
         arguments.out.display()
     ));
     for part in &parts {
-        part.write(&below(&arguments.out, &part.place))?;
+        part.write(&below(&arguments.out, &part.place), Folder::create)?;
     }
-    if parts.iter().all(|part| !part.place.as_os_str().is_empty()) {
+    if is_reproduction(&parts) {
         reproduce::merge_asked(&arguments.folders, &arguments.out)?;
     }
     finish(&parts, &arguments.out, output)
+}
+
+/// Joins shards in a folder that may have some of their runs already.
+pub(crate) fn join(shards: &[PathBuf], whole: &Path) -> Result<(), Error> {
+    for part in parts(shards)? {
+        part.write(&below(whole, &part.place), Folder::join)?;
+    }
+    Ok(())
+}
+
+/// All that shards hold, if it is complete and fits together.
+fn parts(folders: &[PathBuf]) -> Result<Vec<Part>, Error> {
+    let mut holders: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
+    for folder in folders {
+        let found = places_of(folder)?;
+        // A shard of a reproduction need not have a single run.
+        if found.is_empty() && !reproduce::is_begun(folder) {
+            let folder = folder.display();
+            return Err(Error::new(format!("{folder} holds no results")));
+        }
+        for place in found {
+            let path = below(folder, &place);
+            holders.entry(place).or_default().push(path);
+        }
+    }
+    let parts = holders
+        .into_iter()
+        .map(|(place, shards)| Part::open(place, &shards));
+    let parts = parts.collect::<Result<Vec<_>, Error>>()?;
+    let mut wrong = Vec::new();
+    for part in &parts {
+        part.check(&mut wrong)?;
+    }
+    if is_reproduction(&parts) {
+        let places: BTreeSet<&Path> = parts.iter().map(|part| part.place.as_path()).collect();
+        for place in reproduce::places(folders)? {
+            if !places.contains(place.as_path()) {
+                wrong.push(format!("{} is missing", place.display()));
+            }
+        }
+    }
+    if wrong.is_empty() {
+        Ok(parts)
+    } else {
+        Err(Error::new(described(&wrong)))
+    }
+}
+
+fn is_reproduction(parts: &[Part]) -> bool {
+    parts.iter().all(|part| !part.place.as_os_str().is_empty())
 }
 
 /// Makes of the joined runs what the command makes of its own.
@@ -112,26 +149,34 @@ fn places_of(root: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 impl Part {
-    fn open(place: PathBuf, roots: &[PathBuf]) -> Result<Self, Error> {
-        let has = roots.iter().map(|root| below(root, &place));
-        let has = has.filter(|path| path.join("manifest.json").is_file());
-        let shards = has.map(|path| Folder::open(&path).map_err(Error::new));
-        let shards = shards.collect::<Result<Vec<_>, Error>>()?;
-        for other in &shards[1..] {
-            shards[0].check_alike(other).map_err(Error::new)?;
+    fn open(place: PathBuf, paths: &[PathBuf]) -> Result<Self, Error> {
+        let first = Folder::open(&paths[0]).map_err(Error::new)?;
+        let mut shards = first.open_alike(&paths[1..]).map_err(Error::new)?;
+        shards.insert(0, first);
+        let mut holders: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (number, shard) in shards.iter().enumerate() {
+            for id in shard.present().map_err(Error::new)? {
+                if shard.check(&id).is_ok() {
+                    holders.entry(id).or_default().push(number);
+                }
+            }
         }
-        Ok(Self { place, shards })
+        Ok(Self {
+            place,
+            shards,
+            holders,
+        })
     }
 
     /// Finds runs that no shard has, and those that two shards have differently.
     fn check(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
         for run in &self.shards[0].manifest().runs {
-            let own: Vec<&Folder> = self.holders(&run.id).collect();
-            let Some((first, others)) = own.split_first() else {
+            let Some((first, others)) = self.holders(&run.id).split_first() else {
                 wrong.push(format!("{} is missing", self.named(&run.id)));
                 continue;
             };
-            for other in others {
+            let first = &self.shards[*first];
+            for other in others.iter().map(|&other| &self.shards[other]) {
                 if !first.agrees(other, &run.id).map_err(Error::new)? {
                     wrong.push(format!(
                         "{} differs between {} and {}",
@@ -145,24 +190,22 @@ impl Part {
         Ok(())
     }
 
-    fn holders(&self, id: &str) -> impl Iterator<Item = &Folder> {
-        self.shards
-            .iter()
-            .filter(move |shard| shard.check(id).is_ok())
+    fn holders(&self, id: &str) -> &[usize] {
+        self.holders.get(id).map_or(&[], Vec::as_slice)
     }
 
     fn named(&self, id: &str) -> String {
         self.place.join(id).display().to_string()
     }
 
-    fn write(&self, path: &Path) -> Result<(), Error> {
+    fn write(&self, path: &Path, begin: Begin) -> Result<(), Error> {
         let first = &self.shards[0];
-        let whole = Folder::create(path, first.manifest()).map_err(Error::new)?;
-        for run in &first.manifest().runs {
-            if let Some(holder) = self.holders(&run.id).next() {
-                whole.adopt(holder, &run.id).map_err(Error::new)?;
-            }
-        }
+        let whole = begin(path, first.manifest()).map_err(Error::new)?;
+        let runs = first.manifest().runs.iter().filter_map(|run| {
+            let holder = self.holders(&run.id).first()?;
+            Some((&self.shards[*holder], run.id.as_str()))
+        });
+        whole.adopt(runs).map_err(Error::new)?;
         reproduce::copy_note(first.path(), &whole)?;
         self.write_log(&whole)
     }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod check;
+pub(crate) mod engine;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod host;

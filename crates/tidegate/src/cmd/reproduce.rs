@@ -33,6 +33,9 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
         }
         None => queue::run_all(&names, arguments, output)?,
     };
+    if done.is_elsewhere {
+        return Ok(done.verdict);
+    }
     if let Some(shard) = arguments.share.shard {
         output.say(&format!(
             "shard {shard} is in {}\nhint: `tidegate merge` joins all shards, and judges",
@@ -88,8 +91,34 @@ fn asked_of(folder: &Path) -> Result<Asked, Error> {
     serde_json::from_slice(&text).map_err(|error| cannot(&error))
 }
 
-/// Takes over what shards of a reproduction were asked for, which has to be the same.
+/// Takes over what shards of a reproduction were asked for.
 pub(crate) fn merge_asked(shards: &[PathBuf], whole: &Path) -> Result<(), Error> {
+    write_asked(whole, &asked_of_all(shards)?)
+}
+
+/// Whether a folder is of a reproduction.
+pub(crate) fn is_begun(folder: &Path) -> bool {
+    folder.join(ASKED).is_file()
+}
+
+/// Where in a folder the results are of all figures and trials that some shards were asked for.
+pub(crate) fn places(shards: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let asked = asked_of_all(shards)?;
+    let mut places = Vec::new();
+    for name in &asked.figures {
+        let entry = entry(name, asked.version(), &[])?;
+        if !entry.figure.is_computed {
+            let own = PathBuf::from(&entry.figure.id);
+            let trials = entry.trials.iter();
+            places.extend(trials.map(|tried| own.join(judging::TRIALS).join(&tried.trial.name)));
+            places.push(own);
+        }
+    }
+    Ok(places)
+}
+
+/// What shards were asked for, which has to be the same.
+fn asked_of_all(shards: &[PathBuf]) -> Result<Asked, Error> {
     let asked = asked_of(&shards[0])?;
     for other in &shards[1..] {
         if asked_of(other)? != asked {
@@ -99,7 +128,7 @@ pub(crate) fn merge_asked(shards: &[PathBuf], whole: &Path) -> Result<(), Error>
             )));
         }
     }
-    write_asked(whole, &asked)
+    Ok(asked)
 }
 
 /// Takes over what a figure's folder says about it, if it is one.

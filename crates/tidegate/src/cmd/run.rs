@@ -13,11 +13,12 @@ use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 
-use super::outline;
+use super::engine::{self, Target, Work};
 use super::report::{self, Comparison};
-use super::{share, source};
-use crate::args::Running;
+use super::{merge, outline, share, source};
+use crate::args::engine::EngineName;
 use crate::args::testbed::{On, World};
+use crate::args::{Running, Share};
 use crate::output::{self, Error, Output, Verdict};
 use crate::progress::{Bars, Board};
 
@@ -126,6 +127,11 @@ pub(crate) fn run(
         });
     }
     watch(output);
+    if let Some(engine) = running.engine.elsewhere()
+        && !fill(&jobs, running, (engine, &overrides), output)?
+    {
+        return Ok(Verdict::Bad);
+    }
     let mut verdict = Verdict::Good;
     let mut results = Vec::new();
     for job in &jobs {
@@ -142,6 +148,80 @@ pub(crate) fn run(
         output.print_json(&serde_json::json!({ "results": results }))?;
     }
     Ok(verdict)
+}
+
+/// Has an engine run a scenario, and whether all results are in its folder.
+fn fill(
+    jobs: &[Job],
+    running: &Running,
+    (engine, overrides): (EngineName, &[String]),
+    output: Output,
+) -> Result<bool, Error> {
+    let refused = |what: &str, hint: &str| Error::new(format!("{what}\nhint: {hint}"));
+    let [job] = jobs else {
+        let what = "an engine runs one scenario at a time";
+        return Err(refused(what, "give each file a command and an --out"));
+    };
+    if job.on.world == World::Live {
+        let what = "a testbed has real packets of one machine, and no engine";
+        return Err(refused(what, "leave --engine out"));
+    }
+    if job.file == "-" {
+        let what = "tasks of an engine cannot read this standard input";
+        return Err(refused(
+            what,
+            "give the scenario as a file that all machines see",
+        ));
+    }
+    if !engine::is_taken(&job.path) && job.path.exists() {
+        return Err(occupied(&job.path));
+    }
+    let mut task = vec!["run".to_owned(), job.file.clone()];
+    add_options(&mut task, "--set", overrides);
+    if let Some(threads) = running.threads {
+        add_options(&mut task, "--threads", &[threads.to_string()]);
+    }
+    add_learn(&mut task, &running.share)?;
+    let work = Work {
+        name: &job.scenario.name,
+        folder: &job.path,
+        part: "all".to_owned(),
+        task,
+        seconds: share::seconds(&[(Path::new(""), &job.plan)], &running.share)?,
+        target: Target::Own,
+    };
+    let Some(shards) = engine::run(&work, &running.engine, engine, output)? else {
+        return Ok(false);
+    };
+    merge::join(&shards, &job.path)?;
+    engine::clean(&job.path, output);
+    Ok(true)
+}
+
+/// Adds an option once for each of its values.
+pub(crate) fn add_options(words: &mut Vec<String>, name: &str, values: &[String]) {
+    for value in values {
+        words.extend([name.to_owned(), value.clone()]);
+    }
+}
+
+/// Adds the folder that costs of runs are learnt from.
+pub(crate) fn add_learn(words: &mut Vec<String>, share: &Share) -> Result<(), Error> {
+    if let Some(folder) = &share.learn {
+        let folder = std::path::absolute(folder)
+            .map_err(|error| Error::new(format!("cannot read {}: {error}", folder.display())))?;
+        add_options(words, "--learn", &[folder.display().to_string()]);
+    }
+    Ok(())
+}
+
+/// That a folder is there which an engine would fill.
+pub(crate) fn occupied(folder: &Path) -> Error {
+    Error::new(format!(
+        "{} is there already\nhint: give another folder with --out; --resume without --engine goes on with its \
+         missing runs on this machine",
+        folder.display()
+    ))
 }
 
 /// That a testbed is asked for no trace, which it has not.
@@ -168,13 +248,17 @@ fn run_job(
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
     let manifest = manifest(job);
-    let folder = if running.target.resume {
+    let folder = if running.share.shard.is_some() && running.target.resume {
+        // It may be run again without knowing how far it came, or twice at once.
+        Folder::join(&job.path, &manifest)
+    } else if running.target.resume || running.engine.elsewhere().is_some() {
         Folder::resume(&job.path, &manifest)
     } else {
         Folder::create(&job.path, &manifest)
     };
     let folder = folder.map_err(Error::new)?;
-    let board = Board::new(job.lacking(&folder), output);
+    let board = Board::new(job.lacking(&folder), output)
+        .told(running.share.status.as_deref(), job.asked().len());
     let ran = execute(
         job,
         &folder,
@@ -329,6 +413,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         command: job.command.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("TIDEGATE_REVISION").to_owned(),
+        build: env!("TIDEGATE_BUILD").to_owned(),
         seed: job
             .plan
             .first()

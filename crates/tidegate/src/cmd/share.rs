@@ -21,6 +21,9 @@ struct Line {
     packet_hops: Option<u64>,
 }
 
+/// Packets over links in a second, if nothing better is known: the unit of estimates.
+const SPEED: f64 = 1e7;
+
 /// The runs of each plan that a shard has; `None` without a shard. A plan comes with its place in the
 /// results folder.
 pub(crate) fn own(
@@ -30,6 +33,21 @@ pub(crate) fn own(
     let Some(slice) = share.shard else {
         return Ok(None);
     };
+    let mut own = slice.own(&all_costs(plans, share)?).into_iter();
+    let of_plan = |(_, plan): &(&Path, &[Experiment])| {
+        let own = plan.iter().filter(|_| own.next() == Some(true));
+        own.cloned().collect()
+    };
+    Ok(Some(plans.iter().map(of_plan).collect()))
+}
+
+/// What each run of some plans should take on a core, in seconds.
+pub(crate) fn seconds(plans: &[(&Path, &[Experiment])], share: &Share) -> Result<Vec<f64>, Error> {
+    let costs = all_costs(plans, share)?;
+    Ok(costs.into_iter().map(|hops| hops / SPEED).collect())
+}
+
+fn all_costs(plans: &[(&Path, &[Experiment])], share: &Share) -> Result<Vec<f64>, Error> {
     let mut costs = Vec::new();
     for (place, plan) in plans {
         let learnt = share
@@ -38,18 +56,11 @@ pub(crate) fn own(
             .map(|folder| Learnt::read(&folder.join(place)));
         costs.extend(self::costs(plan, &learnt.transpose()?.unwrap_or_default()));
     }
-    let mut own = slice.own(&costs).into_iter();
-    let of_plan = |(_, plan): &(&Path, &[Experiment])| {
-        let own = plan.iter().filter(|_| own.next() == Some(true));
-        own.cloned().collect()
-    };
-    Ok(Some(plans.iter().map(of_plan).collect()))
+    Ok(costs)
 }
 
 /// What each run costs: as in the log, and of others in proportion to their estimates.
 fn costs(plan: &[Experiment], learnt: &Learnt) -> Vec<f64> {
-    /// Packets over links in a second, if nothing better is known: the unit of estimates.
-    const SPEED: f64 = 1e7;
     let known = plan
         .iter()
         .filter_map(|run| Some((run.outline.seconds(), learnt.0.get(&run.id)?)));

@@ -1,6 +1,5 @@
 //! `tidegate tune`: searches settings that are better than the formula's.
 
-use std::fmt::Write;
 use std::num::NonZeroUsize;
 
 use tidegate_plan::evidence::measure::{self, Values};
@@ -16,10 +15,13 @@ use tidegate_report::Record;
 use tidegate_scenario::Scenario;
 use tidegate_units::{Bytes, Setting};
 
+use super::engine::{self, Target, Work};
 use super::laboratory::Laboratory;
 use super::{plan, run, source};
+use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
 use crate::output::{Error, Output, Verdict};
+use crate::progress::Board;
 
 /// The page in the results folder.
 const PAGE: &str = "tune.html";
@@ -52,26 +54,155 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
     let budget = budget(arguments, &subject, output)?;
     let tuning = schedule(arguments, request, &subject, budget)?;
     let text = tuning.scenario(&(subject.base)(tuning.seeds()));
-    let command = command(arguments, budget);
-    let laboratory = Laboratory::open(&text, &command, &arguments.target, arguments.jobs, output)?;
+    let words = words(arguments, budget);
+    let command = command(&words);
+    let measured = |record: &Record| Values::of(record, subject.large);
+    if arguments.share.shard.is_some() {
+        return run_shard(arguments, &tuning, (&text, &command), measured, output);
+    }
+    let is_elsewhere = arguments.engine.elsewhere().is_some();
+    // Tasks may be writing to a folder that is gone on with.
+    let open = if is_elsewhere && arguments.target.resume {
+        Laboratory::join
+    } else {
+        Laboratory::open
+    };
+    let laboratory = open(&text, &command, &arguments.target, arguments.jobs, output)?;
     run::watch(output);
-    let board = laboratory.board(tuning.schedule.runs);
-    let found = tuning.search(|numbers| {
-        let records = laboratory.records(numbers, &board)?;
-        let measured = |record: &Record| Values::of(record, subject.large);
-        Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
-    })?;
-    drop(board);
+    let found = match arguments.engine.elsewhere() {
+        None => {
+            let board = laboratory.board(tuning.schedule.runs);
+            tuning.search(|numbers| {
+                let records = laboratory.records(numbers, &board)?;
+                Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
+            })?
+        }
+        Some(engine) => {
+            let mut round = 0;
+            tuning.search(|numbers| {
+                round += 1;
+                let part = format!("round-{round}");
+                let is_there = laboratory.has(numbers)
+                    || fill(
+                        &laboratory,
+                        numbers,
+                        part,
+                        (arguments, engine, &words),
+                        output,
+                    )?;
+                if !is_there {
+                    return Ok(None);
+                }
+                let records = laboratory.records(numbers, &silent(output))?;
+                Ok::<_, Error>(records.map(|records| records.iter().map(measured).collect()))
+            })?
+        }
+    };
     let Some(found) = found else {
-        let folder = run::quoted(&laboratory.path().display().to_string());
-        laboratory.interrupted(&format!("{command} --out {folder}"));
+        if !is_elsewhere {
+            let folder = run::quoted(&laboratory.path().display().to_string());
+            laboratory.interrupted(&format!("{command} --out {folder}"));
+        }
         return Ok(Verdict::Bad);
     };
+    if engine::is_taken(laboratory.path()) {
+        laboratory.clear()?;
+        engine::clean(laboratory.path(), output);
+    }
     show(&tuning, &found, subject, &laboratory, output)?;
     Ok(match found.ending() {
         Ending::NothingKeeps => Verdict::Bad,
         _ => Verdict::Good,
     })
+}
+
+/// Runs a shard of the first round that is not complete: the rounds after it depend on what it finds. All shards
+/// fill one folder.
+fn run_shard(
+    arguments: &Tune,
+    tuning: &Tuning,
+    (text, command): (&str, &str),
+    measured: impl Fn(&Record) -> Values,
+    output: Output,
+) -> Result<Verdict, Error> {
+    if arguments.target.out.is_none() {
+        return Err(Error::new(
+            "the shards of a search fill one folder\nhint: name it with --out, the same for all",
+        ));
+    }
+    if arguments.budget.trim().ends_with("min") {
+        return Err(Error::new(format!(
+            "--budget {} is another number of runs on each machine\nhint: give all shards a number of runs",
+            arguments.budget
+        )));
+    }
+    let laboratory = Laboratory::join(text, command, &arguments.target, arguments.jobs, output)?;
+    run::watch(output);
+    let (mut round, mut ran) = (0, None);
+    let found = tuning.search(|numbers| {
+        round += 1;
+        if laboratory.has(numbers) {
+            let records = laboratory.records(numbers, &silent(output))?;
+            return Ok(records.map(|records| records.iter().map(&measured).collect()));
+        }
+        let own = laboratory.own(numbers, &arguments.share)?;
+        let board =
+            Board::new(own.len(), output).told(arguments.share.status.as_deref(), own.len());
+        ran = Some((own.len(), laboratory.records(&own, &board)?));
+        Ok::<_, Error>(None)
+    })?;
+    let folder = laboratory.path().display();
+    let hint = format!(
+        "`{command} --out {} --resume`",
+        run::quoted(&folder.to_string())
+    );
+    match ran {
+        Some((_, None)) => {
+            laboratory.interrupted(&format!("{command} --out {folder}"));
+            return Ok(Verdict::Bad);
+        }
+        Some((runs, _)) => output.say(&format!(
+            "{} of round {round} are in {folder}\nhint: the same command runs the next round when all shards have \
+             come so far; {hint} runs what is left on one machine",
+            run::count(runs, "run")
+        )),
+        None if found.is_some() => output.say(&format!(
+            "all rounds are in {folder}\nhint: {hint} says what was found"
+        )),
+        None => return Ok(Verdict::Bad),
+    }
+    Ok(Verdict::Good)
+}
+
+/// Has an engine run what a round lacks, and whether all of it is there.
+fn fill(
+    laboratory: &Laboratory,
+    numbers: &[usize],
+    part: String,
+    (arguments, engine, words): (&Tune, EngineName, &[String]),
+    output: Output,
+) -> Result<bool, Error> {
+    let mut task = words.to_vec();
+    run::add_learn(&mut task, &arguments.share)?;
+    output.say(&format!(
+        "{}: {}",
+        part.replace('-', " "),
+        run::count(numbers.len(), "run")
+    ));
+    let work = Work {
+        name: "tune",
+        folder: laboratory.path(),
+        part,
+        task,
+        seconds: laboratory.seconds(numbers, &arguments.share)?,
+        target: Target::Shared,
+    };
+    Ok(engine::run(&work, &arguments.engine, engine, output)?.is_some())
+}
+
+/// Bars for runs that are there already.
+fn silent(output: Output) -> Board {
+    Board::new(0, output.silent())
 }
 
 fn show(
@@ -301,29 +432,30 @@ fn budget(arguments: &Tune, subject: &Subject, output: Output) -> Result<usize, 
     Ok(runs)
 }
 
-/// The command that gives the same search.
-fn command(arguments: &Tune, runs: usize) -> String {
-    let mut command = format!(
-        "tidegate tune {} --for {}",
-        run::quoted(&arguments.file),
-        arguments.goal
-    );
-    let mut add = |name: &str, value: &str| _ = write!(command, " --{name} {}", run::quoted(value));
-    arguments
-        .within
-        .iter()
-        .for_each(|limit| add("within", limit));
+/// The words of the command that gives the same search, without the program.
+fn words(arguments: &Tune, runs: usize) -> Vec<String> {
+    let mut words = vec!["tune".to_owned(), arguments.file.clone()];
+    let mut add = |name: &str, value: &str| {
+        run::add_options(&mut words, &format!("--{name}"), &[value.to_owned()]);
+    };
+    add("for", &arguments.goal);
+    let within = arguments.within.iter();
+    within.for_each(|limit| add("within", limit));
     arguments.vary.iter().for_each(|vary| add("vary", vary));
     arguments.load.iter().for_each(|load| add("load", load));
-    arguments
-        .workload
-        .iter()
-        .for_each(|sizes| add("workload", sizes));
+    let workload = arguments.workload.iter();
+    workload.for_each(|sizes| add("workload", sizes));
     add("budget", &runs.to_string());
     add("seed", &arguments.seed.to_string());
     #[expect(clippy::float_cmp, reason = "the default is a whole number")]
     if arguments.size != 1.0 {
         add("size", &arguments.size.to_string());
     }
-    command
+    words
+}
+
+/// The same as a shell takes it.
+fn command(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|word| run::quoted(word)).collect();
+    format!("tidegate {}", words.join(" "))
 }

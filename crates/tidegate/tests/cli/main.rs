@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod check;
+mod engines;
 mod evidence;
 mod folders;
 mod plan;

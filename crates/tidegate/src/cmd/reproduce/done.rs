@@ -24,6 +24,8 @@ pub(super) struct Done {
     measured: Vec<Measurements>,
     pub(super) revision: String,
     pub(super) is_interrupted: bool,
+    /// Whether an engine has its runs, and not all are there.
+    pub(super) is_elsewhere: bool,
     pub(super) verdict: Verdict,
 }
 
@@ -37,6 +39,7 @@ impl Done {
             measured: Vec::new(),
             revision: revision.to_owned(),
             is_interrupted: false,
+            is_elsewhere: false,
             verdict: Verdict::Good,
         }
     }

@@ -10,14 +10,15 @@ use tidegate_lab::sweep::{self, Failure, Queue, Sweep};
 use tidegate_report::Folder;
 use tidegate_scenario::{Experiment, Scenario};
 
-use super::super::outline;
+use super::super::engine::{self, Target, Work};
 use super::super::report::{self, Comparison};
 use super::super::run::{self, Job, place};
-use super::super::share;
+use super::super::{merge, outline, share};
 use super::done::Done;
 use super::judging::{self, Note, Results, TRIALS};
 use super::{Asked, entry, write_asked};
 use crate::args::Reproduce;
+use crate::args::engine::EngineName;
 use crate::args::testbed::On;
 use crate::output::{Error, Output, Verdict};
 use crate::progress::{Bars, Board};
@@ -57,26 +58,39 @@ pub(super) fn run_all(
     };
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
-    if arguments.target.resume && !folder.is_dir() {
+    let is_new = arguments.share.shard.is_some() || engine::is_taken(&folder);
+    if arguments.target.resume && !folder.is_dir() && !is_new {
         let folder = folder.display();
         return Err(Error::new(format!(
             "there is nothing to go on with: {folder} does not exist\nhint: leave --resume out"
         )));
     }
-    let done = Done::new(&folder, env!("TIDEGATE_REVISION"));
+    let mut done = Done::new(&folder, env!("TIDEGATE_REVISION"));
     // All files are read before the first is run: a mistake in the last one is reported at once.
     let planned = names
         .iter()
         .map(|name| plan(name, version, arguments, &done, output));
     let mut planned = planned.collect::<Result<Vec<_>, Error>>()?;
     share_out(&mut planned, &done.folder, arguments)?;
+    let is_filled = match arguments.engine.elsewhere() {
+        None => false,
+        Some(name) => {
+            run::watch(output);
+            if !fill(&planned, names, &done.folder, (arguments, name), output)? {
+                done.verdict = Verdict::Bad;
+                done.is_elsewhere = true;
+                return Ok(done);
+            }
+            true
+        }
+    };
     let wanted = planned
         .into_iter()
         .zip(names)
         .map(|((entry, command, jobs), name)| {
-            let parts = jobs
-                .into_iter()
-                .map(|job| open(job, &entry, version, arguments));
+            // A shard has no folder for figures of which it runs nothing: there may be a thousand shards.
+            let parts = jobs.into_iter().filter(|job| !job.asked().is_empty());
+            let parts = parts.map(|job| open(job, &entry, version, arguments));
             let parts = parts.collect::<Result<Vec<_>, Error>>()?;
             Ok(Wanted {
                 name: name.clone(),
@@ -87,7 +101,11 @@ pub(super) fn run_all(
         });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
     write_asked(&done.folder, &asked)?;
-    run::watch(output);
+    if is_filled {
+        engine::clean(&done.folder, output);
+    } else {
+        run::watch(output);
+    }
     let mut done = execute(&wanted, version, arguments, done, output)?;
     if done.is_interrupted {
         done.verdict = Verdict::Bad;
@@ -100,20 +118,52 @@ pub(super) fn run_all(
     Ok(done)
 }
 
+/// The runs of all figures, with the places of their folders.
+fn plans<'a>(planned: &'a [Planned], root: &Path) -> Vec<(&'a Path, &'a [Experiment])> {
+    let jobs = planned.iter().flat_map(|(_, _, jobs)| jobs);
+    jobs.map(|job| {
+        let place = job.path.strip_prefix(root).unwrap_or(&job.path);
+        (place, job.plan.as_slice())
+    })
+    .collect()
+}
+
+/// Has an engine run all of it, and whether all results are in the folder.
+fn fill(
+    planned: &[Planned],
+    names: &[String],
+    folder: &Path,
+    (arguments, name): (&Reproduce, EngineName),
+    output: Output,
+) -> Result<bool, Error> {
+    if !engine::is_taken(folder) && folder.exists() {
+        return Err(run::occupied(folder));
+    }
+    let mut task = vec!["reproduce".to_owned()];
+    task.extend(names.iter().cloned());
+    if arguments.quick {
+        task.push("--quick".to_owned());
+    }
+    run::add_options(&mut task, "--set", &arguments.set);
+    run::add_learn(&mut task, &arguments.share)?;
+    let work = Work {
+        name: "reproduction",
+        folder,
+        part: "all".to_owned(),
+        task,
+        seconds: share::seconds(&plans(planned, folder), &arguments.share)?,
+        target: Target::Own,
+    };
+    let Some(shards) = engine::run(&work, &arguments.engine, name, output)? else {
+        return Ok(false);
+    };
+    merge::join(&shards, folder)?;
+    Ok(true)
+}
+
 /// Leaves each job with the runs of the shard that is asked for.
-fn share_out(
-    planned: &mut [(Entry, String, Vec<Job>)],
-    root: &Path,
-    arguments: &Reproduce,
-) -> Result<(), Error> {
-    let jobs = || planned.iter().flat_map(|(_, _, jobs)| jobs);
-    let plans: Vec<_> = jobs()
-        .map(|job| {
-            let place = job.path.strip_prefix(root).unwrap_or(&job.path);
-            (place, job.plan.as_slice())
-        })
-        .collect();
-    if let Some(own) = share::own(&plans, &arguments.share)? {
+fn share_out(planned: &mut [Planned], root: &Path, arguments: &Reproduce) -> Result<(), Error> {
+    if let Some(own) = share::own(&plans(planned, root), &arguments.share)? {
         let jobs = planned.iter_mut().flat_map(|(_, _, jobs)| jobs);
         for (job, own) in jobs.zip(own) {
             job.share = Some(own);
@@ -122,6 +172,9 @@ fn share_out(
     Ok(())
 }
 
+/// A figure, the command that makes it, and its runs and those of its trials.
+type Planned = (Entry, String, Vec<Job>);
+
 /// What there is to run for a figure.
 fn plan(
     name: &str,
@@ -129,7 +182,7 @@ fn plan(
     arguments: &Reproduce,
     done: &Done,
     output: Output,
-) -> Result<(Entry, String, Vec<Job>), Error> {
+) -> Result<Planned, Error> {
     let entry = entry(name, version, &arguments.set)?;
     let command = command(name, version, &arguments.set);
     if entry.figure.is_computed {
@@ -173,7 +226,10 @@ pub(super) fn command(name: &str, version: Version, set: &[String]) -> String {
 fn open(job: Job, entry: &Entry, version: Version, arguments: &Reproduce) -> Result<Part, Error> {
     let manifest = run::manifest(&job);
     // A reproduction that was interrupted may not have come to this folder.
-    let folder = if arguments.target.resume && job.path.is_dir() {
+    let is_filled = arguments.engine.elsewhere().is_some();
+    let folder = if arguments.share.shard.is_some() && arguments.target.resume {
+        Folder::join(&job.path, &manifest)
+    } else if is_filled || arguments.target.resume && job.path.is_dir() {
         Folder::resume(&job.path, &manifest)
     } else {
         Folder::create(&job.path, &manifest)
@@ -210,7 +266,8 @@ fn execute(
         outline::estimate(plans, jobs),
         run::count(jobs.get(), "job")
     ));
-    let board = Board::new(runs, output);
+    let asked = parts().map(|(_, part)| part.job.asked().len()).sum();
+    let board = Board::new(runs, output).told(arguments.share.status.as_deref(), asked);
     let bars: Vec<Bars<'_>> = parts()
         .map(|(_, part)| Bars::new(&part.folder, &board))
         .collect();

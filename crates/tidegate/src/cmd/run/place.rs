@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::args::Target;
+use crate::cmd::engine;
 use crate::output::Error;
 
 /// Where results go that nobody named a folder for.
@@ -36,7 +37,8 @@ pub(crate) fn choose(
             1 => home.join(name),
             number => home.join(format!("{name}-{number}")),
         };
-        let is_free = !path.exists() && !taken.contains(&path.as_path());
+        let is_free =
+            !path.exists() && !engine::is_taken(&path) && !taken.contains(&path.as_path());
         if !is_free {
             newest = Some(path);
             continue;

@@ -1,0 +1,350 @@
+//! Follows tasks until all shards are there: shows how far they are, and submits again what was lost.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program's edge: it waits for other machines"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::home::{Home, State, unwritten};
+use super::{Engine, Job, Target, Work};
+use crate::cmd::run::{count, is_interrupted, quoted};
+use crate::output::{Error, Output};
+use crate::progress::{Board, STEPS};
+use crate::status::{Ended, Report};
+
+/// How often the shards' own files are read.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How often the engine is asked at most. A thousand tasks are asked for half as often: all users of a cluster
+/// share whoever answers.
+const ASK: Duration = Duration::from_secs(6);
+
+/// How often in a row an engine may not answer.
+const SILENCES: u32 = 50;
+
+/// How often a shard is submitted.
+const ATTEMPTS: u32 = 3;
+
+/// How many shards are named that went wrong.
+const NAMED: usize = 3;
+
+pub(super) struct Follower<'a> {
+    work: &'a Work<'a>,
+    home: &'a Home,
+    state: State,
+    engine: &'a mut dyn Engine,
+    part: PathBuf,
+    /// Shards that somebody had cancelled before they were followed again.
+    forgiven: BTreeSet<u32>,
+    /// What each shard said last.
+    reports: BTreeMap<u32, Report>,
+    output: Output,
+}
+
+/// Why a shard will not be there.
+enum Wrong {
+    /// It said so.
+    Refused(String),
+    /// Some of its runs left nothing.
+    Failed,
+    /// It was lost again and again.
+    Lost,
+    /// Somebody told the engine so.
+    Cancelled,
+}
+
+impl<'a> Follower<'a> {
+    pub(super) fn new(
+        work: &'a Work<'a>,
+        home: &'a Home,
+        state: State,
+        engine: &'a mut dyn Engine,
+        output: Output,
+    ) -> Self {
+        Self {
+            part: home.part(&work.part),
+            work,
+            home,
+            state,
+            engine,
+            forgiven: BTreeSet::new(),
+            reports: BTreeMap::new(),
+            output,
+        }
+    }
+
+    /// The folders of all shards, or `None` if they are not all there.
+    pub(super) fn run(mut self) -> Result<Option<Vec<PathBuf>>, Error> {
+        for folder in ["status", "log"] {
+            let path = self.part.join(folder);
+            fs::create_dir_all(&path).map_err(unwritten(&path))?;
+        }
+        if self.state.jobs.is_empty() {
+            let all: Vec<u32> = self.state.shards().collect();
+            self.submit(&all)?;
+            self.output.say(&format!(
+                "{} in {}; `tidegate attach {}` follows them from elsewhere",
+                count(self.work.seconds.len(), "run"),
+                count(all.len(), "task"),
+                quoted(&self.home.folder().display().to_string())
+            ));
+        } else {
+            self.go_on()?;
+        }
+        let board = Board::new(self.work.seconds.len(), self.output);
+        let wrong = self.follow(&board)?;
+        drop(board);
+        match wrong {
+            None => {
+                self.output.warn(&format!(
+                    "nobody follows the tasks any more, which go on\nhint: `tidegate attach {}` follows them; {}",
+                    quoted(&self.home.folder().display().to_string()),
+                    self.engine.cancel(&self.state.jobs)
+                ));
+                Ok(None)
+            }
+            Some(wrong) if wrong.is_empty() => Ok(Some(self.folders())),
+            Some(wrong) => self.fail(&wrong),
+        }
+    }
+
+    fn folders(&self) -> Vec<PathBuf> {
+        match self.work.target {
+            Target::Shared => vec![self.home.folder().to_owned()],
+            Target::Own => {
+                let shards = self.state.shards();
+                shards
+                    .map(|shard| self.part.join(format!("shards/{shard}")))
+                    .collect()
+            }
+        }
+    }
+
+    fn status(&self, shard: u32) -> PathBuf {
+        self.part.join(format!("status/{shard}.json"))
+    }
+
+    /// Hands shards in. That they were is written down before anybody looks for them.
+    fn submit(&mut self, shards: &[u32]) -> Result<(), Error> {
+        for &shard in shards {
+            // It says how the attempt before this one went.
+            drop(fs::remove_file(self.status(shard)));
+            self.reports.remove(&shard);
+            *self.state.attempts.entry(shard).or_insert(0) += 1;
+        }
+        let job = Job {
+            name: self.work.name,
+            part: &self.part,
+            home: self.home,
+            state: &self.state,
+        };
+        let id = self.engine.submit(&job, shards)?;
+        self.state.jobs.push(id);
+        self.home.keep(&self.state)
+    }
+
+    /// Begins to follow what another process has submitted: what went wrong then may go well now.
+    fn go_on(&mut self) -> Result<(), Error> {
+        let failed: Vec<u32> = self
+            .state
+            .shards()
+            .filter(|&shard| {
+                let report = Report::read(&self.status(shard));
+                let ended = report.and_then(|report| report.ended);
+                matches!(ended, Some(Ended::Failed | Ended::Refused))
+            })
+            .collect();
+        self.state.attempts.clear();
+        self.forgiven = self.engine.ask(&self.state.jobs)?.cancelled;
+        if !failed.is_empty() {
+            self.output
+                .say(&format!("{} again", count(failed.len(), "task")));
+            self.submit(&failed)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every shard is there or will not be; `None` if this was stopped.
+    fn follow(&mut self, board: &Board) -> Result<Option<BTreeMap<u32, Wrong>>, Error> {
+        let mut wrong = BTreeMap::new();
+        let mut missed = BTreeSet::new();
+        let mut silences = 0;
+        let mut asked = Instant::now();
+        let pause = ASK * (1 + self.state.shards / 1000);
+        loop {
+            let open = self.look(&mut wrong);
+            self.show(board);
+            if open.is_empty() {
+                return Ok(Some(wrong));
+            }
+            if is_interrupted() {
+                return Ok(None);
+            }
+            thread::sleep(LOOK * (1 + self.state.shards / 500));
+            if asked.elapsed() < pause {
+                continue;
+            }
+            asked = Instant::now();
+            let known = match self.engine.ask(&self.state.jobs) {
+                Ok(known) => known,
+                Err(error) if silences == SILENCES => return Err(self.silent(error)),
+                Err(_) => {
+                    silences += 1;
+                    continue;
+                }
+            };
+            silences = 0;
+            // Files of other machines are seen a little later: what is missed twice is lost.
+            let missing: BTreeSet<u32> = open.difference(&known.open).copied().collect();
+            let lost: Vec<u32> = missing.intersection(&missed).copied().collect();
+            missed = missing;
+            // It may have ended since it was looked at.
+            let still = self.look(&mut wrong);
+            let is_cancelled =
+                |shard: &u32| known.cancelled.contains(shard) && !self.forgiven.contains(shard);
+            let (cancelled, lost): (Vec<u32>, Vec<u32>) = lost
+                .into_iter()
+                .filter(|shard| still.contains(shard))
+                .partition(is_cancelled);
+            wrong.extend(cancelled.into_iter().map(|shard| (shard, Wrong::Cancelled)));
+            self.requeue(lost, &mut wrong, board)?;
+        }
+    }
+
+    /// Reads what the shards say, and returns those that have not ended.
+    fn look(&mut self, wrong: &mut BTreeMap<u32, Wrong>) -> BTreeSet<u32> {
+        let mut open = BTreeSet::new();
+        for shard in self.state.shards() {
+            let known = self.reports.get(&shard).and_then(|report| report.ended);
+            if known != Some(Ended::Finished)
+                && let Some(report) = Report::read(&self.status(shard))
+            {
+                self.reports.insert(shard, report);
+            }
+            let report = self.reports.get(&shard);
+            match report.and_then(|report| report.ended) {
+                Some(Ended::Finished) => {
+                    wrong.remove(&shard);
+                }
+                Some(Ended::Failed) => {
+                    wrong.insert(shard, Wrong::Failed);
+                }
+                Some(Ended::Refused) => {
+                    let why = report.and_then(|report| report.why.clone());
+                    wrong.insert(shard, Wrong::Refused(why.unwrap_or_default()));
+                }
+                Some(Ended::Interrupted) | None => {
+                    if !wrong.contains_key(&shard) {
+                        open.insert(shard);
+                    }
+                }
+            }
+        }
+        open
+    }
+
+    fn show(&self, board: &Board) {
+        let done = self.reports.values().map(|report| report.done).sum();
+        let steps: u64 = self.reports.values().map(|report| report.steps).sum();
+        let most = self.work.seconds.len() as u64 * STEPS;
+        let ended = self
+            .reports
+            .values()
+            .filter(|report| report.ended.is_some());
+        let ended = ended.count();
+        let running = self.reports.len() - ended;
+        let waiting = self.state.shards as usize - self.reports.len();
+        board.show(
+            done,
+            steps.min(most),
+            &format!("tasks: {running} running, {waiting} waiting, {ended} over"),
+        );
+    }
+
+    fn requeue(
+        &mut self,
+        lost: Vec<u32>,
+        wrong: &mut BTreeMap<u32, Wrong>,
+        board: &Board,
+    ) -> Result<(), Error> {
+        let attempts = |shard: &u32| self.state.attempts.get(shard).copied().unwrap_or(0);
+        let (again, gone): (Vec<u32>, Vec<u32>) = lost
+            .into_iter()
+            .partition(|shard| attempts(shard) < ATTEMPTS);
+        wrong.extend(gone.into_iter().map(|shard| (shard, Wrong::Lost)));
+        if again.is_empty() {
+            return Ok(());
+        }
+        let (first, tasks) = (again[0], count(again.len(), "task"));
+        board.suspend(|| {
+            self.output.say(&format!(
+                "{tasks} lost, shard {first} first: submitted again"
+            ));
+        });
+        self.submit(&again)
+    }
+
+    fn silent(&self, error: Error) -> Error {
+        let Error::Other(text) = error else {
+            return error;
+        };
+        Error::new(format!(
+            "{text}\nhint: the tasks may go on; `tidegate attach {}` follows them later",
+            quoted(&self.home.folder().display().to_string())
+        ))
+    }
+
+    /// Says which shards are not there, and why.
+    fn fail(&self, wrong: &BTreeMap<u32, Wrong>) -> Result<Option<Vec<PathBuf>>, Error> {
+        let mut lines = Vec::new();
+        let mut is_refused = false;
+        for (shard, why) in wrong.iter().take(NAMED) {
+            let log = self.part.join(format!("log/{shard}.txt"));
+            lines.push(match why {
+                Wrong::Refused(why) => {
+                    // Its hint is for whoever runs a shard by hand.
+                    let why = why.lines().next().unwrap_or_default();
+                    format!("shard {shard}: {why}")
+                }
+                Wrong::Failed => format!("runs of shard {shard} left nothing{}", tail(&log)),
+                Wrong::Cancelled => format!("shard {shard} was cancelled"),
+                Wrong::Lost => format!("shard {shard} was lost {ATTEMPTS} times{}", tail(&log)),
+            });
+            is_refused |= matches!(why, Wrong::Refused(_) | Wrong::Lost);
+        }
+        if wrong.len() > NAMED {
+            lines.push(format!("and {} more", wrong.len() - NAMED));
+        }
+        let text = format!(
+            "{}\nhint: all others are kept; `tidegate attach {}` submits these again",
+            lines.join("\n"),
+            quoted(&self.home.folder().display().to_string())
+        );
+        if is_refused {
+            return Err(Error::new(text));
+        }
+        self.output.warn(&text);
+        Ok(None)
+    }
+}
+
+/// The end of a log, for people.
+fn tail(log: &Path) -> String {
+    let text = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let last = &lines[lines.len().saturating_sub(3)..];
+    if last.is_empty() {
+        return format!(", and said nothing in {}", log.display());
+    }
+    format!("; the end of {}:\n  {}", log.display(), last.join("\n  "))
+}

@@ -1,0 +1,188 @@
+//! What is written beside a results folder while an engine fills it: which command it was, what was submitted,
+//! and what the tasks leave.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::{Target, Work};
+use crate::output::Error;
+
+/// What the name of a results folder is followed by.
+const ENDING: &str = ".engine";
+const STATE: &str = "engine.json";
+const LOCK: &str = "lock";
+
+/// The folder beside a results folder.
+pub(super) struct Home {
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+/// What was submitted.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The program, how it was called and from where.
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) directory: PathBuf,
+    /// Which build of the program it was: what others leave does not fit.
+    pub(super) build: String,
+    pub(super) part: String,
+    /// The program's arguments for a shard.
+    pub(super) task: Vec<String>,
+    /// The folder that all tasks write to, if they do.
+    pub(super) out: Option<PathBuf>,
+    pub(super) shards: u32,
+    /// What the engine calls them.
+    pub(super) jobs: Vec<String>,
+    /// How often each shard was submitted.
+    pub(super) attempts: BTreeMap<u32, u32>,
+}
+
+/// Whether an engine fills this folder, or has begun to.
+pub(crate) fn is_taken(folder: &Path) -> bool {
+    beside(folder).is_dir()
+}
+
+fn beside(folder: &Path) -> PathBuf {
+    let mut name = folder.file_name().map(OsString::from).unwrap_or_default();
+    name.push(ENDING);
+    folder.with_file_name(name)
+}
+
+impl Home {
+    pub(super) fn of(folder: &Path) -> Result<Self, Error> {
+        let folder = std::path::absolute(folder).map_err(unwritten(folder))?;
+        Ok(Self {
+            path: beside(&folder),
+            folder,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The results folder, from the root.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The place of a part.
+    pub(super) fn part(&self, part: &str) -> PathBuf {
+        self.path.join(part)
+    }
+
+    /// That nobody else follows the same tasks, while the file is open: two would submit what is lost twice.
+    pub(super) fn lock(&self) -> Result<File, Error> {
+        fs::create_dir_all(&self.path).map_err(unwritten(&self.path))?;
+        let path = self.path.join(LOCK);
+        let file = File::create(&path).map_err(unwritten(&path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::new(format!(
+                "another tidegate follows what fills {}\nhint: end it first, or let it",
+                self.folder.display()
+            ))),
+            // A file system without locks is no reason not to go on.
+            _ => Ok(file),
+        }
+    }
+
+    /// What was submitted, if anything was.
+    pub(super) fn state(&self) -> Result<Option<State>, Error> {
+        let path = self.path.join(STATE);
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            text => text
+                .map_err(|error| Error::new(format!("cannot read {}: {error}", path.display())))?,
+        };
+        let state = serde_json::from_slice(&text);
+        let state =
+            state.map_err(|error| Error::new(format!("{} is damaged: {error}", path.display())))?;
+        Ok(Some(state))
+    }
+
+    pub(super) fn keep(&self, state: &State) -> Result<(), Error> {
+        let text = serde_json::to_vec_pretty(state).map_err(Error::new)?;
+        self.write(&self.path.join(STATE), &text)
+    }
+
+    /// Writes a file of it, in full or not at all.
+    pub(super) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        let partial = self.path.join("partial");
+        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, path));
+        written.map_err(unwritten(path))
+    }
+
+    /// Takes it away again if nothing was submitted; that nothing can be is said already.
+    pub(super) fn remove_unused(&self) {
+        if !self.path.join(STATE).exists() {
+            drop(fs::remove_dir_all(&self.path));
+        }
+    }
+}
+
+pub(super) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |error| Error::new(format!("cannot write {}: {error}", path.display()))
+}
+
+impl State {
+    pub(super) fn new(work: &Work<'_>, shards: u32) -> Result<Self, Error> {
+        let nowhere = |error| Error::new(format!("cannot find this program: {error}"));
+        let lost = |error| Error::new(format!("cannot find the working directory: {error}"));
+        let out = match work.target {
+            Target::Own => None,
+            Target::Shared => Some(Home::of(work.folder)?.folder),
+        };
+        let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        Ok(Self {
+            program: std::env::current_exe().map_err(nowhere)?,
+            arguments: arguments.collect(),
+            directory: std::env::current_dir().map_err(lost)?,
+            build: env!("TIDEGATE_BUILD").to_owned(),
+            part: work.part.clone(),
+            task: work.task.clone(),
+            out,
+            shards,
+            jobs: Vec::new(),
+            attempts: BTreeMap::new(),
+        })
+    }
+
+    /// That what was submitted is what is asked for now.
+    pub(super) fn check(&self, work: &Work<'_>) -> Result<(), Error> {
+        self.check_build()?;
+        if self.task != work.task {
+            return Err(Error::new(format!(
+                "{} is filled by another command: tidegate {}\nhint: give another folder with --out",
+                work.folder.display(),
+                self.task.join(" ")
+            )));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_build(&self) -> Result<(), Error> {
+        let own = env!("TIDEGATE_BUILD");
+        if self.build == own {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "the tasks are of another build of the program: {} there and {own} now\n\
+             hint: use the program that submitted them, {}, or begin again with another --out",
+            self.build,
+            self.program.display()
+        )))
+    }
+
+    pub(super) fn shards(&self) -> impl Iterator<Item = u32> {
+        1..=self.shards
+    }
+}

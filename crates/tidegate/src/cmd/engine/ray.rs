@@ -1,0 +1,183 @@
+//! Ray: shards as tasks of a Ray cluster, by way of a small Python program that outlives this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use super::home::unwritten;
+use super::{Engine, Home, Job, Known, said};
+use crate::output::Error;
+
+const DRIVER: &str = include_str!("ray_driver.py");
+const WHO: &str = "Ray";
+
+/// How often a driver's number may be the same before it is taken for dead: asked every few seconds, this is a
+/// minute in which it wrote nothing.
+const PATIENCE: u32 = 10;
+
+pub(super) struct Ray {
+    python: String,
+    address: String,
+    /// Of a task.
+    cores: u32,
+    home: PathBuf,
+    /// The number of each driver when it was last asked, and how often that was the same.
+    beats: BTreeMap<String, (u64, u32)>,
+}
+
+/// What the driver is given.
+#[derive(Serialize)]
+struct Order<'a> {
+    address: &'a str,
+    cores: u32,
+    directory: &'a Path,
+    state: PathBuf,
+    tasks: Vec<Task>,
+}
+
+#[derive(Serialize)]
+struct Task {
+    shard: u32,
+    command: Vec<String>,
+    log: PathBuf,
+}
+
+/// What the driver says.
+#[derive(Serialize, Deserialize)]
+struct Beat {
+    beat: u64,
+    open: BTreeSet<u32>,
+}
+
+impl Ray {
+    pub(super) fn new(options: &[String], home: &Home) -> Result<Self, Error> {
+        let mut ray = Self {
+            python: "python3".to_owned(),
+            address: "auto".to_owned(),
+            cores: 1,
+            home: home.path().to_owned(),
+            beats: BTreeMap::new(),
+        };
+        for option in options {
+            let wrong = || {
+                Error::new(format!(
+                    "--engine-option {option} is none of Ray's\n\
+                     hint: address=auto, address=local or that of a cluster, python=PATH, num_cpus=COUNT of a task"
+                ))
+            };
+            let (key, value) = option.split_once('=').ok_or_else(wrong)?;
+            match key {
+                "address" => value.clone_into(&mut ray.address),
+                "python" => value.clone_into(&mut ray.python),
+                "num_cpus" => {
+                    let cores = value.parse().ok().filter(|&cores| cores > 0);
+                    ray.cores = cores.ok_or_else(wrong)?;
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(ray)
+    }
+
+    fn driver(&self) -> PathBuf {
+        self.home.join("ray_driver.py")
+    }
+
+    /// Where a driver says how far it is.
+    fn state(&self, job: &str) -> PathBuf {
+        self.home.join(format!("{job}.state.json"))
+    }
+}
+
+impl Engine for Ray {
+    fn check(&self) -> Result<u32, Error> {
+        fs::write(self.driver(), DRIVER).map_err(unwritten(&self.driver()))?;
+        let mut command = Command::new(&self.python);
+        command.arg(self.driver()).args(["check", &self.address]);
+        said(&mut command, WHO).map_err(|error| match error {
+            Error::Other(text) if text.contains("No module named") => Error::new(format!(
+                "Ray is not installed for {}: it has no module `ray`\n\
+                 hint: --engine-option python=PATH names a Python that has it",
+                self.python
+            )),
+            Error::Other(text) if text.contains("refuses") => {
+                let why = text.split_once("): ").map_or(text.as_str(), |(_, why)| why);
+                Error::new(format!(
+                    "cannot reach Ray at `{}`: {why}\n\
+                     hint: `ray start --head` begins a cluster; --engine-option address=local uses this machine",
+                    self.address
+                ))
+            }
+            error => error,
+        })?;
+        // A driver has them all in its memory.
+        Ok(100_000)
+    }
+
+    fn submit(&self, job: &Job<'_>, shards: &[u32]) -> Result<String, Error> {
+        fs::write(self.driver(), DRIVER).map_err(unwritten(&self.driver()))?;
+        let id = format!("ray-{}-{}", job.state.part, job.state.jobs.len() + 1);
+        let cores = self.cores.to_string();
+        let task = |&shard: &u32| Task {
+            shard,
+            command: job.words(&shard.to_string(), &cores),
+            log: job.log(&shard.to_string()),
+        };
+        let order = Order {
+            address: &self.address,
+            cores: self.cores,
+            directory: &job.state.directory,
+            state: self.state(&id),
+            tasks: shards.iter().map(task).collect(),
+        };
+        let path = self.home.join(format!("{id}.json"));
+        let text = serde_json::to_vec(&order).map_err(Error::new)?;
+        job.home.write(&path, &text)?;
+        let first = Beat {
+            beat: 0,
+            open: shards.iter().copied().collect(),
+        };
+        let text = serde_json::to_vec(&first).map_err(Error::new)?;
+        job.home.write(&self.state(&id), &text)?;
+        let log = self.home.join(format!("{id}.txt"));
+        let words = File::create(&log).map_err(unwritten(&log))?;
+        let too = words.try_clone().map_err(unwritten(&log))?;
+        let mut command = Command::new(&self.python);
+        // In a group of its own, which the end of a terminal does not reach.
+        command.arg(self.driver()).arg("run").arg(&path);
+        command.stdin(Stdio::null()).stdout(words).stderr(too);
+        let started = command.process_group(0).spawn();
+        started.map_err(|error| Error::new(format!("cannot run {}: {error}", self.python)))?;
+        Ok(id)
+    }
+
+    fn ask(&mut self, jobs: &[String]) -> Result<Known, Error> {
+        let mut known = Known::default();
+        for job in jobs {
+            let path = self.state(job);
+            let cannot = |why: &dyn std::fmt::Display| {
+                Error::new(format!("cannot read {}: {why}", path.display()))
+            };
+            let text = fs::read(&path).map_err(|error| cannot(&error))?;
+            let state: Beat = serde_json::from_slice(&text).map_err(|error| cannot(&error))?;
+            let (beat, same) = self.beats.entry(job.clone()).or_insert((state.beat, 0));
+            *same = if *beat == state.beat { *same + 1 } else { 0 };
+            *beat = state.beat;
+            if *same < PATIENCE {
+                known.open.extend(state.open);
+            }
+        }
+        Ok(known)
+    }
+
+    fn cancel(&self, _: &[String]) -> String {
+        format!(
+            "`pkill -f {}` ends them",
+            crate::cmd::run::quoted(&self.driver().display().to_string())
+        )
+    }
+}
