@@ -156,6 +156,7 @@ fn run_on<E: Engine>(
             observer.look(&engine, now);
         }
         let progress = engine.advance(setup.stop.at);
+        observer.find_flows(&engine);
         if let Some(recording) = &mut recording {
             engine.record(recording);
         }
@@ -205,6 +206,7 @@ fn run_on<E: Engine>(
         // How long a run waits for something to happen depends on the engine.
         End::Stalled(_) => (engine.now(), engine.progress_at()),
     };
+    observer.find_flows(&engine);
     engine.end_run(ended_at);
     let observations = observer.finish(&engine, ended_at.min(closed), closed);
     let links = (0..setup.network.links().len() as u32).map(|link| engine.link(LinkId(link)));

@@ -150,6 +150,7 @@ fn looked_at(seed: u64, mut setup: Setup) -> Setup {
                 .map(|link| (link, QueueId(0)))
                 .collect(),
             flows: vec![0],
+            window: None,
         });
     }
     if dice.once_in(3) {

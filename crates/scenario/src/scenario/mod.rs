@@ -76,12 +76,21 @@ impl Scenario {
 
     /// Reads a text that has no file: it cannot name others.
     pub fn parse(file_name: &str, text: &str, overrides: &[String]) -> Result<Self, Problem> {
-        let text = Text::parse(file_name, text, Limits::default())?;
+        Self::parse_bounded(file_name, text, overrides, Limits::default())
+    }
+
+    /// The same with bounds of one's own on what it may ask for.
+    pub fn parse_bounded(
+        file_name: &str,
+        text: &str,
+        overrides: &[String],
+        limits: Limits,
+    ) -> Result<Self, Problem> {
+        let text = Text::parse(file_name, text, limits)?;
         Self::new(text, overrides, Search::All)
     }
 
-    /// The same with bounds of one's own on what it may ask for, and an error of the first mistake
-    /// alone.
+    /// The same with an error of the first mistake alone.
     pub(crate) fn parse_within(
         file_name: &str,
         text: &str,

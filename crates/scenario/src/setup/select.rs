@@ -51,6 +51,7 @@ pub(crate) fn observe(
             None => None,
             Some(series) => Some(sampling(series, &finder, limits)?),
         },
+        journal: None,
         storm: asked.storm,
     })
 }
@@ -117,6 +118,7 @@ fn sampling(
     }
     Ok(Sampling {
         interval: series.interval,
+        window: None,
         limit: series.limit,
         queues,
         links,

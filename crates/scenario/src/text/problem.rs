@@ -146,6 +146,11 @@ impl Problem {
         self.loc.as_ref().map(|loc| loc.source.name.as_str())
     }
 
+    /// Where it is in the text of its file, in bytes.
+    pub fn span(&self) -> Option<Range<usize>> {
+        self.loc.as_ref().map(|loc| loc.span.clone())
+    }
+
     /// The line and the column, both counted from one.
     pub fn position(&self) -> Option<(usize, usize)> {
         let loc = self.loc.as_ref()?;

@@ -5,6 +5,7 @@
 
 pub mod completion;
 pub mod flow;
+pub mod journal;
 pub mod link;
 pub(crate) mod observer;
 pub mod port;
@@ -24,6 +25,7 @@ pub use tidegate_dataplane::observe::{Decisions, Histogram, ObservedQueue, Windo
 
 pub use completion::{Completions, Convention, Ideals};
 pub use flow::ObservedFlow;
+pub use journal::{Journal, ObservedPackets};
 pub use link::ObservedLink;
 pub use port_flows::{ObservedPortFlows, PortFlows};
 pub use series::{Sampling, Series};
@@ -44,6 +46,8 @@ pub struct Observe {
     pub port_flows: Option<PortFlows>,
     /// What is written down again and again.
     pub series: Option<Sampling>,
+    /// Ports whose packets are written down one by one, in the whole run.
+    pub journal: Option<Journal>,
     /// A class of a link that is paused at a stretch for longer is in a storm.
     pub storm: Span,
 }
@@ -57,6 +61,7 @@ impl Default for Observe {
             flows: Which::None,
             port_flows: None,
             series: None,
+            journal: None,
             storm: Self::STORM,
         }
     }
@@ -91,6 +96,8 @@ pub struct Observations {
     pub port_flows: Vec<ObservedPortFlows>,
     /// What was written down again and again.
     pub series: Option<Series>,
+    /// The packets at ports, in the order in which those were chosen.
+    pub journals: Vec<ObservedPackets>,
 }
 
 impl Observations {
@@ -170,6 +177,9 @@ impl Observe {
             for &link in flows.ports.named() {
                 check_port("observe.port_flows.ports", link, setup)?;
             }
+        }
+        for &link in self.journal.iter().flat_map(|journal| &journal.ports) {
+            check_port("observe.journal.ports", link, setup)?;
         }
         let Some(series) = &self.series else {
             return Ok(());

@@ -26,6 +26,8 @@ pub(crate) struct Observer<'a> {
     /// The state at the window's two ends.
     ends: [Option<Snapshot>; 2],
     sampler: Option<Sampler>,
+    /// Ports with journals, and the flow of each packet in them.
+    journals: Vec<(LinkId, Vec<Option<u32>>)>,
 }
 
 /// The counters of the chosen links and flows at one moment.
@@ -37,6 +39,7 @@ struct Snapshot {
 /// Takes samples.
 struct Sampler {
     series: Series,
+    window: Window,
     limit: usize,
     /// Where flows of ports are told apart.
     convention: Option<Convention>,
@@ -59,12 +62,10 @@ impl<'a> Observer<'a> {
                         return Err(ConfigError::out_of_range(field, found, allowed));
                     }
                 }
+                let window = sampling.window.unwrap_or(observe.window);
                 Some(Sampler {
-                    series: Series::new(
-                        sampling,
-                        &observe.ports_with_flows(setup),
-                        observe.window.from,
-                    ),
+                    series: Series::new(sampling, &observe.ports_with_flows(setup), window.from),
+                    window,
                     convention: observe.port_flows.as_ref().map(|flows| flows.convention),
                     limit: sampling.limit as usize,
                     followers: sampling.flows.iter().copied().map(Follower::new).collect(),
@@ -78,6 +79,10 @@ impl<'a> Observer<'a> {
             flows: observe.flows.list(setup.flows.len(), |flow| flow),
             ends: [None, None],
             sampler,
+            journals: (observe.journal.iter())
+                .flat_map(|journal| &journal.ports)
+                .map(|&link| (link, Vec::new()))
+                .collect(),
         };
         observer.look_ahead();
         Ok(observer)
@@ -99,11 +104,24 @@ impl<'a> Observer<'a> {
             }
         }
         if let Some(sampler) = &mut self.sampler
-            && sampler.next_at(window) == now
+            && sampler.next_at() == now
         {
             sampler.sample(engine, now);
         }
         self.look_ahead();
+    }
+
+    /// Finds the flows of the packets that were noted since the last time. A port knows the connections of its
+    /// packets only, and a connection has one flow after the other.
+    #[inline]
+    pub(crate) fn find_flows(&mut self, engine: &impl Engine) {
+        for (link, flows) in &mut self.journals {
+            // Where packets are noted, the network is in one part.
+            let journal = observed_port(engine, *link).and_then(ObservedPort::journal);
+            if let (Some(journal), Some(hosts)) = (journal, engine.hosts().next()) {
+                journal.find_flows(hosts, flows);
+            }
+        }
     }
 
     /// What was seen, when the run has ended. It was counted until `closed`, the end of the bucket in
@@ -156,7 +174,13 @@ impl<'a> Observer<'a> {
                 decisions: port.decisions(),
             })
         });
+        let journals = std::mem::take(&mut self.journals).into_iter();
+        let journals = journals.filter_map(|(link, flows)| {
+            let journal = observed_port(engine, link)?.journal()?;
+            Some(journal.observed(link, &flows))
+        });
         Observations {
+            journals: journals.collect(),
             window,
             queues: queues.flatten().collect(),
             links: links.collect(),
@@ -181,7 +205,7 @@ impl<'a> Observer<'a> {
             };
         }
         if let Some(sampler) = &self.sampler {
-            next_at = next_at.min(sampler.next_at(window));
+            next_at = next_at.min(sampler.next_at());
         }
         self.next_at = next_at;
     }
@@ -209,9 +233,13 @@ fn observed_port(engine: &impl Engine, link: LinkId) -> Option<&ObservedPort> {
 
 impl Sampler {
     /// When the next sample is due.
-    fn next_at(&self, window: Window) -> Time {
+    fn next_at(&self) -> Time {
         let next = self.series.time(self.series.len() as u64);
-        if next <= window.to { next } else { Time::MAX }
+        if next <= self.window.to {
+            next
+        } else {
+            Time::MAX
+        }
     }
 
     fn sample(&mut self, engine: &impl Engine, now: Time) {

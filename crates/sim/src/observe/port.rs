@@ -10,6 +10,7 @@ use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats
 use tidegate_units::{ByteTime, ConfigError, PktId, QueueId, Rate, Time};
 
 use super::Observe;
+use super::journal::PortJournal;
 use crate::network::LinkId;
 
 /// The port, which does what it would do alone.
@@ -22,6 +23,8 @@ pub(crate) struct ObservedPort {
     flows: Option<FlowObserver>,
     /// Where marks are compared with ideal ones.
     decisions: Option<DecisionObserver>,
+    /// Where packets are written down one by one.
+    journal: Option<PortJournal>,
     departures: Vec<Departure>,
 }
 
@@ -35,13 +38,16 @@ pub(crate) fn observed(
     let has_queues = observe.ports.has(link);
     let flows = observe.port_flows.as_ref();
     let flows = flows.filter(|flows| flows.ports.has(link));
-    if !has_queues && flows.is_none() {
+    let journal = observe.journal.as_ref();
+    let journal = journal.filter(|journal| journal.ports.contains(&link));
+    if !has_queues && flows.is_none() && journal.is_none() {
         return Ok(port);
     }
     let mut port = ObservedPort::new(port, rate);
     if has_queues {
         port = port.with_queues(observe.window);
     }
+    port.journal = journal.map(|journal| PortJournal::new(journal.limit));
     if let Some(flows) = flows {
         port.flows = Some(FlowObserver::new(observe.window, flows.period));
         if let Some(span) = flows.ideal {
@@ -64,6 +70,7 @@ impl ObservedPort {
             queues: None,
             flows: None,
             decisions: None,
+            journal: None,
             departures: Vec::new(),
         }
     }
@@ -84,6 +91,11 @@ impl ObservedPort {
     /// What an ideal marker would have done, if one was asked.
     pub(crate) fn decisions(&self) -> Option<Decisions> {
         self.decisions.as_ref().map(DecisionObserver::seen)
+    }
+
+    /// Its packets, if they are written down.
+    pub(crate) const fn journal(&self) -> Option<&PortJournal> {
+        self.journal.as_ref()
     }
 
     /// Its flows, if they are told apart.
@@ -109,6 +121,11 @@ impl ObservedPort {
             if let Some(flows) = &mut self.flows {
                 for departure in &out[first..] {
                     flows.on_departure(departure.at, departure.flow, departure.len);
+                }
+            }
+            if let Some(journal) = &mut self.journal {
+                for departure in &out[first..] {
+                    journal.on_departure(departure, self.inner.stats());
                 }
             }
             if let Some(decisions) = &mut self.decisions {
@@ -166,7 +183,23 @@ impl Egress for ObservedPort {
         out: &mut Vec<Departure>,
     ) -> Result<Accepted, DropReason> {
         self.settle(now, buffer, out);
+        let port_bytes = self.journal.as_ref().map_or(0, |_| self.inner.bytes());
         let taken = self.inner.arrive(id, pkt, queue, now, buffer, out);
+        if let Some(journal) = &mut self.journal {
+            let inner = &*self.inner;
+            let held = |queue| inner.queue_stats(queue).map_or(0, |stats| stats.held_bytes);
+            match taken {
+                Ok(accepted) => {
+                    let waiting = held(accepted.queue).saturating_sub(pkt.len);
+                    let met = (waiting, port_bytes);
+                    journal.on_accepted(now, id, &pkt, accepted, met, inner.stats());
+                }
+                Err(reason) => {
+                    let queue = inner.last_drop().unwrap_or(queue);
+                    journal.on_refused(now, &pkt, queue, (held(queue), port_bytes), reason);
+                }
+            }
+        }
         match (taken, &mut self.queues) {
             (_, None) => {}
             (Ok(accepted), Some(queues)) => {

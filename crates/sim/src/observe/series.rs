@@ -5,7 +5,7 @@
 
 use tidegate_units::{ConfigError, QueueId, Rate, Span, Time};
 
-use super::statistics;
+use super::{Window, statistics};
 use crate::network::LinkId;
 
 /// What to write down, and how often.
@@ -13,6 +13,8 @@ use crate::network::LinkId;
 pub struct Sampling {
     /// The time between two samples, the first of which is at the beginning of the window.
     pub interval: Span,
+    /// When samples are taken, if not in the window of all that is observed.
+    pub window: Option<Window>,
     /// The most samples. When there would be one more, every second one is forgotten and the interval
     /// doubles: a longer run has no more samples, but wider ones.
     pub limit: u32,
@@ -29,6 +31,7 @@ impl Default for Sampling {
     fn default() -> Self {
         Self {
             interval: Span::from_us(10),
+            window: None,
             limit: 100_000,
             queues: Vec::new(),
             links: Vec::new(),
@@ -43,6 +46,11 @@ impl Sampling {
             ("observe.series.interval", "0s".to_owned(), "more than zero")
         } else if self.limit < 2 {
             ("observe.series.limit", self.limit.to_string(), "at least 2")
+        } else if let Some(window) = self.window
+            && window.from >= window.to
+        {
+            let found = format!("{} ps to {} ps", window.from.as_ps(), window.to.as_ps());
+            ("observe.series.window", found, "an end after the beginning")
         } else {
             return Ok(());
         };

@@ -2,11 +2,12 @@ use std::sync::atomic::AtomicBool;
 
 use std::num::NonZeroUsize;
 
-use tidegate_dataplane::{NonEct, buffer, mark, sched};
+use tidegate_dataplane::{DropReason, NonEct, Rule, buffer, mark, sched};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::window;
 use tidegate_units::{Ratio, Span, Time};
 
+use super::journal::Fate;
 use super::link::total_pause_rate;
 use super::series::SenderSample;
 use super::*;
@@ -138,6 +139,10 @@ fn everything(setup: &Setup) -> Observe {
             links: vec![BOTTLENECK, LinkId(0)],
             flows: (0..flows).collect(),
             ..Sampling::default()
+        }),
+        journal: Some(Journal {
+            ports: vec![BOTTLENECK],
+            limit: 400,
         }),
         ..Observe::default()
     }
@@ -322,6 +327,7 @@ fn a_long_series_keeps_every_second_sample() {
         links: vec![BOTTLENECK],
         flows: vec![2],
         queues: vec![(BOTTLENECK, QueueId(0))],
+        window: None,
     };
     let mut series = |interval, limit| {
         setup.observe.series = Some(sampling(interval, limit));
@@ -613,4 +619,111 @@ fn marks_of_flows_add_up() {
         marks += last;
     }
     assert!(marks > 0);
+}
+
+/// Four senders whose packets are marked, and some of them dropped.
+fn crowded() -> Setup {
+    let mut setup = incast();
+    setup.switch.buffer = buffer::Config::named("per-port").unwrap();
+    setup.switch.buffer.set("limit", "60KB").unwrap();
+    setup.observe.journal = Some(Journal {
+        ports: vec![BOTTLENECK],
+        ..Journal::default()
+    });
+    setup
+}
+
+#[test]
+fn a_journal_has_every_packet_with_its_fate() {
+    let setup = crowded();
+    let outcome = go(&setup);
+    let [journal] = &outcome.observed.journals[..] else {
+        panic!("one port has a journal");
+    };
+    let packets = &journal.packets;
+    assert_eq!((journal.link, journal.beyond), (BOTTLENECK, 0));
+    let stats = outcome.ports[BOTTLENECK.index()].as_ref().unwrap();
+    let count = |is: &dyn Fn(&journal::ObservedPacket) -> bool| {
+        packets.iter().filter(|packet| is(packet)).count() as u64
+    };
+    for rule in Rule::ALL {
+        let of_rule = count(&|packet| packet.mark.is_some_and(|mark| mark.rule == rule));
+        assert_eq!(of_rule, stats.marks(rule), "{rule:?}");
+    }
+    for reason in DropReason::ALL {
+        let dropped = count(&|packet| packet.fate == Fate::Dropped(reason));
+        assert_eq!(dropped, stats.drops(reason), "{reason:?}");
+    }
+    assert!(
+        stats.total_marks() > 0 && stats.total_drops() > 0,
+        "{stats:?}"
+    );
+    let sent = count(&|packet| packet.fate == Fate::Sent);
+    assert_eq!(sent, outcome.links[BOTTLENECK.index()].packets);
+    // Every flow is there, and what goes to the receiver is no answer.
+    for number in 0..setup.flows.len() as u32 {
+        assert!(
+            count(&|packet| packet.flow == Some(number)) > 60,
+            "{number}"
+        );
+    }
+    assert_eq!(count(&|packet| packet.is_answer), 0);
+}
+
+#[test]
+fn a_journal_says_what_each_packet_met() {
+    let outcome = go(&crowded());
+    let packets = &outcome.observed.journals[0].packets;
+    for (index, packet) in packets.iter().enumerate() {
+        let waits = |other: &&journal::ObservedPacket| {
+            let taken = other.left > other.arrived || other.fate == Fate::Sent;
+            taken && other.left > packet.arrived
+        };
+        let waiting = packets[..index].iter().filter(waits);
+        let (mut queue, mut port) = (0, 0);
+        for other in waiting {
+            port += other.bytes;
+            queue += other.bytes * u32::from(other.queue == packet.queue);
+        }
+        assert_eq!(
+            (packet.queue_bytes, packet.port_bytes),
+            (queue, port),
+            "{packet:?}"
+        );
+    }
+}
+
+#[test]
+fn a_journal_ends_at_its_limit_and_counts_on() {
+    let mut setup = crowded();
+    let whole = go(&setup);
+    setup.observe.journal.as_mut().unwrap().limit = 50;
+    let cut = go(&setup);
+    let [whole, cut] = [whole, cut].map(|mut outcome| outcome.observed.journals.remove(0));
+    // Of the last ones that fit, the fates are known too.
+    assert_eq!(cut.packets[..], whole.packets[..50]);
+    assert_eq!(cut.beyond, whole.packets.len() as u64 - 50);
+}
+
+#[test]
+fn a_series_may_have_a_window_of_its_own() {
+    let mut setup = incast();
+    setup.observe.window = Window {
+        from: Time::from_us(100),
+        to: Time::from_us(200),
+    };
+    let mut sampling = Sampling {
+        interval: Span::from_us(10),
+        links: vec![BOTTLENECK],
+        ..Sampling::default()
+    };
+    setup.observe.series = Some(sampling.clone());
+    let narrow = go(&setup).observed.series.unwrap();
+    assert_eq!((narrow.from, narrow.len()), (Time::from_us(100), 11));
+    sampling.window = Some(Window::default());
+    setup.observe.series = Some(sampling);
+    let wide = go(&setup).observed.series.unwrap();
+    assert_eq!(wide.from, Time::ZERO);
+    assert!(wide.len() > 50, "{}", wide.len());
+    assert_eq!(wide.links[0].bytes[10..21], narrow.links[0].bytes[..]);
 }

@@ -209,7 +209,10 @@ impl ParallelEngine {
     /// of connections that are all in one place.
     pub(crate) fn suits(setup: &Setup) -> bool {
         let threads = setup.threads.get();
-        let is_whole = setup.flow_control.is_some() || setup.observe.port_flows.is_some();
+        let observe = &setup.observe;
+        let is_whole = setup.flow_control.is_some()
+            || observe.port_flows.is_some()
+            || observe.journal.is_some();
         threads > 1 && !is_whole && Partition::new(&setup.network, threads).count() > 1
     }
 

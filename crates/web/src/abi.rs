@@ -1,0 +1,66 @@
+//! What a browser calls: memory for a request, the answer to it, and its end. All unsafe code is here.
+//!
+//! A request is UTF-8 text in a block from [`tidegate_allocate`]; [`tidegate_answer`] takes the block and gives one
+//! whose first eight bytes are the length of what follows, to be given back to [`tidegate_free`].
+
+#![expect(
+    unsafe_code,
+    reason = "memory that a script fills and reads has no owner that the compiler knows"
+)]
+
+use std::panic;
+use std::slice;
+
+use tidegate_sim::run::Status;
+
+/// What the page gives to the program.
+#[link(wasm_import_module = "page")]
+unsafe extern "C" {
+    /// A run has come to so many microseconds, with so many flows finished. Zero asks it to end.
+    fn report(now: f64, finished: u32) -> u32;
+
+    /// The program cannot go on; the text says why.
+    fn fault(text: *const u8, length: usize);
+}
+
+/// A block of so many bytes.
+#[unsafe(no_mangle)]
+extern "C" fn tidegate_allocate(length: usize) -> *mut u8 {
+    Box::leak(vec![0; length].into_boxed_slice()).as_mut_ptr()
+}
+
+/// Gives a block back.
+///
+/// # Safety
+///
+/// It is of this length and from here, and nobody uses it any more.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidegate_free(block: *mut u8, length: usize) {
+    // SAFETY: by contract it is the whole of a boxed slice that was leaked.
+    drop(unsafe { Box::from_raw(slice::from_raw_parts_mut(block, length)) });
+}
+
+/// Answers a request.
+///
+/// # Safety
+///
+/// The block is of this length, from [`tidegate_allocate`], and nobody uses it any more.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tidegate_answer(request: *mut u8, length: usize) -> *mut u8 {
+    panic::set_hook(Box::new(|info| {
+        let text = info.to_string();
+        // SAFETY: the text lives until the call returns.
+        unsafe { fault(text.as_ptr(), text.len()) };
+    }));
+    // SAFETY: by contract it is the whole of a boxed slice that was leaked.
+    let request = unsafe { Box::from_raw(slice::from_raw_parts_mut(request, length)) };
+    let mut goes_on = |status: Status| {
+        let now = tidegate_sim::observe::statistics::real(status.now.as_ps()) / 1e6;
+        // SAFETY: numbers are handed over, and a number comes back.
+        unsafe { report(now, status.finished) != 0 }
+    };
+    let answer = crate::answer(&String::from_utf8_lossy(&request), &mut goes_on);
+    let mut block = (answer.len() as u64).to_le_bytes().to_vec();
+    block.extend_from_slice(&answer);
+    Box::leak(block.into_boxed_slice()).as_mut_ptr()
+}

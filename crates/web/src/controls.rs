@@ -1,0 +1,317 @@
+//! What can be turned in a scenario: sliders and choices, each with the place in the text that it changes.
+
+use serde::Serialize;
+use tidegate_dataplane::mark;
+use tidegate_scenario::Experiment;
+use tidegate_units::Catalogue;
+
+use crate::tree::Node;
+
+/// Something that can be turned.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Control {
+    pub(crate) label: String,
+    /// Where its value is in the text.
+    pub(crate) path: Vec<String>,
+    /// Whose it is: a point of the sweep, or everybody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) point: Option<usize>,
+    #[serde(flatten)]
+    pub(crate) form: Form,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "form")]
+pub(crate) enum Form {
+    /// One of some tables.
+    Choice { value: String, options: Vec<Choice> },
+    /// A number with a unit.
+    Slider {
+        value: f64,
+        least: f64,
+        most: f64,
+        /// Whole numbers only.
+        whole: bool,
+        /// Behind the number in the text; without one it stands there without quotes.
+        unit: &'static str,
+        /// What the number in the text is times this, as the slider shows it.
+        factor: f64,
+        /// The unit that the slider shows.
+        shown: &'static str,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Choice {
+    pub(crate) name: &'static str,
+    /// What it does, in a line.
+    pub(crate) words: &'static str,
+}
+
+/// What can be turned in a text whose points are these.
+pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
+    let Some(tree) = Node::parse(text) else {
+        return Vec::new();
+    };
+    let mut controls = Vec::new();
+    let own: Vec<Option<Vec<String>>> = (0..points.len())
+        .map(|number| own_marking(&tree, number))
+        .collect();
+    if own.iter().all(Option::is_none) {
+        // One scheme for all.
+        let path = path(&["switch", "marking"]);
+        if let Some(point) = points.first() {
+            add_scheme(&mut controls, &tree, point, None, &path);
+        }
+    }
+    for (number, (point, path)) in points.iter().zip(own).enumerate() {
+        if let Some(path) = path {
+            add_scheme(&mut controls, &tree, point, Some(number), &path);
+        }
+    }
+    let traffic = tree.child("traffic").map_or(&[][..], Node::items);
+    let is_long = |source: &&Node| kind(source) == "long-lived";
+    // More of them would be a row of sliders that nobody can tell apart.
+    let has_few = traffic.iter().filter(is_long).count() <= 2;
+    for (index, source) in traffic.iter().enumerate() {
+        if has_few || !is_long(&source) {
+            add_source(&mut controls, source, index);
+        }
+    }
+    let topology = path(&["topology", "host_delay"]);
+    if let Some(delay) = tree.get(&topology).and_then(Node::scalar)
+        && let Some((value, "us")) = quantity(delay)
+    {
+        controls.push(Control {
+            label: "Round trip".into(),
+            path: topology,
+            point: None,
+            form: Form::Slider {
+                value,
+                least: 1.0,
+                most: 250.0,
+                whole: false,
+                unit: "us",
+                factor: 4.0, // there and back, over two such cables
+                shown: "µs",
+            },
+        });
+    }
+    for key in ["limit", "pool_size"] {
+        let path = path(&["switch", "buffer", key]);
+        let value = tree.get(&path).and_then(Node::scalar).and_then(quantity);
+        if let Some((value, unit)) = value {
+            let label = if key == "limit" {
+                "Buffer"
+            } else {
+                "Shared pool"
+            };
+            controls.push(slider(label, path, None, value, unit));
+        }
+    }
+    controls
+}
+
+fn path(steps: &[&str]) -> Vec<String> {
+    steps.iter().map(|&step| step.to_owned()).collect()
+}
+
+/// Where the scheme of a point is written, if the sweep has one for each. With several axes a point is none's own.
+fn own_marking(tree: &Node, point: usize) -> Option<Vec<String>> {
+    const KEY: &str = "switch.marking";
+    let sweep = tree.child("sweep")?;
+    let [axis] = sweep.entries() else {
+        return None;
+    };
+    let item = axis.node.items().get(point)?;
+    let mut found = vec!["sweep".to_owned(), axis.key.clone(), point.to_string()];
+    if axis.key == KEY {
+        return Some(found);
+    }
+    if item.child(KEY).is_some() {
+        found.push(KEY.to_owned());
+        return Some(found);
+    }
+    item.get(&["switch", "marking"])?;
+    found.extend(path(&["switch", "marking"]));
+    Some(found)
+}
+
+fn add_scheme(
+    controls: &mut Vec<Control>,
+    tree: &Node,
+    point: &Experiment,
+    number: Option<usize>,
+    path: &[String],
+) {
+    let kind = tree.get(path).and_then(|node| node.child("kind"));
+    let kind = kind.and_then(Node::scalar).unwrap_or("queue-red");
+    let alone = mark::Config::entries().into_iter();
+    let alone = alone.filter(|entry| entry.about.pieces.is_empty());
+    controls.push(Control {
+        label: "Scheme".into(),
+        path: path.to_vec(),
+        point: number,
+        form: Form::Choice {
+            value: kind.to_owned(),
+            options: alone
+                .map(|entry| Choice {
+                    name: entry.about.name,
+                    words: entry.about.summary,
+                })
+                .collect(),
+        },
+    });
+    for threshold in point.outline.thresholds.iter().take(2) {
+        if let Some((value, unit)) = quantity(&threshold.value) {
+            let mut path = path.to_vec();
+            path.push(threshold.name.to_owned());
+            let label = capital(&threshold.name.replace('_', " "));
+            controls.push(slider(&label, path, number, value, unit));
+        }
+    }
+}
+
+fn kind(node: &Node) -> &str {
+    node.child("kind").and_then(Node::scalar).unwrap_or_default()
+}
+
+fn add_source(controls: &mut Vec<Control>, source: &Node, index: usize) {
+    let number = |key: &str| -> Option<f64> { source.child(key)?.scalar()?.parse().ok() };
+    let path = |key: &str| path(&["traffic", &index.to_string(), key]);
+    let plain = |label: &str, key, value, least, most, whole| Control {
+        label: label.to_owned(),
+        path: path(key),
+        point: None,
+        form: Form::Slider {
+            value,
+            least,
+            most,
+            whole,
+            unit: "",
+            factor: 1.0,
+            shown: "",
+        },
+    };
+    if let Some(load) = number("load") {
+        controls.push(plain("Load", "load", load, 0.05, 1.0, false));
+    }
+    if kind(source) == "long-lived" {
+        let flows = number("flows").unwrap_or(1.0);
+        let from = source.child("from").and_then(Node::scalar).unwrap_or("0");
+        let label = format!("Flows from each of {from}");
+        controls.push(plain(&label, "flows", flows, 1.0, 32.0, true));
+    }
+    if let Some(flows) = number("fan_in") {
+        controls.push(plain("Flows of a burst", "fan_in", flows, 1.0, 256.0, true));
+    }
+}
+
+fn slider(
+    label: &str,
+    path: Vec<String>,
+    point: Option<usize>,
+    value: f64,
+    unit: &'static str,
+) -> Control {
+    let (least, most, whole, shown) = match unit {
+        "us" => (1.0, 2_000.0, false, "µs"),
+        "pkts" => (1.0, 2_000.0, true, "packets"),
+        _ => (2.0, 10_000.0, false, "KB"),
+    };
+    Control {
+        label: label.to_owned(),
+        path,
+        point,
+        form: Form::Slider {
+            value,
+            least,
+            most,
+            whole,
+            unit,
+            factor: 1.0,
+            shown,
+        },
+    }
+}
+
+/// A time in microseconds, packets, or bytes in thousands; nothing else.
+fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    let text = text.trim();
+    let units = text.find(|letter: char| letter.is_ascii_alphabetic() || letter == 'µ')?;
+    let (number, unit) = text.split_at(units);
+    let number: f64 = number.trim().replace('_', "").parse().ok()?;
+    let (factor, unit) = match unit {
+        "ps" => (1e-6, "us"),
+        "ns" => (1e-3, "us"),
+        "us" | "µs" | "μs" => (1.0, "us"),
+        "ms" => (1e3, "us"),
+        "s" => (1e6, "us"),
+        "pkt" | "pkts" => (1.0, "pkts"),
+        "B" => (1e-3, "KB"),
+        "KB" | "kB" => (1.0, "KB"),
+        "KiB" => (1.024, "KB"),
+        "MB" => (1e3, "KB"),
+        "MiB" => (1_048.576, "KB"),
+        _ => return None,
+    };
+    Some((number * factor, unit))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lessons::LESSONS;
+    use crate::{edit, run};
+
+    #[test]
+    fn quantities_have_a_unit_that_a_slider_turns() {
+        for (text, expected) in [
+            ("78us", Some((78.0, "us"))),
+            ("1.5ms", Some((1_500.0, "us"))),
+            ("65pkts", Some((65.0, "pkts"))),
+            ("300KB", Some((300.0, "KB"))),
+            ("1MiB", Some((1_048.576, "KB"))),
+            ("none", None),
+            ("derived", None),
+            ("", None),
+            ("10Gbps", None),
+        ] {
+            assert_eq!(quantity(text), expected, "{text}");
+        }
+    }
+
+    /// What a slider or a choice of a lesson writes, the lesson reads back.
+    #[test]
+    fn every_control_of_every_lesson_turns() {
+        for lesson in LESSONS {
+            let scenario = run::parse(lesson.text).unwrap();
+            let points = run::points(&scenario, lesson.text).unwrap();
+            let controls = controls(lesson.text, &points);
+            assert!(controls.len() > 3, "{}: {controls:?}", lesson.id);
+            for control in controls {
+                let value = match &control.form {
+                    Form::Choice { .. } => "{ kind = \"port-red\" }".to_owned(),
+                    Form::Slider {
+                        least, unit: "", ..
+                    } => least.to_string(),
+                    Form::Slider { most, unit, .. } => format!("\"{most}{unit}\""),
+                };
+                let text = edit::set(lesson.text, &control.path, &value).unwrap();
+                let scenario = run::parse(&text);
+                assert!(
+                    scenario.is_ok(),
+                    "{} {:?}: {scenario:?}",
+                    lesson.id,
+                    control.path
+                );
+            }
+        }
+    }
+}

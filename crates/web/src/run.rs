@@ -1,0 +1,422 @@
+//! A run for the playground: observed so that it can be played back, with the numbers of the command line.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+use tidegate_dataplane::sched::Scheduler;
+use tidegate_dataplane::{DropReason, Rule};
+use tidegate_scenario::{Built, Experiment, Limits, Scenario};
+use tidegate_sim::observe::journal::{Fate, ObservedPacket};
+use tidegate_sim::observe::series::{FlowSeries, SenderSample};
+use tidegate_sim::observe::statistics::real;
+use tidegate_sim::observe::{Journal, Sampling, Series, Which, Window};
+use tidegate_sim::run::{self, Status};
+use tidegate_sim::{End, Flow, LinkId, Network, Outcome};
+use tidegate_units::{Ecn, QueueId, Rate, Setting, Span, Time};
+
+use crate::columns::Columns;
+use crate::numbers::numbers;
+use crate::problems::Shown;
+
+/// What a scenario may ask for in a browser: what a phone can hold and a page can draw.
+pub const LIMITS: Limits = Limits {
+    hosts: 128,
+    cables: 512,
+    flows: 20_000,
+    runs: 200,
+    queues: 1 << 10,
+    samples: 4_000_000,
+    entries: 1 << 18,
+};
+
+/// The most bytes of a scenario's text.
+pub const LONGEST: usize = 64 << 10;
+
+/// The name under which errors and commands know the text.
+pub(crate) const FILE: &str = "scenario.toml";
+
+/// Packets of the watched port that are noted one by one, samples of a series, and flows that have one.
+const PACKETS: u32 = 150_000;
+const SAMPLES: u32 = 3_000;
+const FLOWS: usize = 8;
+
+/// Reads a text within the limits.
+pub(crate) fn parse(text: &str) -> Result<Scenario, Vec<Shown>> {
+    if text.len() > LONGEST {
+        let message = format!(
+            "the scenario has {} bytes, more than the {LONGEST} that this page takes",
+            text.len()
+        );
+        return Err(vec![Shown::new(message)]);
+    }
+    Scenario::parse_bounded(FILE, text, &[], LIMITS).map_err(|problem| Shown::all(&problem, text))
+}
+
+/// The first run of each point of a scenario.
+pub(crate) fn points(scenario: &Scenario, text: &str) -> Result<Vec<Experiment>, Vec<Shown>> {
+    let plan = scenario
+        .plan()
+        .map_err(|problem| Shown::all(&problem, text))?;
+    let first = plan.into_iter().filter(|run| run.replication == 0);
+    Ok(first.collect())
+}
+
+/// Runs a point of a scenario and puts down all that is to be seen of it. `watch` is the name of the port that is
+/// looked at closely; `goes_on` is asked now and then.
+pub(crate) fn run(
+    text: &str,
+    point: usize,
+    watch: Option<&str>,
+    goes_on: &mut dyn FnMut(Status) -> bool,
+) -> Result<Vec<u8>, Vec<Shown>> {
+    let scenario = parse(text)?;
+    let points = points(&scenario, text)?;
+    let Some(experiment) = points.get(point) else {
+        let count = points.len();
+        let message = format!("there is no point {point}: the scenario has {count}, from 0 on");
+        return Err(vec![Shown::new(message)]);
+    };
+    let built = experiment.build();
+    let mut built = built.map_err(|problem| Shown::all(&problem, text))?;
+    let refused = |error: tidegate_units::ConfigError| vec![Shown::new(error.to_string())];
+    let (link, sets) = watched(&mut built, watch)?;
+    observe(&mut built, link).map_err(refused)?;
+    let interrupt = AtomicBool::new(false);
+    let outcome = run::run_watched(&built.setup, &interrupt, &mut |status| {
+        if !goes_on(status) {
+            interrupt.store(true, Ordering::Relaxed);
+        }
+    });
+    let outcome = outcome.map_err(refused)?;
+    let mut overrides = experiment.overrides();
+    overrides.extend(sets);
+    let seen = Seen {
+        experiment,
+        built: &built,
+        outcome: &outcome,
+        link,
+    };
+    let mut columns = Columns::default();
+    seen.add_columns(&mut columns);
+    let mut header = seen.header();
+    header.insert("command".into(), json!(command(&overrides)));
+    Ok(columns.behind(header))
+}
+
+/// The command that gives the same run.
+fn command(overrides: &[String]) -> String {
+    let mut command = format!("tidegate run {FILE}");
+    for set in overrides {
+        command.push_str(&format!(" --set '{set}'"));
+    }
+    command
+}
+
+/// The port to look at, and what the command line has to be told of it. If it is not the one port that the
+/// scenario observes, it becomes that.
+fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String>), Vec<Shown>> {
+    let observe = &mut built.setup.observe;
+    let named = match watch {
+        None => None,
+        Some(name) => {
+            let found = built.ports.iter().position(|port| port == name);
+            let missing = || {
+                vec![Shown::new(format!(
+                    "there is no link `{name}` in this network"
+                ))]
+            };
+            Some(LinkId(found.ok_or_else(missing)? as u32)) // links have 32 bits
+        }
+    };
+    let first = match &observe.ports {
+        Which::Only(links) => links.first().copied(),
+        Which::All | Which::None => None,
+    };
+    let network = &built.setup.network;
+    let link = named
+        .or(first)
+        .or_else(|| busiest(network, &built.setup.flows));
+    let Some(link) = link else {
+        return Err(vec![Shown::new(
+            "no switch of this network leads to a host",
+        )]);
+    };
+    if network.is_host(network.link(link).from) && built.setup.nic.is_none() {
+        let name = &built.ports[link.index()];
+        let message = format!("`{name}` leaves an ideal host, which has no port to look at");
+        return Err(vec![Shown::new(message)]);
+    }
+    if observe.ports == Which::Only(vec![link]) {
+        return Ok((link, Vec::new()));
+    }
+    observe.ports = Which::Only(vec![link]);
+    observe.links = Which::Only(vec![link]);
+    let name = &built.ports[link.index()];
+    let sets = ["ports", "links"].map(|key| format!("observe.{key}=[\"{name}\"]"));
+    Ok((link, sets.to_vec()))
+}
+
+/// The link from a switch to the host that gets most.
+fn busiest(network: &Network, flows: &[Flow]) -> Option<LinkId> {
+    let mut bytes = vec![0_u64; network.hosts() as usize];
+    for flow in flows {
+        let got = &mut bytes[flow.dst.index()];
+        *got = got.saturating_add(flow.bytes);
+    }
+    let links = network.links().iter().zip(0..);
+    let to_hosts =
+        links.filter(|(link, _)| !network.is_host(link.from) && network.is_host(link.to));
+    let most =
+        to_hosts.max_by_key(|(link, number)| (bytes[link.to.index()], std::cmp::Reverse(*number)));
+    most.map(|(_, number)| LinkId(number))
+}
+
+/// Asks for all that is played back. It changes no result.
+fn observe(built: &mut Built, link: LinkId) -> Result<(), tidegate_units::ConfigError> {
+    let setup = &mut built.setup;
+    let is_host = setup.network.is_host(setup.network.link(link).from);
+    let ports = match &setup.nic {
+        Some(nic) if is_host => nic,
+        _ => &setup.switch,
+    };
+    let queues = ports.scheduling.build()?.queues();
+    setup.threads = NonZeroUsize::MIN;
+    setup.observe.series = Some(Sampling {
+        interval: Span::from_us(1),
+        window: Some(Window::default()),
+        limit: SAMPLES,
+        queues: (0..queues).map(|queue| (link, QueueId(queue))).collect(),
+        links: (0..setup.network.links().len() as u32)
+            .map(LinkId)
+            .collect(),
+        flows: followed(&setup.network, &setup.flows, link),
+    });
+    setup.observe.journal = Some(Journal {
+        ports: vec![link],
+        limit: PACKETS,
+    });
+    Ok(())
+}
+
+/// The flows whose windows are shown: of those that end where the link leads to, if it leads to a host, the largest.
+fn followed(network: &Network, flows: &[Flow], link: LinkId) -> Vec<u32> {
+    let to = network.link(link).to;
+    let passes = |flow: &Flow| !network.is_host(to) || flow.dst.node() == to;
+    let mut numbers: Vec<u32> = (0_u32..)
+        .zip(flows)
+        .filter(|(_, flow)| passes(flow))
+        .map(|(number, _)| number)
+        .collect();
+    numbers.sort_by_key(|&number| (std::cmp::Reverse(flows[number as usize].bytes), number));
+    numbers.truncate(FLOWS);
+    numbers.sort_unstable();
+    numbers
+}
+
+/// A run that is over.
+struct Seen<'a> {
+    experiment: &'a Experiment,
+    built: &'a Built,
+    outcome: &'a Outcome,
+    link: LinkId,
+}
+
+impl Seen<'_> {
+    fn header(&self) -> Map<String, Value> {
+        let Self {
+            experiment,
+            built,
+            outcome,
+            ..
+        } = self;
+        let outline = &experiment.outline;
+        let network = &built.setup.network;
+        let nodes = (0..network.nodes()).map(|node| network.name(tidegate_sim::NodeId(node)));
+        let links = network.links().iter().zip(&built.ports);
+        let links = links.map(|(link, name)| {
+            json!({
+                "from": link.from.0, "to": link.to.0, "name": name,
+                "bps": link.rate.as_bps(), "delay": micros(link.delay.as_ps()),
+            })
+        });
+        let thresholds = outline.thresholds.iter().map(|threshold| {
+            let time = Span::read(&threshold.value).ok();
+            let rates = threshold.at_rates.iter();
+            let others: Vec<&String> = rates.map(|(_, text)| text).collect();
+            json!({
+                "name": threshold.name, "value": threshold.value, "also": others,
+                "micros": time.map(|time| micros(time.as_ps())),
+            })
+        });
+        let rtt = outline
+            .base_rtt
+            .map(|(least, most)| [least, most].map(|rtt| micros(rtt.as_ps())));
+        let journal = outcome.observed.journals.first();
+        let series = outcome.observed.series.as_ref();
+        let header = json!({
+            "label": experiment.label,
+            "scheme": experiment.scheme(),
+            "seed": experiment.seed.to_string(),
+            "fingerprint": format!("{:016x}", outcome.fingerprint()),
+            "end": self.end(),
+            "ended": micros(outcome.ended_at.as_ps()),
+            "numbers": numbers(built, outcome),
+            "warnings": outline.warnings,
+            "thresholds": thresholds.collect::<Vec<_>>(),
+            "rtt": rtt,
+            "hosts": network.hosts(),
+            "nodes": nodes.collect::<Vec<_>>(),
+            "links": links.collect::<Vec<_>>(),
+            "watched": self.link.0,
+            "queues": series.map_or(0, |series| series.queues.len()),
+            "packets": journal.map_or(0, |journal| journal.packets.len()),
+            "beyond": journal.map_or(0, |journal| journal.beyond),
+            "from": series.map_or(0.0, |series| micros(series.from.as_ps())),
+            "interval": series.map_or(0.0, |series| micros(series.interval.as_ps())),
+            "samples": series.map_or(0, |series| series.active_flows.len()),
+            "followed": series.map_or_else(Vec::new, |series| self.followed(series)),
+            "rules": Rule::ALL.map(Rule::name),
+            "reasons": DropReason::ALL.map(DropReason::name),
+            "hops": outcome.links.iter().map(|link| link.packets).sum::<u64>(),
+        });
+        match header {
+            Value::Object(header) => header,
+            _ => unreachable!("it was written as a table"),
+        }
+    }
+
+    /// Why it ended, in words.
+    fn end(&self) -> String {
+        match &self.outcome.end {
+            End::Finished => "all flows finished".to_owned(),
+            End::Interrupted => "stopped: it took too long for a browser".to_owned(),
+            End::Stalled(why) => format!("stalled: {why}"),
+            End::TimeUp => "the time that was set is over".to_owned(),
+        }
+    }
+
+    fn followed(&self, series: &Series) -> Vec<Value> {
+        let one = |followed: &FlowSeries| {
+            let flow = &self.built.setup.flows[followed.flow as usize];
+            json!({
+                "number": followed.flow, "src": flow.src.0, "dst": flow.dst.0,
+                "service": flow.service,
+                "bytes": (flow.bytes != Flow::ENDLESS).then_some(flow.bytes),
+            })
+        };
+        series.flows.iter().map(one).collect()
+    }
+
+    fn add_columns(&self, columns: &mut Columns) {
+        if let Some(journal) = self.outcome.observed.journals.first() {
+            add_packets(columns, &journal.packets);
+        }
+        if let Some(series) = &self.outcome.observed.series {
+            self.add_series(columns, series);
+        }
+        let flows = &self.built.setup.flows;
+        columns.add("flow_src", flows.iter().map(|flow| flow.src.0));
+        columns.add("flow_dst", flows.iter().map(|flow| flow.dst.0));
+        columns.add("flow_service", flows.iter().map(|flow| flow.service));
+    }
+
+    fn add_series(&self, columns: &mut Columns, series: &Series) {
+        columns.add("active", series.active_flows.iter().copied());
+        for queue in &series.queues {
+            let name = |what: &str| format!("queue{}_{what}", queue.queue.0);
+            let samples = queue.samples.iter();
+            columns.add(&name("bytes"), samples.clone().map(|sample| sample.bytes));
+            let threshold = samples.map(|sample| sample.threshold.map_or(f32::NAN, narrow));
+            columns.add(&name("threshold"), threshold);
+        }
+        // The part of the time that each link was busy since the sample before, one link after the other.
+        let links = &self.built.setup.network;
+        let loads = series.links.iter().flat_map(|link| {
+            let most = real(links.link(link.link).rate.as_bps());
+            let rates = link.rates(series.interval);
+            let loads = rates.map(move |rate| (rate.map_or(0.0, bps) / most) as f32);
+            std::iter::once(0.0).chain(loads).take(link.bytes.len())
+        });
+        columns.add("loads", loads);
+        for (flow, number) in series.flows.iter().zip(0..) {
+            add_flow(columns, number, flow, series.interval);
+        }
+    }
+}
+
+fn add_packets(columns: &mut Columns, packets: &[ObservedPacket]) {
+    let all = || packets.iter();
+    columns.add(
+        "p_arrived",
+        all().map(|packet| micros(packet.arrived.as_ps())),
+    );
+    let left = |packet: &ObservedPacket| match packet.left {
+        Time::MAX => f64::INFINITY,
+        at => micros(at.as_ps()),
+    };
+    columns.add("p_left", all().map(left));
+    let flow = |packet: &ObservedPacket| packet.flow.map_or(-1, u32::cast_signed);
+    columns.add("p_flow", all().map(flow));
+    columns.add("p_bytes", all().map(|packet| packet.bytes));
+    columns.add("p_queue", all().map(|packet| packet.queue.0));
+    columns.add("p_queue_bytes", all().map(|packet| packet.queue_bytes));
+    columns.add("p_port_bytes", all().map(|packet| packet.port_bytes));
+    // 0 is no mark; otherwise the rule's number from 1 on, and 128 more if it came on the way out.
+    let mark = |packet: &ObservedPacket| {
+        let of = |mark: tidegate_sim::observe::journal::Mark| {
+            1 + mark.rule as u8 + 128 * u8::from(mark.is_late)
+        };
+        packet.mark.map_or(0, of)
+    };
+    columns.add("p_mark", all().map(mark));
+    // 0 still waits, 1 was sent, and a reason's number from 2 on.
+    let fate = |packet: &ObservedPacket| match packet.fate {
+        Fate::Waiting => 0,
+        Fate::Sent => 1,
+        Fate::Dropped(reason) => 2 + reason as u8,
+    };
+    columns.add("p_fate", all().map(fate));
+    // 1 for an answer, 2 if it can be marked, 4 if it came marked.
+    let kind = |packet: &ObservedPacket| {
+        u8::from(packet.is_answer)
+            + 2 * u8::from(packet.ecn != Ecn::NotEct)
+            + 4 * u8::from(packet.ecn == Ecn::Ce)
+    };
+    columns.add("p_kind", all().map(kind));
+}
+
+/// The window, the estimate and the goodput of a flow; NaN where it has none.
+fn add_flow(columns: &mut Columns, number: usize, flow: &FlowSeries, interval: Span) {
+    let samples = || flow.samples.iter().map(|sample| sample.sender);
+    let window = |sender: Option<SenderSample>| match sender {
+        Some(SenderSample::Tcp { cwnd, .. }) => narrow(cwnd),
+        Some(SenderSample::Dcqcn { .. }) | None => f32::NAN,
+    };
+    let alpha = |sender: Option<SenderSample>| {
+        let alpha = sender.and_then(|sender| sender.alpha());
+        alpha.map_or(f32::NAN, |alpha| (real(alpha) / real(1_u64 << 32)) as f32)
+    };
+    columns.add(&format!("flow{number}_cwnd"), samples().map(window));
+    columns.add(&format!("flow{number}_alpha"), samples().map(alpha));
+    let goodputs = flow.goodputs(interval);
+    let goodputs = goodputs.map(|rate| rate.map_or(0.0, bps) as f32);
+    let goodputs = std::iter::once(0.0)
+        .chain(goodputs)
+        .take(flow.samples.len());
+    columns.add(&format!("flow{number}_bps"), goodputs);
+}
+
+fn micros(ps: u64) -> f64 {
+    real(ps) / 1e6
+}
+
+fn bps(rate: Rate) -> f64 {
+    real(rate.as_bps())
+}
+
+/// What is drawn needs no more digits.
+#[expect(clippy::cast_precision_loss, reason = "a pixel has fewer digits")]
+fn narrow(number: u32) -> f32 {
+    number as f32
+}

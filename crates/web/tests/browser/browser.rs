@@ -1,0 +1,258 @@
+//! A browser that is told what to do in the DevTools protocol, over a pipe.
+//!
+//! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and writes.
+
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub(super) struct Browser {
+    process: Child,
+    pipe: RefCell<Pipe>,
+    folder: PathBuf,
+}
+
+struct Pipe {
+    input: File,
+    output: BufReader<File>,
+    count: u64,
+    /// What pages have complained about.
+    faults: Vec<String>,
+}
+
+/// A page of a browser.
+pub(super) struct Page<'a> {
+    browser: &'a Browser,
+    session: String,
+}
+
+/// How long a condition may take to come true, in steps of a twentieth of a second.
+const STEPS: u32 = 600;
+
+impl Browser {
+    pub(super) fn begun(name: &str) -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let pipes = ["to", "from"].map(|pipe| folder.join(pipe));
+        assert!(
+            Command::new("mkfifo")
+                .args(&pipes)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", "exec chromium \"${@:3}\" 3<\"$1\" 4>\"$2\"", "bash"])
+            .args(&pipes)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ])
+            .args(["--hide-scrollbars", "--remote-debugging-pipe"])
+            .arg(format!(
+                "--user-data-dir={}",
+                folder.join("profile").display()
+            ))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = command.spawn().unwrap();
+        // In the order in which the shell opens them.
+        let input = File::create(&pipes[0]).unwrap();
+        let output = BufReader::new(File::open(&pipes[1]).unwrap());
+        let pipe = Pipe {
+            input,
+            output,
+            count: 0,
+            faults: Vec::new(),
+        };
+        Self {
+            process,
+            pipe: RefCell::new(pipe),
+            folder,
+        }
+    }
+
+    /// Asks for something and waits for the answer.
+    fn ask(&self, session: Option<&str>, method: &str, params: &Value) -> Value {
+        let mut pipe = self.pipe.borrow_mut();
+        pipe.count += 1;
+        let id = pipe.count;
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if let Some(session) = session {
+            message["sessionId"] = json!(session);
+        }
+        let text = format!("{message}\0");
+        pipe.input.write_all(text.as_bytes()).unwrap();
+        loop {
+            let mut text = Vec::new();
+            pipe.output.read_until(0, &mut text).unwrap();
+            text.pop();
+            assert!(!text.is_empty(), "the browser went away during {method}");
+            let answer: Value = serde_json::from_slice(&text).unwrap();
+            if answer["id"] == id {
+                assert!(
+                    answer.get("error").is_none(),
+                    "{method}: {}",
+                    answer["error"]
+                );
+                return answer["result"].clone();
+            }
+            pipe.faults.extend(fault(&answer));
+        }
+    }
+
+    /// Opens a page in a window of this size.
+    pub(super) fn open(&self, address: &str, (width, height): (u32, u32)) -> Page<'_> {
+        let target = self.ask(
+            None,
+            "Target.createTarget",
+            &json!({ "url": "about:blank" }),
+        );
+        let attach = json!({ "targetId": target["targetId"], "flatten": true });
+        let session = self.ask(None, "Target.attachToTarget", &attach);
+        let page = Page {
+            browser: self,
+            session: session["sessionId"].as_str().unwrap().to_owned(),
+        };
+        for domain in ["Page", "Runtime", "Log"] {
+            page.ask(&format!("{domain}.enable"), &json!({}));
+        }
+        page.resize((width, height));
+        page.ask("Page.navigate", &json!({ "url": address }));
+        page
+    }
+
+    /// What pages have complained about: nothing, if all is well.
+    pub(super) fn faults(&self) -> Vec<String> {
+        std::mem::take(&mut self.pipe.borrow_mut().faults)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What an event says that went wrong, if that is what it says.
+fn fault(event: &Value) -> Option<String> {
+    let params = &event["params"];
+    match event["method"].as_str()? {
+        "Runtime.exceptionThrown" => Some(params["exceptionDetails"].to_string()),
+        "Log.entryAdded" if params["entry"]["level"] != "info" => Some(params["entry"].to_string()),
+        "Runtime.consoleAPICalled" if params["type"] == "error" || params["type"] == "warning" => {
+            Some(params["args"].to_string())
+        }
+        _ => None,
+    }
+}
+
+impl Page<'_> {
+    fn ask(&self, method: &str, params: &Value) -> Value {
+        self.browser.ask(Some(&self.session), method, params)
+    }
+
+    pub(super) fn resize(&self, (width, height): (u32, u32)) {
+        let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.ask("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Shows it as on a dark ground, and without motion.
+    pub(super) fn prefer(&self, scheme: &str, motion: &str) {
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": motion },
+        ]);
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            &json!({ "features": features }),
+        );
+    }
+
+    /// The value of an expression, which may be a promise.
+    pub(super) fn value(&self, expression: &str) -> Value {
+        let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
+        let answer = self.ask("Runtime.evaluate", &params);
+        assert!(
+            answer.get("exceptionDetails").is_none(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    pub(super) fn text(&self, expression: &str) -> String {
+        self.value(expression)
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// Waits until an expression is true.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a browser works in real time, and nobody tells when it is done"
+    )]
+    pub(super) fn wait(&self, expression: &str) {
+        for _ in 0..STEPS {
+            if self.value(expression) == true {
+                return;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let shown = self.text("document.body.dataset.state + ' ' + document.getElementById('notice').textContent + document.getElementById('problems').textContent");
+        panic!("never true: {expression}; {shown}");
+    }
+
+    /// Waits until the pictures of a scenario are there.
+    pub(super) fn is_ready(&self) {
+        self.wait(
+            "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined",
+        );
+    }
+
+    /// Leaves a picture of what is seen.
+    pub(super) fn picture(&self, file: &Path) {
+        let answer = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
+        fs::write(file, decoded(answer["data"].as_str().unwrap())).unwrap();
+    }
+}
+
+/// The bytes of a text in base 64.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let letters: Vec<u8> = text.bytes().filter(|letter| *letter != b'=').collect();
+    let mut bytes = Vec::with_capacity(letters.len() * 3 / 4);
+    for four in letters.chunks(4) {
+        let bits = four
+            .iter()
+            .fold(0_u32, |bits, letter| bits << 6 | u32::from(value(*letter)));
+        let bits = bits << (6 * (4 - four.len()));
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..four.len()]);
+    }
+    bytes
+}

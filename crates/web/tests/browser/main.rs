@@ -1,0 +1,61 @@
+//! The playground in a real browser: Debian's `chromium` without a screen, driven over its pipe.
+//!
+//! Needs what `crates/web/build` makes, and `chromium`: `./test` sees to both. Without one of them each test is
+//! reported as skipped, by name; that of accessibility too without axe-core.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
+mod browser;
+mod page;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use tidegate_harness::{suite, tests};
+
+const TESTS: &[suite::Test] = tests![
+    page::every_lesson_has_the_numbers_of_the_native_run,
+    page::a_wrong_key_is_shown_at_its_place,
+    page::words_are_offered_and_taken,
+    page::sliders_and_choices_write_the_text_and_run_it,
+    page::one_scheme_can_be_compared_with_another,
+    page::a_packet_tells_its_fate,
+    page::a_shared_link_reproduces,
+    page::broken_links_are_answered_in_words,
+    page::it_fits_a_phone_and_draws_in_time,
+    page::axe_finds_nothing,
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The folder that is served.
+fn playground() -> PathBuf {
+    root().join("target/playground")
+}
+
+/// Where `./test` puts axe-core.
+fn axe() -> PathBuf {
+    root().join("target/axe/package/axe.min.js")
+}
+
+fn main() -> ExitCode {
+    let chromium = Command::new("chromium").arg("--version").output();
+    let has_chromium = chromium.is_ok_and(|output| output.status.success());
+    suite::run(TESTS, move |name| {
+        if !has_chromium {
+            Some("no chromium; on Debian: apt-get install chromium".to_owned())
+        } else if !playground().join("tidegate.wasm").exists() {
+            Some("the playground is not built: crates/web/build".to_owned())
+        } else if name == "axe_finds_nothing" && !axe().exists() {
+            Some("no axe-core; ./test takes it from npm".to_owned())
+        } else {
+            None
+        }
+    })
+}

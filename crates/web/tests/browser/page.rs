@@ -1,0 +1,362 @@
+//! The page worked as a reader would.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tidegate_web::answer;
+use tidegate_web::lessons::LESSONS;
+
+use super::browser::{Browser, Page};
+use super::{axe, playground, server};
+
+const WIDE: (u32, u32) = (1280, 1000);
+
+/// What the lanes show: for each its fingerprint and its numbers.
+const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
+    fingerprint: lane.querySelector('details code').textContent, \
+    numbers: Object.fromEntries([...lane.querySelectorAll('dd')].map(dd => [dd.dataset.name, Number(dd.dataset.value)])) }))";
+
+fn begun(name: &str) -> (Browser, String) {
+    (Browser::begun(name), server::begun(&playground()))
+}
+
+/// Nothing went wrong that a console would show, or the page itself.
+fn is_well(browser: &Browser, page: &Page<'_>) {
+    assert_eq!(page.text("document.body.dataset.error ?? ''"), "");
+    assert_eq!(browser.faults(), [""; 0]);
+}
+
+/// The same as [`SHOWN`], natively.
+fn native(text: &str, points: usize) -> Value {
+    let lanes = (0..points).map(|point| {
+        let request = json!({ "do": "run", "text": text, "point": point });
+        let answer = answer(&request.to_string(), &mut |_| true);
+        let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+        let header: Value = serde_json::from_slice(&answer[8..8 + length]).unwrap();
+        let numbers = header["numbers"].as_array().unwrap().iter();
+        let numbers = numbers.map(|number| {
+            let name = number["name"].as_str().unwrap().to_owned();
+            (name, json!(number["value"].as_f64().unwrap()))
+        });
+        json!({
+            "fingerprint": header["fingerprint"],
+            "numbers": numbers.collect::<serde_json::Map<_, _>>(),
+        })
+    });
+    lanes.collect()
+}
+
+/// Compares numbers as numbers: a browser writes 5159 for 5159.0.
+fn assert_same(shown: &Value, native: &Value, what: &str) {
+    let lanes = |of: &Value| of.as_array().unwrap().clone();
+    assert_eq!(lanes(shown).len(), lanes(native).len(), "{what}: {shown}");
+    for (here, there) in lanes(shown).iter().zip(lanes(native)) {
+        assert_eq!(here["fingerprint"], there["fingerprint"], "{what}");
+        let there = there["numbers"].as_object().unwrap();
+        assert_eq!(
+            here["numbers"].as_object().unwrap().len(),
+            there.len(),
+            "{what}"
+        );
+        for (name, value) in there {
+            assert_eq!(
+                here["numbers"][name].as_f64(),
+                value.as_f64(),
+                "{what}: {name}"
+            );
+        }
+    }
+}
+
+fn pictures() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("playground");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+pub(super) fn every_lesson_has_the_numbers_of_the_native_run() {
+    let (browser, address) = begun("lessons");
+    for lesson in LESSONS {
+        let page = browser.open(&format!("{address}#lesson={}", lesson.id), WIDE);
+        page.is_ready();
+        let lanes = native(lesson.text, 2);
+        assert_same(&page.value(SHOWN), &lanes, lesson.id);
+        assert_eq!(
+            page.text("document.getElementById('lesson-words').textContent"),
+            lesson.words
+        );
+        // In the middle of it, for looking at.
+        page.value("(() => { const scrub = document.getElementById('scrub'); scrub.value = 5500; scrub.dispatchEvent(new Event('input')); })()");
+        page.wait("document.getElementById('play').getAttribute('aria-label') === 'Play'");
+        page.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+        page.picture(&pictures().join(format!("{}.png", lesson.id)));
+        is_well(&browser, &page);
+    }
+}
+
+/// Puts a text into the editor as typing would.
+fn write(page: &Page<'_>, text: &str) {
+    let text = json!(text);
+    page.value(&format!(
+        "(() => {{ const field = document.getElementById('text'); field.focus(); field.value = {text}; \
+         document.body.dataset.state = 'typed'; field.dispatchEvent(new Event('input')); }})()"
+    ));
+}
+
+pub(super) fn a_wrong_key_is_shown_at_its_place() {
+    let (browser, address) = begun("wrong");
+    let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
+    page.is_ready();
+    let text = LESSONS
+        .iter()
+        .find(|lesson| lesson.id == "incast")
+        .unwrap()
+        .text;
+    write(&page, &text.replace("host_rate", "host_rat"));
+    page.wait("document.body.dataset.state === 'wrong'");
+    assert_eq!(
+        page.text("document.querySelector('#paint .wrong').textContent"),
+        "host_rat"
+    );
+    let said = page.text("document.getElementById('problems').textContent");
+    assert!(
+        said.contains("line 8, column 1") && said.contains("host_rate"),
+        "{said}"
+    );
+    // The place is one click away.
+    page.value("document.querySelector('#problems button').click()");
+    let chosen = "(field => field.value.slice(field.selectionStart, field.selectionEnd))(document.getElementById('text'))";
+    assert_eq!(page.text(chosen), "host_rat");
+    // Not even TOML.
+    write(&page, "name = ");
+    page.wait("document.body.dataset.state === 'wrong'");
+    write(&page, text);
+    page.is_ready();
+    assert_eq!(
+        page.value("document.querySelector('#paint .wrong')"),
+        Value::Null
+    );
+    is_well(&browser, &page);
+}
+
+pub(super) fn words_are_offered_and_taken() {
+    let (browser, address) = begun("words");
+    let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
+    page.is_ready();
+    write(&page, "[topology]\nkind = \"sta");
+    page.wait("!document.getElementById('offers').hidden");
+    assert!(
+        page.text("document.querySelector('#offers li').textContent")
+            .starts_with("\"star\"")
+    );
+    let key = "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', cancelable: true }))";
+    page.value(key);
+    assert_eq!(
+        page.text("document.getElementById('text').value"),
+        "[topology]\nkind = \"star\""
+    );
+    is_well(&browser, &page);
+}
+
+pub(super) fn sliders_and_choices_write_the_text_and_run_it() {
+    let (browser, address) = begun("sliders");
+    let page = browser.open(&format!("{address}#lesson=tcn-dwrr"), WIDE);
+    page.is_ready();
+    let before = page.value(SHOWN);
+    page.value(
+        "(() => { const slider = document.querySelector('[data-lane=\"0\"] [data-path$=threshold] input'); \
+         slider.value = 400; slider.dispatchEvent(new Event('input')); document.body.dataset.state = 'turned'; })()",
+    );
+    page.is_ready();
+    let text = page.text("document.getElementById('text').value");
+    assert!(
+        text.contains("{ kind = \"tcn\", threshold = \"21us\", label = \"TCN\" }"),
+        "{text}"
+    );
+    let turned = page.value(SHOWN);
+    assert_same(&turned, &native(&text, 2), "turned");
+    let queue = |shown: &Value| shown[0]["numbers"]["queue_mean"].as_f64().unwrap();
+    assert!(queue(&turned) < 0.6 * queue(&before), "{turned}");
+    assert_eq!(turned[1], before[1]);
+    page.value(
+        "(() => { const choice = document.querySelector('[data-lane=\"1\"] .controls select'); \
+         choice.value = 'codel'; choice.dispatchEvent(new Event('change')); document.body.dataset.state = 'turned'; })()",
+    );
+    page.is_ready();
+    let text = page.text("document.getElementById('text').value");
+    assert!(text.contains("{ kind = \"codel\" }"), "{text}");
+    assert_same(&page.value(SHOWN), &native(&text, 2), "another scheme");
+    is_well(&browser, &page);
+}
+
+pub(super) fn one_scheme_can_be_compared_with_another() {
+    let (browser, address) = begun("compare");
+    let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
+    page.is_ready();
+    let text = page.text("document.getElementById('text').value");
+    let alone = text.split("[sweep]").next().unwrap();
+    write(&page, alone);
+    page.is_ready();
+    assert_same(&page.value(SHOWN), &native(alone, 1), "alone");
+    page.value("(() => { document.body.dataset.state = 'compared'; document.getElementById('compare').click(); })()");
+    page.is_ready();
+    let text = page.text("document.getElementById('text').value");
+    assert!(text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"), "{text}");
+    assert_same(&page.value(SHOWN), &native(&text, 2), "compared");
+    // Another port is watched, the results stay.
+    page.value(
+        "(() => { document.body.dataset.state = 'watched'; const port = document.querySelectorAll('.lane header select')[1]; \
+         port.value = 'switch0>host3'; port.dispatchEvent(new Event('change')); })()",
+    );
+    page.is_ready();
+    let fingerprints = "[...document.querySelectorAll('.lane details code')].map(code => code.textContent)";
+    let native = native(&text, 2);
+    assert_eq!(page.value(fingerprints), json!([native[0]["fingerprint"], native[1]["fingerprint"]]));
+    is_well(&browser, &page);
+}
+
+pub(super) fn a_packet_tells_its_fate() {
+    let (browser, address) = begun("packet");
+    let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
+    page.is_ready();
+    let press = |what: &str| {
+        page.value(&format!("document.querySelector('{what}').click()"));
+        page.text("document.getElementById('fate').textContent")
+    };
+    page.value("document.getElementById('back').click()");
+    let first = press("#step");
+    assert!(first.starts_with("Packet 0 (no marks): flow "), "{first}");
+    assert!(first.contains("where 0 B waited before it"), "{first}");
+    let dropped = press("[data-find=dropped]");
+    assert!(
+        dropped.contains("Dropped: the buffer of the port was full (port-full)"),
+        "{dropped}"
+    );
+    // With marks, in the other lane.
+    page.value(
+        "document.querySelector('[data-lane=\"1\"] canvas.queue').dispatchEvent(new KeyboardEvent('keydown', { key: 'm', bubbles: true }))",
+    );
+    let marked = page.text("document.getElementById('fate').textContent");
+    assert!(
+        marked.contains("Marked when it came by the rule queue-length"),
+        "{marked}"
+    );
+    assert_eq!(
+        page.text("document.getElementById('live').textContent"),
+        marked
+    );
+    // A click on the queue chooses what is there.
+    page.value(
+        "(() => { const canvas = document.querySelector('[data-lane=\"1\"] canvas.queue'), box = canvas.getBoundingClientRect(); \
+         canvas.dispatchEvent(new MouseEvent('click', { clientX: box.right - 76, clientY: box.top + box.height / 2 })); })()",
+    );
+    let clicked = page.text("document.getElementById('fate').textContent");
+    assert!(
+        clicked.starts_with("Packet ") && clicked.contains("marks from 20"),
+        "{clicked}"
+    );
+    is_well(&browser, &page);
+}
+
+pub(super) fn a_shared_link_reproduces() {
+    let (browser, address) = begun("link");
+    let page = browser.open(&format!("{address}#lesson=diff-ecn"), WIDE);
+    page.is_ready();
+    let text = page
+        .text("document.getElementById('text').value")
+        .replace("load = 0.3", "load = 0.4");
+    write(&page, &text);
+    page.is_ready();
+    page.value("document.getElementById('share').click()");
+    page.wait("location.hash.startsWith('#s=')");
+    let hash = page.text("location.hash");
+    assert!(hash.len() < 2_000, "{} letters", hash.len());
+    let other = browser.open(&format!("{address}{hash}"), WIDE);
+    other.is_ready();
+    assert_eq!(other.text("document.getElementById('text').value"), text);
+    assert_eq!(other.value(SHOWN), page.value(SHOWN));
+    assert_same(&other.value(SHOWN), &native(&text, 2), "the link");
+    is_well(&browser, &other);
+}
+
+pub(super) fn broken_links_are_answered_in_words() {
+    let (browser, address) = begun("broken");
+    // A text of ten megabytes, which packs well.
+    let page = browser.open(&address, WIDE);
+    page.is_ready();
+    let large =
+        page.text("import('./link.js').then(link => link.write({ text: '#'.repeat(900000) }))");
+    for (hash, words) in [
+        ("#s=AAAA", "damaged"),
+        ("#s=%%%", "damaged"),
+        ("#s=", "damaged"),
+        ("#lesson=nothing", "no lesson"),
+        (large.as_str(), "larger"),
+        (&format!("#s={}", "A".repeat(70_000)), "too long"),
+    ] {
+        let page = browser.open(&format!("{address}{hash}"), WIDE);
+        page.is_ready();
+        let said = page.text("document.getElementById('notice').textContent");
+        assert!(
+            said.contains(words),
+            "{} says {said}",
+            &hash[..hash.len().min(20)]
+        );
+        is_well(&browser, &page);
+    }
+}
+
+pub(super) fn it_fits_a_phone_and_draws_in_time() {
+    let (browser, address) = begun("phone");
+    let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
+    page.is_ready();
+    // Half of a frame of 60 a second would do; a machine with other work has some more.
+    let slowest = page.value(
+        "(async () => { const times = []; \
+         for (let n = 0; n < 60; n++) { await new Promise(requestAnimationFrame); times.push(Number(document.body.dataset.drawn)); } \
+         return times.sort((a, b) => a - b)[30]; })()",
+    );
+    assert!(slowest.as_f64().unwrap() < 40.0, "{slowest} ms for a frame");
+    for (name, size, scheme) in [
+        ("phone", (390, 844), "light"),
+        ("phone-dark", (390, 844), "dark"),
+        ("dark", WIDE, "dark"),
+    ] {
+        page.resize(size);
+        page.prefer(scheme, "reduce");
+        let wide = page
+            .value("document.documentElement.scrollWidth")
+            .as_u64()
+            .unwrap();
+        assert!(wide <= u64::from(size.0), "{name}: {wide} pixels");
+        page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+        page.picture(&pictures().join(format!("{name}.png")));
+    }
+    // Without motion it waits to be asked, with all to be seen.
+    let still = browser.open("about:blank", WIDE);
+    still.prefer("light", "reduce");
+    still.value(&format!("location.href = {}", json!(address)));
+    still.wait("document.body?.dataset.state === 'ready'");
+    assert_eq!(
+        still.text("document.getElementById('play').getAttribute('aria-label')"),
+        "Play"
+    );
+    is_well(&browser, &page);
+}
+
+pub(super) fn axe_finds_nothing() {
+    let (browser, address) = begun("axe");
+    let script = fs::read_to_string(axe()).unwrap();
+    for scheme in ["light", "dark"] {
+        let page = browser.open(&format!("{address}#lesson=one-sided"), WIDE);
+        page.prefer(scheme, "reduce");
+        page.is_ready();
+        page.value(&format!("{script};true"));
+        let found = page.value(
+            "axe.run().then(found => found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.target + ' ' + node.failureSummary).join('; ')}`))",
+        );
+        assert_eq!(found, json!([]), "{scheme}");
+        is_well(&browser, &page);
+    }
+}

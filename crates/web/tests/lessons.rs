@@ -1,0 +1,230 @@
+//! Every lesson shows what it says, with the numbers of the command line.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
+use std::sync::atomic::AtomicBool;
+
+use serde_json::{Value, json};
+use tidegate_report::Summary;
+use tidegate_report::record::Record;
+use tidegate_scenario::Scenario;
+use tidegate_sim::run;
+use tidegate_web::answer;
+use tidegate_web::lessons::LESSONS;
+
+/// The header of an answer.
+fn asked(request: &Value) -> Value {
+    let answer = answer(&request.to_string(), &mut |_| true);
+    let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+    serde_json::from_slice(&answer[8..8 + length]).unwrap()
+}
+
+fn shown(text: &str, point: usize) -> Value {
+    asked(&json!({ "do": "run", "text": text, "point": point }))
+}
+
+fn lesson(id: &str) -> &'static str {
+    LESSONS.iter().find(|lesson| lesson.id == id).unwrap().text
+}
+
+/// A number of a point of a lesson.
+fn number(id: &str, point: usize, name: &str) -> f64 {
+    let header = shown(lesson(id), point);
+    let numbers = header["numbers"].as_array().unwrap();
+    let found = numbers.iter().find(|number| number["name"] == name);
+    found.unwrap_or_else(|| panic!("{id}: no {name} in {header}"))["value"]
+        .as_f64()
+        .unwrap()
+}
+
+/// The records that the command line makes of a text, by point.
+fn records(text: &str) -> Vec<Record> {
+    let scenario = Scenario::parse("scenario.toml", text, &[]).unwrap();
+    let plan = scenario.plan().unwrap();
+    let one = |experiment: &tidegate_scenario::Experiment| {
+        let built = experiment.build().unwrap();
+        let outcome = run::run(&built.setup, &AtomicBool::new(false)).unwrap();
+        tidegate_lab::record(experiment, String::new(), &built, &outcome).unwrap()
+    };
+    plan.iter().map(one).collect()
+}
+
+#[test]
+fn the_numbers_are_those_of_the_command_line() {
+    for lesson in LESSONS {
+        for (point, record) in records(lesson.text).iter().enumerate() {
+            let header = shown(lesson.text, point);
+            assert_eq!(
+                header["fingerprint"],
+                json!(record.run.fingerprint),
+                "{}",
+                lesson.id
+            );
+            let summary = Summary::new(std::slice::from_ref(record), None);
+            let numbers = header["numbers"].as_array().unwrap();
+            assert!(numbers.len() >= 5, "{}: {numbers:?}", lesson.id);
+            for number in numbers {
+                let place = summary
+                    .metrics
+                    .iter()
+                    .position(|metric| number["name"] == metric.name);
+                let place = place.unwrap_or_else(|| panic!("{}: {number}", lesson.id));
+                let estimate = summary.points[0].estimates[place].as_ref().unwrap();
+                let (here, there) = (number["value"].as_f64().unwrap(), estimate.value);
+                let close = (here - there).abs() <= 1e-9 * there.abs();
+                assert!(
+                    close,
+                    "{} {}: {here} and {there}",
+                    lesson.id, number["name"]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_threshold_too_low_idles_and_one_too_high_waits() {
+    let of = |point, name| number("threshold", point, name);
+    assert!(of(0, "utilisation") < 0.85);
+    assert!(of(1, "utilisation") > 0.99 && of(2, "utilisation") > 0.99);
+    assert!(of(1, "queue_mean") > 1.5 * of(2, "queue_mean"));
+}
+
+#[test]
+fn tcn_keeps_half_of_the_queue_under_dwrr() {
+    let of = |point, name| number("tcn-dwrr", point, name);
+    // Half of the rate for 78 us are 48.75 KB; 65 packets are 97.5.
+    assert!((of(0, "queue_mean") - 48_750.0).abs() < 0.15 * 48_750.0);
+    assert!((of(1, "queue_mean") - 97_500.0).abs() < 0.15 * 97_500.0);
+    assert!(of(0, "utilisation") > 0.99);
+}
+
+#[test]
+fn ecn_sharp_ends_the_standing_queue() {
+    let of = |point, name| number("ecn-sharp", point, name);
+    assert!(of(1, "queue_mean") < 0.4 * of(0, "queue_mean"));
+    assert!(of(1, "fct_mean") < of(0, "fct_mean"));
+    assert!(of(1, "utilisation") > 0.99);
+}
+
+#[test]
+fn bcc_drops_less_of_the_incast() {
+    let of = |point, name| number("bcc-incast", point, name);
+    assert!(of(1, "drops") < 0.3 * of(0, "drops"));
+    assert!(of(1, "fct_mean") < of(0, "fct_mean"));
+}
+
+#[test]
+fn diff_ecn_spares_short_flows() {
+    let of = |point, name| number("diff-ecn", point, name);
+    assert!(of(1, "fct_mean") < 0.7 * of(0, "fct_mean"));
+    assert!(of(1, "marks") < of(0, "marks"));
+    assert!(of(1, "utilisation") > 0.98);
+}
+
+#[test]
+fn dctcp_without_cwr_starves_and_with_it_takes_most() {
+    let goodput = |point, flows: &str| {
+        let text =
+            lesson("one-sided").replace("flows = \"all\"", &format!("flows = [\"{flows}\"]"));
+        let header = shown(&text, point);
+        let numbers = header["numbers"].as_array().unwrap();
+        let found = numbers.iter().find(|number| number["name"] == "goodput");
+        found.unwrap()["value"].as_f64().unwrap()
+    };
+    assert!(goodput(0, "0-3") > 4.0 * goodput(0, "4-7"));
+    assert!(goodput(1, "0-3") < 0.25 * goodput(1, "4-7"));
+}
+
+#[test]
+fn an_incast_collapses_without_marks() {
+    let of = |point, name| number("incast", point, name);
+    assert!(of(0, "drops") > 100.0 && of(0, "timeouts") >= 1.0);
+    assert!(of(1, "drops") < 0.5 && of(1, "timeouts") < 0.5);
+    assert!(of(1, "fct_mean") < of(0, "fct_mean"));
+}
+
+/// Each is small enough for a phone, and says in its header what the page needs.
+#[test]
+fn lessons_are_small() {
+    for lesson in LESSONS {
+        let described = asked(&json!({ "do": "describe", "text": lesson.text }));
+        assert!(described.get("problems").is_none(), "{described}");
+        let points = described["points"].as_array().unwrap();
+        assert!(points.len() > 1, "{}", lesson.id);
+        for point in 0..points.len() {
+            let header = shown(lesson.text, point);
+            assert!(header["hops"].as_u64().unwrap() < 500_000, "{}", lesson.id);
+            assert_eq!(header["beyond"], 0, "{}", lesson.id);
+            assert!(header["hosts"].as_u64().unwrap() <= 32, "{}", lesson.id);
+        }
+    }
+}
+
+#[test]
+fn bad_requests_are_answered_in_words() {
+    let problem = |request: Value| {
+        let header = asked(&request);
+        let problem = &header["problems"][0];
+        assert!(
+            problem["message"]
+                .as_str()
+                .is_some_and(|text| text.len() > 10),
+            "{header}"
+        );
+        problem.clone()
+    };
+    problem(json!({}));
+    problem(json!({ "do": "dance" }));
+    problem(json!({ "do": "run", "text": "", "point": 0 }));
+    problem(json!({ "do": "run", "text": lesson("incast"), "point": 9 }));
+    problem(json!({ "do": "run", "text": lesson("incast"), "point": 0, "watch": "nowhere" }));
+    problem(json!({ "do": "run", "text": lesson("incast"), "point": 0, "watch": "host0>switch0" }));
+    problem(json!({ "do": "describe", "text": "x".repeat(70_000) }));
+    let large = lesson("incast").replace("hosts = 32", "hosts = 3200");
+    assert!(
+        problem(json!({ "do": "describe", "text": large }))["message"]
+            .as_str()
+            .unwrap()
+            .contains("128")
+    );
+    let wrong = lesson("incast").replace("host_rate", "host_rat");
+    let problem = problem(json!({ "do": "describe", "text": wrong }));
+    assert_eq!(problem["at"], json!([8, 1]));
+    assert!(problem["help"].as_str().unwrap().contains("host_rate"));
+}
+
+/// A port that the scenario does not observe can be watched; the command says so.
+#[test]
+fn any_port_can_be_watched() {
+    let text = lesson("bcc-incast");
+    let request = json!({ "do": "run", "text": text, "point": 1, "watch": "switch0>host10" });
+    let other = asked(&request);
+    assert_eq!(other["fingerprint"], shown(text, 1)["fingerprint"]);
+    let command = other["command"].as_str().unwrap();
+    assert!(
+        command.contains("--set 'observe.ports=[\"switch0>host10\"]'"),
+        "{command}"
+    );
+    assert!(other["packets"].as_u64().unwrap() > 1_000);
+}
+
+/// A run that is asked to stop stops, and says so.
+#[test]
+fn a_run_can_be_stopped() {
+    let text = lesson("threshold").replace("end = \"30ms\"", "end = \"3s\"");
+    let request = json!({ "do": "run", "text": text, "point": 0 });
+    let answer = answer(&request.to_string(), &mut |status| {
+        status.now.as_ps() < 10_000_000_000
+    });
+    let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&answer[8..8 + length]).unwrap();
+    assert!(
+        header["end"].as_str().unwrap().starts_with("stopped"),
+        "{header}"
+    );
+    assert!(header["ended"].as_f64().unwrap() < 1e6);
+}
