@@ -9,11 +9,11 @@
 )]
 
 use std::panic;
-use std::slice;
+use std::ptr;
 
 use tidegate_sim::run::Status;
 
-/// What the page gives to the program.
+// What the page gives to the program.
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
     /// A run has come to so many microseconds, with so many flows finished. Zero asks it to end.
@@ -37,7 +37,7 @@ extern "C" fn tidegate_allocate(length: usize) -> *mut u8 {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidegate_free(block: *mut u8, length: usize) {
     // SAFETY: by contract it is the whole of a boxed slice that was leaked.
-    drop(unsafe { Box::from_raw(slice::from_raw_parts_mut(block, length)) });
+    drop(unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(block, length)) });
 }
 
 /// Answers a request.
@@ -53,7 +53,7 @@ unsafe extern "C" fn tidegate_answer(request: *mut u8, length: usize) -> *mut u8
         unsafe { fault(text.as_ptr(), text.len()) };
     }));
     // SAFETY: by contract it is the whole of a boxed slice that was leaked.
-    let request = unsafe { Box::from_raw(slice::from_raw_parts_mut(request, length)) };
+    let request = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(request, length)) };
     let mut goes_on = |status: Status| {
         let now = tidegate_sim::observe::statistics::real(status.now.as_ps()) / 1e6;
         // SAFETY: numbers are handed over, and a number comes back.

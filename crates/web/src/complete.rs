@@ -1,5 +1,7 @@
 //! What may stand at a place of a scenario's text: the keys of its table, or the words of its value.
 
+use std::fmt::Write;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -38,7 +40,7 @@ pub(crate) fn complete(text: &str, at: usize) -> Vec<Offer> {
             .collect(),
         Some(key) => {
             let values = table.iter().filter(|(name, _)| *name == key);
-            let words = values.flat_map(|(_, of)| words(&schema, of));
+            let words = values.flat_map(|(_, of)| words(of));
             let words = words.filter(|(word, _)| fits(word));
             words
                 .map(|(word, doc)| Offer {
@@ -75,7 +77,7 @@ impl Place {
         let header = before[..line_begin]
             .lines()
             .rev()
-            .find_map(|line| header(line));
+            .find_map(header);
         let mut path = header.unwrap_or_default();
         // The lines of the same table, above and below.
         let above = before[..line_begin].lines().rev();
@@ -209,7 +211,7 @@ fn resolved<'a>(schema: &'a Value, of: &'a Value) -> Vec<&'a Value> {
 }
 
 /// The words that a value may be.
-fn words(schema: &Value, of: &Value) -> Vec<(String, String)> {
+fn words(of: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(word) = of["const"].as_str() {
         found.push((word.to_owned(), described(of)));
@@ -224,7 +226,7 @@ fn words(schema: &Value, of: &Value) -> Vec<(String, String)> {
     }
     for key in ["allOf", "anyOf", "oneOf"] {
         let choices = of[key].as_array().into_iter().flatten();
-        found.extend(choices.flat_map(|choice| words(schema, choice)));
+        found.extend(choices.flat_map(words));
     }
     found
 }
@@ -232,7 +234,7 @@ fn words(schema: &Value, of: &Value) -> Vec<(String, String)> {
 fn described(of: &Value) -> String {
     let mut words = of["description"].as_str().unwrap_or_default().to_owned();
     if let Some(default) = of.get("default") {
-        words.push_str(&format!(" Default: {default}."));
+        _ = write!(words, " Default: {default}.");
     }
     words
 }

@@ -173,7 +173,9 @@ fn add_scheme(
 }
 
 fn kind(node: &Node) -> &str {
-    node.child("kind").and_then(Node::scalar).unwrap_or_default()
+    node.child("kind")
+        .and_then(Node::scalar)
+        .unwrap_or_default()
 }
 
 fn add_source(controls: &mut Vec<Control>, source: &Node, index: usize) {

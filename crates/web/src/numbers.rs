@@ -5,7 +5,7 @@ use tidegate_dataplane::PortStats;
 use tidegate_scenario::Built;
 use tidegate_sim::observe::statistics::{jain, mean, real, weighted_mean};
 use tidegate_sim::{Flow, Outcome};
-use tidegate_units::Rate;
+use tidegate_units::{Rate, Span};
 
 /// A number of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -122,5 +122,5 @@ fn completion(built: &Built, outcome: &Outcome) -> Option<f64> {
     let flows = built.setup.flows.iter().zip(&outcome.flows).zip(0..);
     let counted = flows.filter(|((flow, _), number)| built.window.counts(*number, flow));
     let times = counted.filter_map(|((flow, result), _)| built.convention.time(flow, result));
-    mean(times.map(|time| time.as_ps())).map(|ps| ps / 1e12)
+    mean(times.map(Span::as_ps)).map(|ps| ps / 1e12)
 }

@@ -1,5 +1,6 @@
 //! A run for the playground: observed so that it can be played back, with the numbers of the command line.
 
+use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -108,7 +109,7 @@ pub(crate) fn run(
 fn command(overrides: &[String]) -> String {
     let mut command = format!("tidegate run {FILE}");
     for set in overrides {
-        command.push_str(&format!(" --set '{set}'"));
+        _ = write!(command, " --set '{set}'");
     }
     command
 }

@@ -202,7 +202,10 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
     page.value("(() => { document.body.dataset.state = 'compared'; document.getElementById('compare').click(); })()");
     page.is_ready();
     let text = page.text("document.getElementById('text').value");
-    assert!(text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"), "{text}");
+    assert!(
+        text.starts_with(alone) && text.contains("{ kind = \"tcn\" }"),
+        "{text}"
+    );
     assert_same(&page.value(SHOWN), &native(&text, 2), "compared");
     // Another port is watched, the results stay.
     page.value(
@@ -210,9 +213,13 @@ pub(super) fn one_scheme_can_be_compared_with_another() {
          port.value = 'switch0>host3'; port.dispatchEvent(new Event('change')); })()",
     );
     page.is_ready();
-    let fingerprints = "[...document.querySelectorAll('.lane details code')].map(code => code.textContent)";
+    let fingerprints =
+        "[...document.querySelectorAll('.lane details code')].map(code => code.textContent)";
     let native = native(&text, 2);
-    assert_eq!(page.value(fingerprints), json!([native[0]["fingerprint"], native[1]["fingerprint"]]));
+    assert_eq!(
+        page.value(fingerprints),
+        json!([native[0]["fingerprint"], native[1]["fingerprint"]])
+    );
     is_well(&browser, &page);
 }
 
