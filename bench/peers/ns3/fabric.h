@@ -2,7 +2,6 @@
 #pragma once
 
 #include "observe.h"
-#include "options.h"
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -145,6 +144,12 @@ class FixedPath : public Ipv4RoutingProtocol
     }
 };
 
+inline bool
+HasTcn(const Options& options)
+{
+    return options.Is("switch", "tcn", "red");
+}
+
 class Fabric
 {
   public:
@@ -152,7 +157,7 @@ class Fabric
         : m_options(options),
           m_rate(DataRate(options.Number("rate-gbps", 1e-3, 1e3) * 1e9))
     {
-        if (options.HasTcn())
+        if (HasTcn(options))
         {
             MarkByTime();
         }
@@ -171,7 +176,7 @@ class Fabric
 
         if (options.IsStar())
         {
-            BuildSwitch(0, options.Count("hosts", 2, 60'000));
+            BuildSwitch(0, options.Hosts());
         }
         else
         {
@@ -260,7 +265,7 @@ class Fabric
     void BuildLeafSpine()
     {
         uint32_t perLeaf = m_options.Count("hosts-per-leaf", 1, 10'000);
-        std::vector<Machine> spines(m_options.Count("spines", 1, 1000));
+        std::vector<Machine> spines(m_options.Spines());
         std::vector<Machine> leaves(m_options.Count("leaves", 1, 1000));
         for (uint32_t i = 0; i < leaves.size(); ++i)
         {
@@ -313,7 +318,7 @@ class Fabric
         ports.push_back(std::make_unique<Port>());
         Port* port = ports.back().get();
         Ptr<QueueDisc> disc = m_marking.Install(device).Get(0);
-        if (m_options.HasTcn())
+        if (HasTcn(m_options))
         {
             disc->AddPacketFilter(CreateObject<ByFlow>());
         }

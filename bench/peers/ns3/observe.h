@@ -1,10 +1,10 @@
 // What is counted while the simulation runs, by callbacks that ns-3's trace sources call.
 #pragma once
 
+#include "../common/report.h"
+
 #include "ns3/network-module.h"
 #include "ns3/traffic-control-module.h"
-
-#include <algorithm>
 
 using namespace ns3;
 
@@ -15,10 +15,8 @@ struct Port
 {
     uint32_t waitingInDisc = 0;
     uint32_t waitingInDevice = 0;
-    uint32_t most = 0;
     Time since;
-    double packetSeconds = 0;
-    double squareSeconds = 0;
+    Waiting waiting;
 };
 
 struct Observed
@@ -52,11 +50,7 @@ Integrate(Port* port)
     Time end = std::min(now, g_seen.until);
     if (begin < end)
     {
-        double waiting = port->waitingInDisc + port->waitingInDevice;
-        double seconds = (end - begin).GetSeconds();
-        port->packetSeconds += waiting * seconds;
-        port->squareSeconds += waiting * waiting * seconds;
-        port->most = std::max(port->most, port->waitingInDisc + port->waitingInDevice);
+        port->waiting.Add(port->waitingInDisc + port->waitingInDevice, (end - begin).GetSeconds());
     }
     port->since = now;
 }

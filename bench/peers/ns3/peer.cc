@@ -5,10 +5,6 @@
 
 #include "ns3/core-module.h"
 
-#include <iomanip>
-#include <numeric>
-#include <sys/resource.h>
-
 #ifndef PEER_VERSION
 #define PEER_VERSION "?"
 #endif
@@ -126,43 +122,6 @@ SetTransport(const Options& options)
 
 // ---------------------------------------------------------------- the report
 
-double
-CpuSeconds()
-{
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    auto seconds = [](const timeval& time) { return time.tv_sec + time.tv_usec * 1e-6; };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-long
-PeakMemoryKib()
-{
-    rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
-void
-WriteFcts(const std::string& path)
-{
-    std::ofstream file(path);
-    file << "id,fct_s\n" << std::setprecision(12);
-    for (const Flow& flow : g_flows)
-    {
-        file << flow.id << ',';
-        if (flow.fct_s >= 0)
-        {
-            file << flow.fct_s;
-        }
-        file << '\n';
-    }
-    if (!file.flush())
-    {
-        Refuse("cannot write --fct-out '" + path + "'");
-    }
-}
-
 // Data segments that it takes to send every flow once, as far as they count as data.
 uint64_t
 SegmentsOfAllFlows(uint32_t mss)
@@ -175,82 +134,65 @@ SegmentsOfAllFlows(uint32_t mss)
     return segments;
 }
 
-void
-Report(const Options& options, Fabric& fabric, double cpuSeconds)
+// Data packets beyond those, known only if every flow was sent to its end.
+std::optional<uint64_t>
+Retransmissions(uint32_t mss)
 {
-    double window = (std::min(Simulator::Now(), g_seen.until) - g_seen.from).GetSeconds();
-    std::vector<Port*> averaged;
+    uint64_t once = SegmentsOfAllFlows(mss);
+    bool isComplete = g_seen.finished == g_flows.size() && g_seen.dataSent >= once;
+    return isComplete ? std::optional(g_seen.dataSent - once) : std::nullopt;
+}
+
+Measured
+Summary(const Options& options, Fabric& fabric, double cpuSeconds)
+{
+    std::vector<Port*> ports;
     if (options.IsStar())
     {
-        averaged.push_back(fabric.portTo[g_flows[0].destination]);
+        ports.push_back(fabric.portTo[g_flows[0].destination]);
     }
     else
     {
         for (const auto& port : fabric.ports)
         {
-            averaged.push_back(port.get());
+            ports.push_back(port.get());
         }
     }
-    double packetSeconds = 0;
-    double squareSeconds = 0;
-    uint32_t most = 0;
-    for (Port* port : averaged)
+    Measured measured{};
+    for (Port* port : ports)
     {
         Integrate(port);
-        packetSeconds += port->packetSeconds;
-        squareSeconds += port->squareSeconds;
-        most = std::max(most, port->most);
+        measured.ports.push_back(&port->waiting);
     }
-    double portSeconds = window * averaged.size();
-    double mean = packetSeconds / portSeconds;
-    double deviation = std::sqrt(std::max(0.0, squareSeconds / portSeconds - mean * mean));
-
-    std::vector<double> fcts;
-    for (const Flow& flow : g_flows)
-    {
-        if (flow.fct_s >= 0)
-        {
-            fcts.push_back(flow.fct_s);
-        }
-    }
-    std::sort(fcts.begin(), fcts.end());
-    auto at = [&](double share) {
-        return fcts.empty() ? 0.0 : fcts[std::min<size_t>(fcts.size() * share, fcts.size() - 1)];
-    };
-    double total = std::accumulate(fcts.begin(), fcts.end(), 0.0);
-    bool isComplete = fcts.size() == g_flows.size();
-    uint64_t sent = g_seen.dataSent;
-    uint64_t once = SegmentsOfAllFlows(options.Mss());
-
-    auto ratio = [](double a, double b) { return b > 0 ? a / b : 0.0; };
-    std::cout << std::setprecision(9) << "{\"simulator\":\"ns-" PEER_VERSION "\",\"scenario\":\""
-              << options.Text("scenario") << "\",\"packet_hops\":" << g_seen.hops
-              << ",\"cpu_seconds\":" << cpuSeconds
-              << ",\"packet_hops_per_cpu_second\":" << ratio(g_seen.hops, cpuSeconds)
-              << ",\"sim_seconds\":" << Simulator::Now().GetSeconds()
-              << ",\"window_from_s\":" << g_seen.from.GetSeconds() << ",\"window_s\":" << window
-              << ",\"mean_queue_packets\":" << mean << ",\"sd_queue_packets\":" << deviation
-              << ",\"max_queue_packets\":" << most
-              << ",\"mark_fraction\":" << ratio(g_seen.dataMarked, g_seen.dataEnqueued)
-              << ",\"data_packets_marked\":" << g_seen.dataMarked
-              << ",\"data_packets_enqueued\":" << g_seen.dataEnqueued
-              << ",\"goodput_gbps\":" << ratio(g_seen.bytesDelivered * 8e-9, window)
-              << ",\"flows\":" << g_flows.size() << ",\"flows_finished\":" << fcts.size()
-              << ",\"fct_definition\":\"connect to last byte at the receiving application\""
-              << ",\"fct_mean_s\":" << ratio(total, fcts.size()) << ",\"fct_p50_s\":" << at(0.5)
-              << ",\"fct_p99_s\":" << at(0.99) << ",\"drops\":" << g_seen.drops
-              << ",\"retransmissions\":";
-    // Known only if every flow was sent to its end.
-    if (isComplete && sent >= once)
-    {
-        std::cout << sent - once;
-    }
-    else
-    {
-        std::cout << "null";
-    }
-    std::cout << ",\"peak_memory_kib\":" << PeakMemoryKib() << "}\n";
+    measured.simulator = "ns-" PEER_VERSION;
+    measured.hops = g_seen.hops;
+    measured.cpuSeconds = cpuSeconds;
+    measured.runs = 1;
+    measured.endSeconds = Simulator::Now().GetSeconds();
+    measured.fromSeconds = g_seen.from.GetSeconds();
+    measured.windowSeconds = (std::min(Simulator::Now(), g_seen.until) - g_seen.from).GetSeconds();
+    measured.dataEnqueued = g_seen.dataEnqueued;
+    measured.dataMarked = g_seen.dataMarked;
+    measured.bytesDelivered = g_seen.bytesDelivered;
+    measured.drops = g_seen.drops;
+    measured.retransmissions = Retransmissions(options.Mss());
+    measured.peakMemoryKib = PeakMemoryKib();
+    return measured;
 }
+
+// Options that no other peer has.
+const Options::Values OWN_OPTIONS{
+    // What thresholds and buffers count.
+    {"unit", "bytes"},
+    // Instead of RED: eight queues that take turns, with marking by the time that a packet has
+    // waited, as long as the threshold takes to send. There are no pools in ns-3: each port has
+    // room for as much as the pool.
+    {"switch", "red"},
+    {"pool-packets", "3072"},
+    {"timestamps", "off"},
+    // The fastest of ns-3's event lists here; all give the same results.
+    {"scheduler", "ns3::PriorityQueueScheduler"},
+};
 
 } // namespace
 
@@ -259,13 +201,9 @@ main(int count, char** arguments)
 {
     // 1502 bytes at 10 Gb/s take 1201.6 ns, which the default of nanoseconds would cut.
     Time::SetResolution(Time::PS);
-    Options options(count, arguments);
-    bool isStar = options.IsStar();
-    uint32_t spines = isStar ? 1 : options.Count("spines", 1, 1000);
-    uint32_t hosts = isStar ? options.Count("hosts", 2, 60'000)
-                            : options.Count("leaves", 1, 1000) *
-                                  options.Count("hosts-per-leaf", 1, 10'000);
-    g_flows = ReadFlows(options.Text("flows"), hosts, spines);
+    Options options(count, arguments, OWN_OPTIONS);
+    uint32_t hosts = options.Hosts();
+    g_flows = ReadFlows(options.Text("flows"), hosts, options.Spines());
     g_flowsOfHost.resize(hosts);
     for (uint32_t i = 0; i < g_flows.size(); ++i)
     {
@@ -296,11 +234,7 @@ main(int count, char** arguments)
             Listen(fabric.hosts[flow.destination]);
         }
     }
-    std::vector<uint32_t> order(g_flows.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [](uint32_t a, uint32_t b) {
-        return g_flows[a].start_s < g_flows[b].start_s;
-    });
+    std::vector<uint32_t> order = OrderOfStarts(g_flows);
     Simulator::Schedule(Time(0), &StartNext, &fabric.hosts, &order, size_t{0});
     Simulator::Stop(Seconds(options.Number("time-limit-s", 1e-6, 1e6)));
 
@@ -308,12 +242,7 @@ main(int count, char** arguments)
     Simulator::Run();
     double cpuSeconds = CpuSeconds() - before;
 
-    Report(options, fabric, cpuSeconds);
-    if (!options.Text("fct-out").empty())
-    {
-        WriteFcts(options.Text("fct-out"));
-    }
+    Report(options, Summary(options, fabric, cpuSeconds), g_flows);
     // No Simulator::Destroy: the process ends here, and taking the fabric apart is not measured.
-    std::cout.flush();
     std::_Exit(g_seen.finished == g_flows.size() ? 0 : 1);
 }

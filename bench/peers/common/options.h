@@ -1,6 +1,7 @@
-// The command line of the peer, and its flow list. Both are checked before anything is built.
+// The command line of a peer, and its flow list. Both are checked before anything is built.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -46,12 +48,15 @@ CountOf(const std::string& what, const std::string& text, uint64_t least, uint64
     return static_cast<uint64_t>(number);
 }
 
-// Every option has a default here; a name that is not here is refused.
+// Every option has a default, here or among those of one peer alone; any other name is refused.
 class Options
 {
   public:
-    Options(int count, char** arguments)
+    using Values = std::map<std::string, std::string>;
+
+    Options(int count, char** arguments, const Values& own)
     {
+        m_values.insert(own.begin(), own.end());
         for (int i = 1; i < count; i += 2)
         {
             std::string name = arguments[i];
@@ -97,9 +102,15 @@ class Options
         return Is("scenario", "star", "leaf-spine");
     }
 
-    bool HasTcn() const
+    uint32_t Hosts() const
     {
-        return Is("switch", "tcn", "red");
+        return IsStar() ? Count("hosts", 2, 60'000)
+                        : Count("leaves", 1, 1000) * Count("hosts-per-leaf", 1, 10'000);
+    }
+
+    uint32_t Spines() const
+    {
+        return IsStar() ? 1 : Count("spines", 1, 1000);
     }
 
     uint32_t Mss() const
@@ -108,7 +119,7 @@ class Options
     }
 
   private:
-    std::map<std::string, std::string> m_values{
+    Values m_values{
         {"scenario", "star"},
         {"flows", ""},
         {"fct-out", ""},
@@ -123,15 +134,8 @@ class Options
         // A packet that finds this many waiting, the one on the wire not counted, is marked; one
         // that finds as many as the buffer holds is dropped. In bytes, a packet is a full one.
         {"threshold-packets", "65"},
-        {"unit", "bytes"},
         {"buffer-packets", "1000"},
-        // Instead of RED: eight queues that take turns, with marking by the time that a packet has
-        // waited, as long as the threshold takes to send. There are no pools in ns-3: each port has
-        // room for as much as the pool.
-        {"switch", "red"},
-        {"pool-packets", "3072"},
         {"mss", "1460"},
-        {"timestamps", "off"},
         {"initial-window", "10"},
         {"min-rto-ms", "10"},
         // What is averaged is averaged over this part of the run; 0 is the end of the run.
@@ -139,8 +143,6 @@ class Options
         {"until-s", "0"},
         // A run that has not finished by then ends, and its unfinished flows are left blank.
         {"time-limit-s", "100"},
-        // The fastest of ns-3's event lists here; all give the same results.
-        {"scheduler", "ns3::PriorityQueueScheduler"},
     };
 };
 
@@ -230,4 +232,16 @@ ReadFlows(const std::string& path, uint32_t hosts, uint32_t spines)
         Refuse("no flows in '" + path + "'");
     }
     return flows;
+}
+
+// The flows by start; those that start together stay in the order of the list.
+inline std::vector<uint32_t>
+OrderOfStarts(const std::vector<Flow>& flows)
+{
+    std::vector<uint32_t> order(flows.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+        return flows[a].start_s < flows[b].start_s;
+    });
+    return order;
 }
