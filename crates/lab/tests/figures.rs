@@ -105,7 +105,12 @@ fn every_figure_was_run_in_full_with_the_settings_that_it_has_now() {
         assert_eq!(figure.version, Version::Full.name(), "{id}; {hint}");
         assert_eq!(figure.runs, figure.planned, "{id}; {hint}");
         for claim in &figure.claims {
-            assert_ne!(claim.verdict, Verdict::NotRun, "{id}: {}; {hint}", claim.claim);
+            assert_ne!(
+                claim.verdict,
+                Verdict::NotRun,
+                "{id}: {}; {hint}",
+                claim.claim
+            );
         }
     }
 }
