@@ -22,7 +22,7 @@ class Commands(unittest.TestCase):
 
     def test_names_are_those_that_types_know(self):
         stub = (pathlib.Path(tidegate.__file__).parent / "_tidegate.pyi").read_text()
-        known = re.search(r"Scheme = Literal\[(.*?)\]", stub, re.DOTALL)
+        known = re.search(r"_Scheme = Literal\[(.*?)\]", stub, re.DOTALL)
         known = re.findall(r'"([a-z-]+)"', known.group(1))
         self.assertEqual(known, sorted(set(tidegate.names("scheme")) - {"or"}))
         with self.assertRaisesRegex(tidegate.Error, "invalid value"):

@@ -15,7 +15,6 @@ of Python go on, and Ctrl-C ends it.
 
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 
 from . import _tidegate, _toml
@@ -183,6 +182,8 @@ def plan(network, *, current=None, emit=None, scheme=None, verify=False, progres
     emit      a dialect: names("dialect") lists them; `scheme` is what is configured
     verify    simulate the answer, half and double of it, and today's setting
     """
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="tidegate-") as folder:
         if isinstance(network, Mapping):
             text = _toml.document(network)

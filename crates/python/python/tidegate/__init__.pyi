@@ -13,10 +13,10 @@ from ._tidegate import Table as Table
 
 __version__: str
 
-Path = Union[str, PathLike[str]]
-Scenario = Union[Path, Mapping[str, Any]]
+_Path = Union[str, PathLike[str]]
+_Scenario = Union[_Path, Mapping[str, Any]]
 """The path of a file, the name of a built-in scenario or figure, a dictionary, or TOML of several lines."""
-Progress = Union[bool, Callable[[int, int, float], object], None]
+_Progress = Union[bool, Callable[[int, int, float], object], None]
 
 class Marker:
     port: PortInfo
@@ -29,45 +29,45 @@ class Page(str):
     markdown: str
 
 def run(
-    scenario: Scenario,
+    scenario: _Scenario,
     *,
     sets: Optional[Mapping[str, Any]] = None,
     seeds: Union[int, Iterable[int], None] = None,
     marker: Union[type[Marker], Callable[[PortInfo], Marker], None] = None,
-    out: Optional[Path] = None,
+    out: Optional[_Path] = None,
     resume: bool = False,
     baseline: Optional[str] = None,
     jobs: Optional[int] = None,
     threads: Optional[int] = None,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Result: ...
 def sweep(
-    scenario: Scenario,
+    scenario: _Scenario,
     axes: Mapping[str, Any],
     *,
     sets: Optional[Mapping[str, Any]] = None,
     seeds: Union[int, Iterable[int], None] = None,
     marker: Union[type[Marker], Callable[[PortInfo], Marker], None] = None,
-    out: Optional[Path] = None,
+    out: Optional[_Path] = None,
     resume: bool = False,
     baseline: Optional[str] = None,
     jobs: Optional[int] = None,
     threads: Optional[int] = None,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Result: ...
-def check(scenario: Scenario, *, sets: Optional[Mapping[str, Any]] = None, resolved: bool = False) -> Page: ...
+def check(scenario: _Scenario, *, sets: Optional[Mapping[str, Any]] = None, resolved: bool = False) -> Page: ...
 def reproduce(
     *figures: str,
     paper: Optional[str] = None,
     quick: bool = False,
     sets: Optional[Mapping[str, Any]] = None,
-    out: Optional[Path] = None,
+    out: Optional[_Path] = None,
     resume: bool = False,
     jobs: Optional[int] = None,
     progress: Union[bool, Callable[[str], object], None] = None,
 ) -> dict[str, Any]: ...
 def plan(
-    network: Union[Path, Mapping[str, Any]],
+    network: Union[_Path, Mapping[str, Any]],
     *,
     current: Optional[str] = None,
     emit: Optional[str] = None,

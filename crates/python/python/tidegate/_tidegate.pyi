@@ -2,19 +2,19 @@
 
 from os import PathLike
 from pathlib import Path
-from typing import Any, Callable, Literal, Optional, Union
+from typing import Any, Callable, Literal, Optional, Union, final
 
 from . import Marker
 
 __version__: str
 PARTS: dict[str, dict[str, str]]
 
-Time = Union[float, str]
+_Time = Union[float, str]
 """Seconds, or a text such as "12us"."""
-Size = Union[int, str]
+_Size = Union[int, str]
 """Bytes, or a text such as "1500B"."""
-Codepoint = Literal["not-ect", "ect0", "ect1", "ce"]
-Scheme = Literal[
+_Codepoint = Literal["not-ect", "ect0", "ect1", "ce"]
+_Scheme = Literal[
     "bcc", "codel", "diff-ecn", "ecn-sharp", "ideal-red", "ideal-share", "mq-ecn", "none", "per-flow-tcn",
     "pool-red", "port-red", "queue-red", "rate-red", "tcn",
 ]
@@ -22,6 +22,7 @@ Scheme = Literal[
 class Error(ValueError):
     """What cannot be done, in the words of the command line."""
 
+@final
 class Table:
     """A table of results, which speaks Arrow's PyCapsule interface."""
 
@@ -29,10 +30,11 @@ class Table:
     def columns(self) -> list[str]: ...
     def describe(self) -> list[tuple[str, str]]: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, name: str) -> list[Any]: ...
+    def __getitem__(self, name: str, /) -> list[Any]: ...
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
 
+@final
 class Result:
     """What runs left."""
 
@@ -60,6 +62,7 @@ class Result:
     def table(self, width: int = 100) -> str: ...
     def report(self, path: Union[str, PathLike[str]] = "report.html") -> Path: ...
 
+@final
 class Packet:
     """A packet that a scheme decides on, with what it finds at the port. Counts leave the packet itself out."""
 
@@ -72,7 +75,7 @@ class Packet:
     @property
     def flow(self) -> int: ...
     @property
-    def ecn(self) -> Codepoint: ...
+    def ecn(self) -> _Codepoint: ...
     @property
     def queue(self) -> int: ...
     @property
@@ -88,6 +91,7 @@ class Packet:
     @property
     def sojourn_ps(self) -> Optional[int]: ...
 
+@final
 class PortInfo:
     """The port that a scheme is made for."""
 
@@ -102,6 +106,7 @@ class PortInfo:
     @property
     def number(self) -> int: ...
 
+@final
 class Enqueued:
     """What became of a packet that was offered to a port; true if it waits now."""
 
@@ -112,13 +117,14 @@ class Enqueued:
     @property
     def queue(self) -> Optional[int]: ...
     @property
-    def ecn(self) -> Optional[Codepoint]: ...
+    def ecn(self) -> Optional[_Codepoint]: ...
     @property
     def marked(self) -> bool: ...
     @property
     def reason(self) -> Optional[str]: ...
     def __bool__(self) -> bool: ...
 
+@final
 class Departure:
     """A packet that left its queue."""
 
@@ -139,30 +145,31 @@ class Departure:
     @property
     def queue(self) -> int: ...
     @property
-    def ecn(self) -> Codepoint: ...
+    def ecn(self) -> _Codepoint: ...
     @property
     def marked(self) -> bool: ...
     @property
     def reason(self) -> Optional[str]: ...
 
+@final
 class Port:
     """A switch's port, to which packets are offered and from which they are taken at times that you choose."""
 
-    def __init__(
-        self,
-        scheme: Union[Scheme, dict[str, Any], type[Marker], Callable[[PortInfo], Marker]] = "tcn",
+    def __new__(
+        cls,
+        scheme: Union[_Scheme, dict[str, Any], type[Marker], Callable[[PortInfo], Marker]] = "tcn",
         scheduler: Union[str, dict[str, Any]] = "fifo",
-        buffer: Union[Size, dict[str, Any]] = "300KB",
+        buffer: Union[_Size, dict[str, Any]] = "300KB",
         rate: Union[float, str] = "10Gbps",
         *,
         non_ect: Literal["pass", "drop"] = "pass",
         seed: int = 1,
-    ) -> None: ...
+    ) -> Port: ...
     def enqueue(
-        self, time: Time, size: Size = 1500, queue: int = 0, flow: int = 0, ecn: Union[Codepoint, bool] = "ect0"
+        self, time: _Time, size: _Size = 1500, queue: int = 0, flow: int = 0, ecn: Union[_Codepoint, bool] = "ect0"
     ) -> Enqueued: ...
-    def dequeue(self, time: Time) -> Optional[Departure]: ...
-    def transmission_time(self, size: Size) -> float: ...
+    def dequeue(self, time: _Time) -> Optional[Departure]: ...
+    def transmission_time(self, size: _Size) -> float: ...
     def queue_bytes(self, queue: int = 0) -> Optional[int]: ...
     def threshold(self, queue: int = 0) -> Optional[int]: ...
     @property
