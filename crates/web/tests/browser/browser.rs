@@ -1,4 +1,4 @@
-//! A browser that is told what to do in the DevTools protocol, over a pipe.
+//! A browser that is told what to do in the `DevTools` protocol, over a pipe.
 //!
 //! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and writes.
 
