@@ -8,6 +8,8 @@ mod example;
 pub(crate) mod key;
 mod pages;
 
+pub(crate) use pages::text;
+
 use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};

@@ -74,10 +74,7 @@ struct Place {
 impl Place {
     fn of(before: &str, after: &str) -> Self {
         let line_begin = before.rfind('\n').map_or(0, |at| at + 1);
-        let header = before[..line_begin]
-            .lines()
-            .rev()
-            .find_map(header);
+        let header = before[..line_begin].lines().rev().find_map(header);
         let mut path = header.unwrap_or_default();
         // The lines of the same table, above and below.
         let above = before[..line_begin].lines().rev();
