@@ -1,7 +1,7 @@
 //! Text in markup.
 
 /// Text that means itself in HTML, XML and in quoted attributes.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -18,6 +18,7 @@ pub mod summary;
 
 pub use folder::Folder;
 pub use gallery::Gallery;
+pub use html::escaped;
 pub use page::Page;
 pub use record::Record;
 pub use sheet::Sheet;

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Merge(Merge),
     /// Makes the report page of one or more results folders
     Report(Report),
+    /// Shows results, explanations and the playground in a browser on this machine
+    Serve(Serve),
     /// Answers which thresholds a network needs, and prints its switch configuration
     Plan(plan::Plan),
     /// Searches settings that are better than the formula's, and says if there are any
@@ -267,6 +269,24 @@ pub(crate) struct Report {
     pub(crate) baseline: Option<String>,
     #[command(flatten)]
     pub(crate) figures: Figures,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Results folders, or folders with some in them; tidegate-results if there is one
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The port, for this machine alone; 0 for any that is free
+    #[arg(long, value_name = "NUMBER", default_value_t = 7_117)]
+    pub(crate) port: u16,
+    /// Where crates/web/build has put the playground, if not beside the program
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) playground: Option<PathBuf>,
+    /// Write the playground and all pages but results into a folder instead, for any web server
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) export: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

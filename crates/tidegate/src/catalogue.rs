@@ -8,6 +8,8 @@ mod example;
 pub(crate) mod key;
 mod pages;
 
+pub(crate) use pages::text;
+
 use clap::ValueEnum;
 use serde::Serialize;
 use tidegate_dataplane::{buffer, mark, sched};
@@ -326,7 +328,7 @@ mod tests {
             let name = about.name;
             let mut steps = about.page.split('#');
             let path = steps.next().unwrap_or_default();
-            let page = pages::text(path);
+            let page = text(path);
             assert!(!page.is_empty(), "{name}: write docs/{path}");
             for heading in steps {
                 let found = pages::below(path, heading);

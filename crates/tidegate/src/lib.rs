@@ -67,6 +67,9 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
         Some(Command::Report(report)) => {
             with(report.common, |output| cmd::report::report(report, output))
         }
+        Some(Command::Serve(serve)) => {
+            with(serve.common, |output| cmd::serve::serve(serve, output))
+        }
         Some(Command::Plan(plan)) => with(plan.common, |output| cmd::plan::plan(plan, output)),
         Some(Command::Tune(tune)) => with(tune.common, |output| cmd::tune::tune(tune, output)),
         Some(Command::Live(live)) => match &live.command {

@@ -1,8 +1,11 @@
-//! Shows the project's own pages on a terminal.
+//! Shows the project's own pages on a terminal, and in a browser.
 //!
 //! Written by hand: the pages use headings, paragraphs, lists, tables and code, and the libraries that
 //! show them bring a terminal of their own.
 
+use std::fmt::Write;
+
+use tidegate_report::escaped;
 use unicode_width::UnicodeWidthChar;
 
 use crate::output::Paint;
@@ -41,6 +44,61 @@ pub(crate) fn render(page: &str, paint: Paint, columns: usize) -> String {
         }
     }
     out
+}
+
+/// A page as HTML, without its links: they lead to files that are not there.
+pub(crate) fn html(page: &str) -> String {
+    let mut out = String::new();
+    for block in blocks(page) {
+        let is_item = matches!(block, Block::Item(..));
+        if !is_item && out.ends_with("</li>\n") {
+            out.push_str("</ul>\n");
+        }
+        match block {
+            Block::Code(lines) => {
+                _ = writeln!(out, "<pre>{}</pre>", escaped(&lines.join("\n")));
+            }
+            Block::Heading(text) => _ = writeln!(out, "<h2>{}</h2>", marked_up(&text)),
+            Block::Item(_, text) => {
+                if !out.ends_with("</li>\n") {
+                    out.push_str("<ul>\n");
+                }
+                _ = writeln!(out, "<li>{}</li>", marked_up(&text));
+            }
+            Block::Paragraph(text) => _ = writeln!(out, "<p>{}</p>", marked_up(&text)),
+            Block::Table(rows) => {
+                out.push_str("<div class=\"wide\"><table class=\"claims prose\">\n");
+                for (number, row) in rows.iter().enumerate() {
+                    let cell = if number == 0 { "th" } else { "td" };
+                    let cells = row
+                        .iter()
+                        .map(|text| format!("<{cell}>{}</{cell}>", marked_up(text)));
+                    _ = writeln!(out, "<tr>{}</tr>", cells.collect::<String>());
+                }
+                out.push_str("</table></div>\n");
+            }
+        }
+    }
+    if out.ends_with("</li>\n") {
+        out.push_str("</ul>\n");
+    }
+    out
+}
+
+/// Code, strong words and links of a text as HTML.
+fn marked_up(text: &str) -> String {
+    // Letters that no page has stand for the marks while the text is escaped.
+    const MARKS: [(char, &str); 4] = [
+        ('\u{e000}', "<code>"),
+        ('\u{e001}', "</code>"),
+        ('\u{e002}', "<strong>"),
+        ('\u{e003}', "</strong>"),
+    ];
+    let code = |code: &str| format!("\u{e000}{code}\u{e001}");
+    let strong = |strong: &str| format!("\u{e002}{strong}\u{e003}");
+    let shown = escaped(&inline_with(text, &code, &strong));
+    let replaced = |text: String, (mark, tag): (char, &str)| text.replace(mark, tag);
+    MARKS.into_iter().fold(shown, replaced)
 }
 
 fn line(out: &mut String, text: &str) {
@@ -145,6 +203,19 @@ fn cells(line: &str) -> Vec<String> {
 
 /// Shows code, strong words and links of a text.
 fn inline(text: &str, paint: Paint) -> String {
+    let code = |code: &str| match paint {
+        Paint::Plain => format!("`{code}`"),
+        Paint::Colour => paint.code(code),
+    };
+    inline_with(text, &code, &|strong| paint.bold(strong))
+}
+
+/// The same, with what becomes of code and strong words.
+fn inline_with(
+    text: &str,
+    show_code: &dyn Fn(&str) -> String,
+    show_strong: &dyn Fn(&str) -> String,
+) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -155,16 +226,15 @@ fn inline(text: &str, paint: Paint) -> String {
                 None => (c.to_string(), after),
             },
             '`' => match after.split_once('`') {
-                Some((code, left)) if paint == Paint::Plain => (format!("`{code}`"), left),
-                Some((code, left)) => (paint.code(code), left),
+                Some((code, left)) => (show_code(code), left),
                 None => (c.to_string(), after),
             },
             '*' if after.starts_with('*') => match after[1..].split_once("**") {
-                Some((strong, left)) => (paint.bold(strong), left),
+                Some((strong, left)) => (show_strong(strong), left),
                 None => (c.to_string(), after),
             },
             '[' => match link(after) {
-                Some((text, left)) => (inline(text, paint), left),
+                Some((text, left)) => (inline_with(text, show_code, show_strong), left),
                 None => (c.to_string(), after),
             },
             _ => (c.to_string(), after),
@@ -310,6 +380,18 @@ mod tests {
         let expected = "name\n\nOne `word` and another, see there.\n\n    a = b\n\n\
                         - first goes on\n- second\n\na      b\n`x|y`  long * text\n";
         assert_eq!(render(page, Paint::Plain, WIDTH), expected);
+    }
+
+    #[test]
+    fn a_page_is_html_too() {
+        let page = "# a < b\n\nOne `x<y>` and **two**, [there](x.md).\n\n- first\n- second\n\n    c & d\n\n\
+                    | a |\n|---|\n| <b> |\n";
+        let expected = "<h2>a &lt; b</h2>\n<p>One <code>x&lt;y&gt;</code> and <strong>two</strong>, there.</p>\n\
+                        <ul>\n<li>first</li>\n<li>second</li>\n</ul>\n<pre>c &amp; d</pre>\n\
+                        <div class=\"wide\"><table class=\"claims prose\">\n<tr><th>a</th></tr>\n\
+                        <tr><td>&lt;b&gt;</td></tr>\n</table></div>\n";
+        assert_eq!(html(page), expected);
+        assert!(html("- last").ends_with("</ul>\n"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ function places(run, width, height) {
     for (const { from, to } of run.links) if (level[from] + 1 < level[to]) level[to] = level[from] + 1;
   }
   const top = Math.max(1, ...level.filter(Number.isFinite));
-  const y = n => height - 18 - (level[n] / top) * (height - 40);
+  const y = n => height - 28 - (level[n] / top) * (height - 46);
   for (let n = 0; n < hosts; n++) places[n] = [20 + ((n + 0.5) / hosts) * (width - 40), y(n)];
   for (let row = 1; row <= top; row++) {
     const nodes = run.nodes.map((_, n) => n).filter(n => level[n] === row);

@@ -500,12 +500,13 @@ async function update(text) {
   for (const lane of good) lane.describe();
   showControls();
   $('lesson-title').textContent = state.title;
+  $('lesson-words').textContent = state.lesson?.id === answer.name ? state.lesson.words : 'A setup of its own: play it, turn it, or read its text below.';
   document.title = `${state.title} · Tidegate playground`;
   const took = Math.round(performance.now() - from);
   const hops = good.reduce((sum, lane) => sum + lane.run.hops, 0);
   editor.show([], `Runs: ${format.plain(hops)} packet-hops, ${format.time(ended)} of the network, simulated in ${took} ms.`);
   const warnings = [...new Set(good.flatMap(lane => lane.run.warnings))];
-  if (warnings.length) notice(warnings.join(' '));
+  notice(warnings.join('\n'));
   $('live').textContent = good.map(lane => `${lane.run.label}: ${lane.run.numbers.map(number => `${number.title} ${format.quantity(number)}`).join(', ')}`).join('. ');
   document.body.dataset.state = 'ready';
   document.body.dataset.took = String(took);
@@ -519,7 +520,6 @@ async function open(setup, lesson) {
   state.at = 0;
   state.ended = 0;
   notice('');
-  $('lesson-words').textContent = lesson?.words ?? 'A setup that somebody sent you. Play it, turn it, or read its text below.';
   for (const button of $('lessons').children) button.setAttribute('aria-current', String(button.dataset.lesson === lesson?.id));
   editor.text = setup.text;
   editor.paint();

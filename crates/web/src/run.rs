@@ -22,8 +22,8 @@ use crate::problems::Shown;
 
 /// What a scenario may ask for in a browser: what a phone can hold and a page can draw.
 pub const LIMITS: Limits = Limits {
-    hosts: 128,
-    cables: 512,
+    hosts: 256,
+    cables: 2_048,
     flows: 20_000,
     runs: 200,
     queues: 1 << 10,

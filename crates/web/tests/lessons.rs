@@ -189,7 +189,7 @@ fn bad_requests_are_answered_in_words() {
         problem(json!({ "do": "describe", "text": large }))["message"]
             .as_str()
             .unwrap()
-            .contains("128")
+            .contains("256")
     );
     let wrong = lesson("incast").replace("host_rate", "host_rat");
     let problem = problem(json!({ "do": "describe", "text": wrong }));

@@ -212,6 +212,16 @@ pub(crate) fn begin(out: &mut String, title: &str) -> std::fmt::Result {
     )
 }
 
+/// A page in the style of reports, without charts. The body is HTML.
+pub fn document(title: &str, body: &str) -> String {
+    let mut out = String::new();
+    begin(&mut out, title).expect("writing to a string cannot fail");
+    out.push_str("</header>\n<main>\n");
+    out.push_str(body);
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
 /// Ends a page whose charts are these.
 pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
     out.push_str("</main>\n");

@@ -28,7 +28,7 @@ pub(super) fn described(name: &str, line: &str, path: &str, headings: &[&str]) -
 }
 
 /// The text of a page; empty if there is none.
-pub(super) fn text(path: &str) -> &'static str {
+pub(crate) fn text(path: &str) -> &'static str {
     let found = PAGES.iter().find(|(known, _)| *known == path);
     found.map_or("", |(_, text)| text)
 }

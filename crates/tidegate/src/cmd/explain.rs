@@ -86,19 +86,9 @@ fn unknown(name: &str, entries: &[Entry]) -> Error {
 fn text(entry: &Entry, output: Output) -> String {
     let paint = output.paint;
     let mut text = String::new();
-    let page = entry.page.split_once('\n').map_or("", |(_, page)| page);
     let (name, kind) = (paint.bold(entry.name), entry.kind.name());
     _ = writeln!(text, "{name} · {kind}\n");
-    let page = without_sections(page);
-    let parameters = parameters(&entry.parameters);
-    let page = match page.split_once(PARAMETERS) {
-        Some((before, after)) => {
-            format!("{before}{PARAMETERS}\n{parameters}{}", without_table(after))
-        }
-        None if entry.parameters.is_empty() => page,
-        None => format!("{page}\n{PARAMETERS}\n{parameters}"),
-    };
-    text.push_str(&markdown::render(&page, paint, output.width));
+    text.push_str(&markdown::render(&described(entry), paint, output.width));
     if !entry.example.is_empty() {
         _ = writeln!(text, "\n{}\n", paint.bold("Example"));
         for line in entry.example.lines() {
@@ -107,6 +97,38 @@ fn text(entry: &Entry, output: Output) -> String {
         }
     }
     text
+}
+
+/// The same in Markdown, as a page.
+pub(crate) fn page(entry: &Entry) -> String {
+    let mut page = format!(
+        "# {} · {}\n\n{}",
+        entry.name,
+        entry.kind.name(),
+        described(entry)
+    );
+    if !entry.example.is_empty() {
+        _ = write!(
+            page,
+            "\n## Example\n\n```toml\n{}\n```\n",
+            entry.example.trim_end()
+        );
+    }
+    page
+}
+
+/// What its page says, with all parameters.
+fn described(entry: &Entry) -> String {
+    let page = entry.page.split_once('\n').map_or("", |(_, page)| page);
+    let page = without_sections(page);
+    let parameters = parameters(&entry.parameters);
+    match page.split_once(PARAMETERS) {
+        Some((before, after)) => {
+            format!("{before}{PARAMETERS}\n{parameters}{}", without_table(after))
+        }
+        None if entry.parameters.is_empty() => page,
+        None => format!("{page}\n{PARAMETERS}\n{parameters}"),
+    }
 }
 
 const PARAMETERS: &str = "\n## Parameters\n";

@@ -14,6 +14,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod serve;
 mod share;
 pub(crate) mod source;
 pub(crate) mod testbed;

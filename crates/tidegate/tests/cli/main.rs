@@ -13,4 +13,5 @@ mod folders;
 mod plan;
 mod program;
 mod reproduce;
+mod serve;
 mod talk;
