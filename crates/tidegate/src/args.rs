@@ -145,8 +145,8 @@ pub(crate) struct Running {
 /// A part of the runs.
 #[derive(Debug, Args)]
 pub(crate) struct Share {
-    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them. With
-    /// --resume, a folder that is not there is begun
+    /// Run a part of the runs only, such as 2/5 for the second of five; `tidegate merge` joins them, but those
+    /// of a search fill one folder. With --resume, a folder that is not there is begun
     #[arg(long, value_name = "I/N", group = "division")]
     pub(crate) shard: Option<Shard>,
     /// Balance shards by how long runs took in this results folder, instead of by estimate

@@ -10,7 +10,7 @@ use super::Common;
 /// Who runs the runs.
 #[derive(Debug, Args)]
 pub(crate) struct Engine {
-    /// Who runs the runs: this machine, a Slurm cluster or a Ray cluster [default: local]
+    /// Who runs the runs: local for this machine, slurm or ray for a cluster [default: local]
     #[arg(
         id = "engine",
         long = "engine",

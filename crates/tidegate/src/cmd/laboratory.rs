@@ -20,8 +20,17 @@ use crate::progress::{Bars, Board};
 /// What the scenario of the runs is called in their folder.
 const SCENARIO: &str = "scenario.toml";
 
-/// How the folder is opened.
-type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
+/// How a folder is opened.
+pub(crate) type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
+
+/// How it is by a program that has it to itself.
+pub(crate) fn alone(target: &Target) -> Begin {
+    if target.resume {
+        Folder::resume
+    } else {
+        Folder::create
+    }
+}
 
 /// A results folder with the runs of a scenario.
 pub(crate) struct Laboratory {
@@ -34,32 +43,6 @@ pub(crate) struct Laboratory {
 impl Laboratory {
     /// Opens the folder of a scenario. `command` is what makes all of it.
     pub(crate) fn open(
-        text: &str,
-        command: &str,
-        target: &Target,
-        jobs: Option<NonZeroUsize>,
-        output: Output,
-    ) -> Result<Self, Error> {
-        let begin = if target.resume {
-            Folder::resume
-        } else {
-            Folder::create
-        };
-        Self::begin(text, command, (target, begin), jobs, output)
-    }
-
-    /// The same for a folder that several programs fill at once.
-    pub(crate) fn join(
-        text: &str,
-        command: &str,
-        target: &Target,
-        jobs: Option<NonZeroUsize>,
-        output: Output,
-    ) -> Result<Self, Error> {
-        Self::begin(text, command, (target, Folder::join), jobs, output)
-    }
-
-    fn begin(
         text: &str,
         command: &str,
         (target, begin): (&Target, Begin),

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use tidegate_report::Folder;
-use tidegate_report::folder::{self, Manifest};
 
+use super::laboratory::Begin;
 use super::report::{self, Comparison};
 use super::reproduce;
 use super::run::count;
@@ -22,9 +22,6 @@ struct Part {
     /// Which shards have a complete record of a run, and none if nobody has.
     holders: BTreeMap<String, Vec<usize>>,
 }
-
-/// How the folder of the whole is made.
-type Begin = fn(&Path, &Manifest) -> Result<Folder, folder::Error>;
 
 pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
     let parts = parts(&arguments.folders)?;

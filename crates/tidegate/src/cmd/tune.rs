@@ -11,12 +11,12 @@ use tidegate_plan::tune::vary::Vary;
 use tidegate_plan::tune::within::{Goal, Limit};
 use tidegate_plan::tune::{self, Cell, Ending, Found, PACKET_HOPS, Request, Tuning};
 use tidegate_plan::{Plan, answer};
-use tidegate_report::Record;
+use tidegate_report::{Folder, Record};
 use tidegate_scenario::Scenario;
 use tidegate_units::{Bytes, Setting};
 
 use super::engine::{self, Target, Work};
-use super::laboratory::Laboratory;
+use super::laboratory::{self, Begin, Laboratory};
 use super::{plan, run, source};
 use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
@@ -61,13 +61,14 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
         return run_shard(arguments, &tuning, (&text, &command), measured, output);
     }
     let is_elsewhere = arguments.engine.elsewhere().is_some();
-    // Tasks may be writing to a folder that is gone on with.
-    let open = if is_elsewhere && arguments.target.resume {
-        Laboratory::join
+    let begin: Begin = if is_elsewhere && arguments.target.resume {
+        // Tasks may be writing to it.
+        Folder::join
     } else {
-        Laboratory::open
+        laboratory::alone(&arguments.target)
     };
-    let laboratory = open(&text, &command, &arguments.target, arguments.jobs, output)?;
+    let target = (&arguments.target, begin);
+    let laboratory = Laboratory::open(&text, &command, target, arguments.jobs, output)?;
     run::watch(output);
     let found = match arguments.engine.elsewhere() {
         None => {
@@ -136,7 +137,8 @@ fn run_shard(
             arguments.budget
         )));
     }
-    let laboratory = Laboratory::join(text, command, &arguments.target, arguments.jobs, output)?;
+    let target: (_, Begin) = (&arguments.target, Folder::join);
+    let laboratory = Laboratory::open(text, command, target, arguments.jobs, output)?;
     run::watch(output);
     let (mut round, mut ran) = (0, None);
     let found = tuning.search(|numbers| {

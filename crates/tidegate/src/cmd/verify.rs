@@ -6,7 +6,7 @@ use tidegate_plan::Plan;
 use tidegate_plan::current::Current;
 use tidegate_plan::evidence::{Evidence, PACKET_HOPS, Trial};
 
-use super::laboratory::Laboratory;
+use super::laboratory::{self, Laboratory};
 use super::run;
 use crate::args::plan::{Plan as Arguments, Verify};
 use crate::output::{Error, Output};
@@ -36,7 +36,13 @@ pub(crate) fn verify(
     }
     let command = command(arguments);
     let target = options.target();
-    let laboratory = Laboratory::open(&trial.scenario(), &command, &target, options.jobs, output)?;
+    let laboratory = Laboratory::open(
+        &trial.scenario(),
+        &command,
+        (&target, laboratory::alone(&target)),
+        options.jobs,
+        output,
+    )?;
     run::watch(output);
     let all: Vec<usize> = (0..laboratory.plan().len()).collect();
     let board = laboratory.board(all.len());

@@ -232,7 +232,18 @@ pub(crate) fn a_search_goes_round_by_round() {
     local.ended(0);
     let cluster = Cluster::new(&room);
     let line = format!("{search} --out filled --engine slurm --chunk 0.001");
-    let said = cluster.said(&room, &line);
+    let mut submitter = start(&mut cluster.tidegate(&room, &line));
+    let first = room.path().join("filled.engine/round-1/status/1.json");
+    wait_for("the first round", || first.is_file());
+    submitter.kill().unwrap();
+    submitter.wait().unwrap();
+    // Whoever goes on submits the other rounds, and may be followed in turn.
+    let mut attached = start(&mut cluster.tidegate(&room, "attach filled"));
+    let second = room.path().join("filled.engine/round-2/status/1.json");
+    wait_for("the second round", || second.is_file());
+    attached.kill().unwrap();
+    attached.wait().unwrap();
+    let said = cluster.said(&room, "attach filled");
     said.ended(0);
     said.reports("round 2: ");
     assert_eq!(said.stdout, local.stdout);

@@ -161,7 +161,9 @@ impl<'a> Follower<'a> {
             })
             .collect();
         self.state.attempts.clear();
-        self.forgiven = self.engine.ask(&self.state.jobs)?.cancelled;
+        let known = self.engine.ask(&self.state.jobs)?;
+        let shards = self.state.shards();
+        self.forgiven = shards.filter(|&shard| known.is_cancelled(shard)).collect();
         if !failed.is_empty() {
             self.output
                 .say(&format!("{} again", count(failed.len(), "task")));
@@ -207,7 +209,7 @@ impl<'a> Follower<'a> {
             // It may have ended since it was looked at.
             let still = self.look(&mut wrong);
             let is_cancelled =
-                |shard: &u32| known.cancelled.contains(shard) && !self.forgiven.contains(shard);
+                |shard: &u32| known.is_cancelled(*shard) && !self.forgiven.contains(shard);
             let (cancelled, lost): (Vec<u32>, Vec<u32>) = lost
                 .into_iter()
                 .filter(|shard| still.contains(shard))

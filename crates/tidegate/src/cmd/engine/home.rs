@@ -134,18 +134,23 @@ pub(super) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Error {
 }
 
 impl State {
-    pub(super) fn new(work: &Work<'_>, shards: u32) -> Result<Self, Error> {
+    /// Nothing yet. The command is that of an earlier part, if there was one: this program may only follow it.
+    pub(super) fn new(work: &Work<'_>, shards: u32, earlier: Option<Self>) -> Result<Self, Error> {
         let nowhere = |error| Error::new(format!("cannot find this program: {error}"));
         let lost = |error| Error::new(format!("cannot find the working directory: {error}"));
         let out = match work.target {
             Target::Own => None,
             Target::Shared => Some(Home::of(work.folder)?.folder),
         };
-        let arguments = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let (arguments, directory) = match earlier {
+            Some(earlier) => (earlier.arguments, earlier.directory),
+            None => (words.collect(), std::env::current_dir().map_err(lost)?),
+        };
         Ok(Self {
             program: std::env::current_exe().map_err(nowhere)?,
-            arguments: arguments.collect(),
-            directory: std::env::current_dir().map_err(lost)?,
+            arguments,
+            directory,
             build: env!("TIDEGATE_BUILD").to_owned(),
             part: work.part.clone(),
             task: work.task.clone(),

@@ -58,13 +58,25 @@ trait Engine {
     fn cancel(&self, jobs: &[String]) -> String;
 }
 
-/// What an engine knows of shards. Those that it knows nothing of are over.
+/// What an engine knows of shards.
 #[derive(Default)]
 struct Known {
     /// They wait or run.
     open: BTreeSet<u32>,
+    /// They have ended, well or not.
+    over: BTreeSet<u32>,
     /// Somebody did not want them any more.
     cancelled: BTreeSet<u32>,
+    /// Nor the others, which had not begun.
+    is_rest_cancelled: bool,
+}
+
+impl Known {
+    fn is_cancelled(&self, shard: u32) -> bool {
+        let is_among = |shards: &BTreeSet<u32>| shards.contains(&shard);
+        let is_rest = !is_among(&self.open) && !is_among(&self.over);
+        is_among(&self.cancelled) || self.is_rest_cancelled && is_rest
+    }
 }
 
 /// What is needed to submit tasks.
@@ -119,19 +131,20 @@ pub(crate) fn run(
     let _lock = home.lock()?;
     let mut engine =
         engine_of(engine, &arguments.options, &home).inspect_err(|_| home.remove_unused())?;
-    let begun = home.state()?.filter(|state| state.part == work.part);
+    let begun = home.state()?;
     let state = match begun {
-        Some(state) => {
+        Some(state) if state.part == work.part => {
             state.check(work)?;
             state
         }
-        None => {
+        earlier => {
             let most = engine.check().inspect_err(|_| home.remove_unused())?;
             let shards = tidegate_lab::shard::count(&work.seconds, arguments.chunk_seconds(), most);
-            State::new(work, shards)?
+            State::new(work, shards, earlier)?
         }
     };
-    follow::Follower::new(work, &home, state, engine.as_mut(), output).run()
+    let follower = follow::Follower::new(work, &home, state, engine.as_mut(), output);
+    follower.run().inspect_err(|_| home.remove_unused())
 }
 
 fn engine_of(name: EngineName, options: &[String], home: &Home) -> Result<Box<dyn Engine>, Error> {

@@ -93,16 +93,19 @@ impl Engine for Slurm {
 fn known(text: &str) -> Known {
     let mut known = Known::default();
     for line in text.lines() {
-        let mut words = line.split_whitespace();
-        let shard = words.next().and_then(|number| number.parse().ok());
-        let (Some(shard), Some(state)) = (shard, words.next()) else {
+        let Some((number, state)) = line.trim().split_once(' ') else {
             continue;
         };
-        if state == "CANCELLED" {
-            known.cancelled.insert(shard);
-        } else if !OVER.contains(&state) {
-            known.open.insert(shard);
-        }
+        match number.parse() {
+            Ok(shard) if state == "CANCELLED" => known.cancelled.insert(shard),
+            Ok(shard) if OVER.contains(&state) => known.over.insert(shard),
+            Ok(shard) => known.open.insert(shard),
+            // What had not begun has no numbers any more.
+            Err(_) => {
+                known.is_rest_cancelled |= state == "CANCELLED";
+                false
+            }
+        };
     }
     known
 }
@@ -172,6 +175,8 @@ fn ranges(numbers: &[u32]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -188,8 +193,15 @@ mod tests {
     fn states_say_what_is_lost() {
         let found =
             known("1 COMPLETED\n2 RUNNING\n3 CANCELLED\n4 PENDING\nN/A FAILED\n5 TIMEOUT\n");
-        assert_eq!(Vec::from_iter(found.open), [2, 4]);
-        assert_eq!(Vec::from_iter(found.cancelled), [3]);
+        assert_eq!(found.open, BTreeSet::from([2, 4]));
+        let cancelled = |known: &Known| {
+            (1..7)
+                .filter(|&n| known.is_cancelled(n))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(cancelled(&found), [3]);
+        let found = known("1 FAILED\n2 RUNNING\nN/A CANCELLED\n");
+        assert_eq!(cancelled(&found), [3, 4, 5, 6]);
     }
 
     #[test]
