@@ -53,8 +53,18 @@ pub struct Options<'a> {
     pub threads: Option<NonZeroUsize>,
     /// The point that others are compared with; the scenario's own if it is not said.
     pub baseline: Option<&'a str>,
-    /// A scheme in the place of the scenario's, and what it is called.
-    pub custom: Option<(String, Arc<dyn custom::Make>)>,
+    /// A scheme in the place of the scenario's.
+    pub custom: Option<Custom<'a>>,
+}
+
+/// A scheme that is not part of the library.
+pub struct Custom<'a> {
+    /// What results call it.
+    pub name: String,
+    /// What makes it for each port.
+    pub maker: Arc<dyn custom::Make>,
+    /// Does the work of a run, and around it what the scheme needs of the thread.
+    pub within: &'a (dyn Fn(&mut (dyn FnMut() + Send)) + Sync),
 }
 
 impl Study {
@@ -167,12 +177,10 @@ impl Study {
         };
         let done = match &options.custom {
             None => sweep.run(),
-            Some((name, maker)) => sweep.run_with(|run| {
-                let record = simulate_custom(&sweep, run, maker)?;
-                Ok(record.map(|mut record| {
-                    record.run.scheme.clone_from(name);
-                    record
-                }))
+            Some(custom) => sweep.run_with(|run| {
+                let mut record = Ok(None);
+                (custom.within)(&mut || record = simulate_custom(&sweep, run, custom));
+                record
             }),
         };
         if let Some((id, failure)) = done.failures.first() {
@@ -228,18 +236,19 @@ impl Study {
 fn simulate_custom(
     sweep: &Sweep<'_>,
     experiment: &Experiment,
-    maker: &Arc<dyn custom::Make>,
+    custom: &Custom<'_>,
 ) -> Result<Option<Record>, Failure> {
     let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
     let mut built = experiment.build().map_err(|problem| refused(&problem))?;
     built.setup.threads = NonZeroUsize::MIN;
-    built.setup.custom = Some(Arc::clone(maker));
+    built.setup.custom = Some(Arc::clone(&custom.maker));
     sweep.progress.started(experiment, built.setup.flows.len());
     let mut report = |status| sweep.progress.advanced(experiment, status);
     // No command has the scheme.
     let command = String::new();
     let record = sweep::simulate(experiment, built, command, sweep.interrupt, &mut report);
-    let record = record.map_err(|error| refused(&error))?;
+    let mut record = record.map_err(|error| refused(&error))?;
+    record.run.scheme.clone_from(&custom.name);
     Ok((record.run.end != End::Interrupted).then_some(record))
 }
 

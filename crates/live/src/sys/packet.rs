@@ -109,7 +109,7 @@ pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
             socket.as_fd().as_raw_fd(),
             messages.as_mut_ptr(),
             count as u32,
-            libc::MSG_DONTWAIT,
+            libc::MSG_DONTWAIT as _, // C libraries disagree on its type
         )
     };
     match check(result) {

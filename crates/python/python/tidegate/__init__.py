@@ -54,8 +54,8 @@ class Marker:
             def on_enqueue(self, packet):
                 return packet.queue_bytes > 30_000
 
-    A packet costs about a microsecond for each method that you write: a prototype runs at some hundred thousand
-    packets a second, where a scheme of the library runs at some million.
+    Each method that you write costs a packet a quarter of a microsecond, about five times what all else does in the
+    simulator. Methods that you leave out cost nothing.
     """
 
     def __init__(self, port):

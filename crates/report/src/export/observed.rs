@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::float_cmp, reason = "values are copied, not computed")]
+    #[expect(clippy::float_cmp, reason = "what is found is a copy")]
     fn a_quantile_is_the_first_value_that_reaches_it() {
         let of = Distribution {
             mean: 3.0,
