@@ -69,7 +69,8 @@ fn points(path: &Path) -> Vec<Experiment> {
             .filter(|run| run.replication == 0)
             .collect(),
         Err(problem) => {
-            assert_eq!(problem.message(), "the scenario sends nothing", "{problem}");
+            let message = problem.message();
+            assert!(message.starts_with("the scenario sends nothing"), "{problem}");
             Vec::new()
         }
     }
