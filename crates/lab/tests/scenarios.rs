@@ -70,7 +70,10 @@ fn points(path: &Path) -> Vec<Experiment> {
             .collect(),
         Err(problem) => {
             let message = problem.message();
-            assert!(message.starts_with("the scenario sends nothing"), "{problem}");
+            assert!(
+                message.starts_with("the scenario sends nothing"),
+                "{problem}"
+            );
             Vec::new()
         }
     }
