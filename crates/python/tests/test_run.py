@@ -111,7 +111,9 @@ class Runs(unittest.TestCase):
         self.assertGreater(sum(begin < turn < end for turn in turns), min(3, (end - begin) / 0.1))
 
     def test_ctrl_c_ends_a_run_at_once(self):
-        code = "import tidegate\nprint('begun', flush=True)\ntidegate.run('main', progress=False)\n"
+        # Where the tests run in the background it is ignored.
+        code = "import signal, tidegate\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        code += "print('begun', flush=True)\ntidegate.run('main', progress=False)\n"
         run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(run.stdout.readline(), "begun\n")
         time.sleep(0.5)
