@@ -41,8 +41,8 @@ pub(crate) fn setup(options: &Options, flows: Vec<Flow>, paths: Vec<u32>) -> Res
         pauses: Vec::new(),
         probes: Vec::new(),
         switch: ports(options)?,
-        // A host's queue is as long as its window needs.
         custom: None,
+        // A host's queue is as long as its window needs.
         nic: None,
         transports: vec![Transport::Tcp(Box::new(Tcp {
             source: stack.clone(),

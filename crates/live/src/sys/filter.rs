@@ -66,21 +66,16 @@ fn masked(argument: u8, mask: u64, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
 }
 
-// As the kernel has them: C libraries disagree on their types.
-const FIONBIO: u64 = 0x5421;
-const TCGETS: u64 = 0x5401;
-const TUNSETIFF: u64 = 0x4004_54ca;
-
 /// Requests about interfaces, for which the kernel asks for a privilege where they change something,
-/// and whether a file is a terminal.
+/// and whether a file is a terminal. C libraries disagree on the type of some.
 const REQUESTS: [u64; 7] = [
     libc::SIOCGIFINDEX,
     libc::SIOCGIFFLAGS,
     libc::SIOCSIFFLAGS,
     libc::SIOCETHTOOL,
-    TUNSETIFF,
-    FIONBIO,
-    TCGETS,
+    libc::TUNSETIFF as _,
+    libc::FIONBIO as _,
+    libc::TCGETS as _,
 ];
 
 /// Calls that are allowed with any arguments.
