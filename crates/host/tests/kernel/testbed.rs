@@ -32,6 +32,7 @@ fn plan(congestion: &str) -> Plan {
             from: Time::ZERO,
             to: Time::MAX,
         },
+        sampling: None,
         tcp: Tcp {
             congestion: congestion.into(),
             ecn: true,

@@ -4,7 +4,7 @@ use tidegate_dataplane::classify::Unknown;
 use tidegate_dataplane::observe::Window;
 use tidegate_live::Config;
 use tidegate_live::config::{Count, OnLoop, PortSettings};
-use tidegate_live::testbed::{self, Flow, Opening, Ping, Plan, Stop, Tcp};
+use tidegate_live::testbed::{self, Flow, Opening, Ping, Plan, Sampling, Stop, Tcp};
 use tidegate_sim::setup::{self, Accounting, Setup, Stack, Transport};
 use tidegate_sim::workload::Probe;
 use tidegate_sim::{LinkId, NodeId};
@@ -68,6 +68,16 @@ pub fn rig(built: &Built) -> Result<Rig, String> {
             from: setup.observe.window.from,
             to: setup.observe.window.to.min(stop.at),
         },
+        sampling: setup.observe.series.as_ref().map(|series| {
+            let window = series.window.unwrap_or(setup.observe.window);
+            Sampling {
+                from: window.from,
+                to: window.to.min(stop.at),
+                interval: series.interval,
+                limit: series.limit,
+                flows: series.flows.clone(),
+            }
+        }),
         tcp,
     };
     Ok(Rig { config, plan })

@@ -5,11 +5,12 @@
 //! not show which packets of a flow were marked: that number is zero.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use tidegate_live::switch::ObservedPort;
-use tidegate_live::testbed::{self, FlowResult};
+use tidegate_live::testbed::{self, FlowResult, Progress};
 use tidegate_report::Record;
-use tidegate_report::record::Link;
+use tidegate_report::record::{Link, Quantity, Series, Trace};
 use tidegate_sim::observe::Observations;
 use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
 use tidegate_units::{ConfigError, Rate, Time};
@@ -67,7 +68,31 @@ pub(super) fn record(
         let goodput = Rate::from_bytes_over(result.received_in_window, span);
         flow.goodput_bps = Some(goodput.map_or(0, Rate::as_bps));
     }
+    if let Some(progress) = &live.progress {
+        record.series = series(progress);
+    }
     Ok(record)
+}
+
+/// The goodput of each chosen flow since the sample before; the first has none before it.
+fn series(progress: &Progress) -> Series {
+    let interval = progress.sampling.interval;
+    let speed = |&bytes: &u64| {
+        Rate::from_bytes_over(bytes, interval).map_or(0.0, |rate| real(rate.as_bps()))
+    };
+    let flows = progress.sampling.flows.iter().zip(&progress.bytes);
+    let traces = flows.map(|(flow, bytes)| Trace {
+        of: format!("flow {flow}"),
+        quantity: Quantity::Goodput,
+        values: iter::once(f64::NAN)
+            .chain(bytes.iter().map(speed))
+            .collect(),
+    });
+    Series {
+        from_ps: progress.sampling.from.as_ps(),
+        interval_ps: interval.as_ps(),
+        traces: traces.collect(),
+    }
 }
 
 /// What the simulator would say of the same flows.

@@ -14,6 +14,7 @@ use super::bed::{Bed, address};
 use super::connections::{self, Connections};
 use super::ping::Series;
 use super::plan::{FlowResult, Opening, Plan};
+use super::progress::Progress;
 use super::{End, PLACE};
 use crate::clock::Clock;
 use crate::error::Error;
@@ -22,6 +23,7 @@ use crate::sys::{self, process};
 /// What the traffic came to.
 pub(super) struct Driven {
     pub(super) flows: Vec<FlowResult>,
+    pub(super) progress: Option<Progress>,
     pub(super) pings: Vec<Vec<(Time, Span)>>,
     pub(super) ended_at: Time,
     pub(super) end: End,
@@ -85,6 +87,7 @@ struct Driver<'a> {
     series: Vec<Series>,
     connections: Connections<'a>,
     results: Vec<FlowResult>,
+    progress: Option<Progress>,
     /// The next flow to start, and the next to open a connection for.
     next_flow: usize,
     next_open: usize,
@@ -139,6 +142,7 @@ impl<'a> Driver<'a> {
             listeners,
             connections: Connections::new(hosts, registry, first_token),
             results: vec![FlowResult::default(); plan.flows.len()],
+            progress: plan.sampling.as_ref().map(Progress::new),
             next_flow: 0,
             next_open: 0,
             ready: vec![None; plan.flows.len()],
@@ -261,6 +265,9 @@ impl<'a> Driver<'a> {
             if window.from <= now && now < window.to {
                 result.received_in_window += arrived.bytes;
             }
+            if let Some(progress) = &mut self.progress {
+                progress.add(arrived.number, arrived.bytes, now);
+            }
             if let Some(retransmissions) = arrived.finished {
                 result.received_at = Some(now);
                 result.retransmissions = retransmissions;
@@ -316,6 +323,7 @@ impl<'a> Driver<'a> {
         }
         Driven {
             flows: self.results,
+            progress: self.progress.map(|progress| progress.finish(now)),
             pings: self
                 .series
                 .into_iter()

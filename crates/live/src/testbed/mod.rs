@@ -10,6 +10,7 @@ mod drive;
 mod note;
 mod ping;
 mod plan;
+mod progress;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -29,12 +30,15 @@ use crate::switch::ObservedPort;
 pub use bed::{Bed, PREFIX, available, remove_leftovers};
 pub use note::Note;
 pub use plan::{Flow, FlowResult, Opening, Ping, Plan, Stop, Tcp};
+pub use progress::{Progress, Sampling};
 
 /// What came of a plan.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// By flow.
     pub flows: Vec<FlowResult>,
+    /// What chosen flows received over time, if that was asked for.
+    pub progress: Option<Progress>,
     /// By series: when each answer came, and how long after its question.
     pub pings: Vec<Vec<(Time, Span)>>,
     /// What was seen of each port in the plan's window.
@@ -122,6 +126,7 @@ pub fn run(
         let driven = driven?;
         Ok(Outcome {
             flows: driven.flows,
+            progress: driven.progress,
             pings: driven.pings,
             ports,
             counters,

@@ -3,6 +3,8 @@
 use tidegate_dataplane::observe::Window;
 use tidegate_units::{ConfigError, Rate, Span, Time};
 
+use super::progress::Sampling;
+
 /// What is sent, and until when. Times begin with the run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -16,6 +18,8 @@ pub struct Plan {
     pub stop: Stop,
     /// The part of the run in which queues and flows are observed.
     pub window: Window,
+    /// The flows whose bytes are counted over time.
+    pub sampling: Option<Sampling>,
     /// What the hosts' kernels are set to.
     pub tcp: Tcp,
 }

@@ -8,7 +8,7 @@ use tidegate_dataplane::observe::Window;
 use tidegate_dataplane::{mark, sched};
 use tidegate_live::Config;
 use tidegate_live::config::PortSettings;
-use tidegate_live::testbed::{Bed, End, Flow, Opening, Ping, Plan, Stop, Tcp, run};
+use tidegate_live::testbed::{Bed, End, Flow, Opening, Ping, Plan, Sampling, Stop, Tcp, run};
 use tidegate_units::{Rate, Span, Time};
 
 /// A switch whose ports are 100 Mb/s, with two queues that mark above ten packets.
@@ -62,6 +62,7 @@ fn plan(opening: Opening, flows: Vec<Flow>) -> Plan {
             from: Time::ZERO,
             to: Time::MAX,
         },
+        sampling: None,
         tcp: Tcp {
             congestion: "reno".into(),
             ecn: true,
@@ -83,7 +84,14 @@ pub(crate) fn a_plan_is_carried_out_and_all_marks_arrive() {
             flow(1, 1, Some(2_000_000)),
             paced,
         ];
-        let plan = plan(opening, flows);
+        let mut plan = plan(opening, flows);
+        plan.sampling = Some(Sampling {
+            from: Time::ZERO,
+            to: Time::MAX,
+            interval: Span::from_ms(10),
+            limit: 1_000,
+            flows: vec![1],
+        });
         let outcome = run(&bed, &config(3), &plan, &AtomicBool::new(false)).unwrap();
         assert_eq!(outcome.end, End::Finished, "{opening:?}");
         for (flow, result) in plan.flows.iter().zip(&outcome.flows) {
@@ -91,6 +99,14 @@ pub(crate) fn a_plan_is_carried_out_and_all_marks_arrive() {
             assert!(result.received_at.unwrap() > result.started_at.unwrap());
             assert_eq!(Some(result.received_in_window), flow.bytes);
         }
+        let received = &outcome.progress.unwrap().bytes[0];
+        // All but the interval that was not over; two flows share 100 Mb/s.
+        let sum: u64 = received.iter().sum();
+        assert!((1_800_000..=2_000_000).contains(&sum), "{received:?}");
+        assert!(
+            received.iter().all(|&bytes| bytes <= 140_000),
+            "{received:?}"
+        );
         let counters = &outcome.counters;
         assert_eq!(counters.imbalance(), 0, "{counters:?}");
         let marked: u64 = counters.ports.iter().map(|port| port.marked).sum();
