@@ -7,6 +7,9 @@
 //! Open addressing with linear probing. A removed entry closes its gap by shifting later ones back,
 //! so that no tombstones pile up. The table is at most half full; it doubles when a new flow would
 //! make it fuller and never shrinks, hence a warm table does not allocate.
+//!
+//! Most packets find their port empty. A flow that is there alone therefore has a place of its own, and only the
+//! second one moves both into the slots.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -21,6 +24,8 @@ pub(super) struct FlowTable {
     /// The hash's upper bits are the home slot: 64 − log2(slots).
     shift: u32,
     flows: u32,
+    /// The flow that is alone, if it came to an empty table. All slots are then free.
+    sole: Slot,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +46,7 @@ impl FlowTable {
             slots: vec![Slot::FREE; 1 << bits].into(),
             shift: u64::BITS - bits,
             flows: 0,
+            sole: Slot::FREE,
         }
     }
 
@@ -48,6 +54,27 @@ impl FlowTable {
     /// and that `passed` of its bytes go through the high-priority queue.
     #[inline]
     pub(super) fn on_queued(&mut self, flow: FlowId, queue: QueueId, passed: u32) {
+        if self.flows == 0 {
+            self.flows = 1;
+            self.sole = Slot { flow, ..Slot::FREE };
+        } else if self.sole.packets == 0 {
+            return self.on_queued_among_others(flow, queue, passed);
+        } else if self.sole.flow != flow {
+            self.join();
+            return self.on_queued_among_others(flow, queue, passed);
+        }
+        self.sole.add(queue, passed);
+    }
+
+    /// Gives the flow that was alone a slot like any other.
+    fn join(&mut self) {
+        let index = self.home(self.sole.flow);
+        self.slots[index] = self.sole;
+        self.sole = Slot::FREE;
+    }
+
+    #[inline(never)]
+    fn on_queued_among_others(&mut self, flow: FlowId, queue: QueueId, passed: u32) {
         let mut index = self.position(flow);
         if self.slots[index].packets == 0 {
             if (self.flows as usize + 1) * 2 > self.slots.len() {
@@ -57,15 +84,24 @@ impl FlowTable {
             self.flows += 1;
             self.slots[index] = Slot { flow, ..Slot::FREE };
         }
-        let slot = &mut self.slots[index];
-        slot.packets += 1;
-        slot.passed = slot.passed.saturating_add(passed);
-        slot.queue = queue;
+        self.slots[index].add(queue, passed);
     }
 
     /// Notes that a packet of `flow` left. A flow that is not in the table is ignored.
     #[inline]
     pub(super) fn on_departed(&mut self, flow: FlowId) {
+        if self.sole.packets > 0 {
+            if self.sole.flow == flow {
+                self.sole.packets -= 1;
+                self.flows = u32::from(self.sole.packets > 0);
+            }
+            return;
+        }
+        self.on_departed_from_others(flow);
+    }
+
+    #[inline(never)]
+    fn on_departed_from_others(&mut self, flow: FlowId) {
         let index = self.position(flow);
         match self.slots[index].packets {
             0 => {}
@@ -78,8 +114,15 @@ impl FlowTable {
     /// if it has no packet queued.
     #[inline]
     pub(super) fn find(&self, flow: FlowId) -> Option<(QueueId, u32)> {
-        let slot = &self.slots[self.position(flow)];
-        (slot.packets > 0).then_some((slot.queue, slot.passed))
+        if self.flows == 0 {
+            return None;
+        }
+        let slot = if self.sole.packets > 0 {
+            &self.sole
+        } else {
+            &self.slots[self.position(flow)]
+        };
+        (slot.packets > 0 && slot.flow == flow).then_some((slot.queue, slot.passed))
     }
 
     /// The number of flows that have packets queued.
@@ -150,6 +193,14 @@ impl Slot {
         passed: 0,
         queue: QueueId(0),
     };
+
+    /// Another packet, in `queue`.
+    #[inline]
+    const fn add(&mut self, queue: QueueId, passed: u32) {
+        self.packets += 1;
+        self.passed = self.passed.saturating_add(passed);
+        self.queue = queue;
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +232,26 @@ mod tests {
         assert_eq!(table.flows(), 0);
         table.on_queued(flow, QueueId(0), 1);
         assert_eq!(table.find(flow), Some((QueueId(0), 1)), "it starts anew");
+    }
+
+    #[test]
+    fn a_flow_that_was_alone_keeps_what_it_has_beside_a_second_one() {
+        let mut table = FlowTable::new(3);
+        let (first, second) = (FlowId(0), FlowId(9));
+        table.on_queued(first, QueueId(0), 100);
+        table.on_departed(second);
+        assert_eq!((table.find(second), table.flows()), (None, 1));
+        table.on_queued(second, QueueId(2), 0);
+        assert_eq!(table.find(first), Some((QueueId(0), 100)));
+        assert_eq!(table.find(second), Some((QueueId(2), 0)));
+        table.on_departed(first);
+        // The second is the only one now, but not in the place of one that came alone.
+        assert_eq!((table.find(first), table.flows()), (None, 1));
+        table.on_queued(second, QueueId(2), 0);
+        table.on_departed(second);
+        assert_eq!(table.find(second), Some((QueueId(2), 0)));
+        table.on_departed(second);
+        assert_eq!((table.find(second), table.flows()), (None, 0));
     }
 
     #[test]

@@ -376,11 +376,8 @@ pub(super) const fn bits_for(entries: u32) -> u32 {
     entries.next_power_of_two().trailing_zeros()
 }
 
-/// The queue's bit in a map of queues; none for a number that no queue has.
+/// The queue's bit in a map of queues, of which there are at most as many as bits.
 #[inline]
 const fn bit(queue: QueueId) -> u128 {
-    match 1_u128.checked_shl(queue.0 as u32) {
-        Some(bit) => bit,
-        None => 0,
-    }
+    1_u128.wrapping_shl(queue.0 as u32)
 }
