@@ -37,7 +37,7 @@ pub enum Error {
     NoTypes(PathBuf),
     /// The kernel does not take congestion controls as BPF.
     #[error(
-        "this kernel takes no congestion control as BPF (struct_ops)\n\
+        "this kernel takes no congestion control as a BPF link (struct_ops)\n\
          hint: it needs Linux 6.4 or later with CONFIG_BPF_SYSCALL=y and CONFIG_BPF_JIT=y"
     )]
     NoStructOps,

@@ -48,13 +48,22 @@ pub fn check_kernel(types: &Path) -> Result<(), Error> {
     let Ok(bytes) = fs::read(types) else {
         return Err(Error::NoTypes(types.to_owned()));
     };
-    let wanted = b"bpf_struct_ops_tcp_congestion_ops\0";
-    let is_there = bytes.windows(wanted.len()).any(|window| window == wanted);
-    if is_there {
+    if takes_links(&bytes) {
         Ok(())
     } else {
         Err(Error::NoStructOps)
     }
+}
+
+/// Whether a kernel with these types takes congestion controls as BPF, and as links: Linux 5.6 has the
+/// first, and 6.4 the second.
+fn takes_links(types: &[u8]) -> bool {
+    let wanted: [&[u8]; 2] = [
+        b"\0bpf_struct_ops_tcp_congestion_ops\0",
+        b"\0bpf_struct_ops_link\0",
+    ];
+    let is_there = |name: &[u8]| types.windows(name.len()).any(|window| window == name);
+    wanted.into_iter().all(is_there)
 }
 
 /// The magic number of a BPF file system.
@@ -116,6 +125,15 @@ mod tests {
         // CAP_SYS_ADMIN includes the two others.
         assert_eq!(of("0000000000201000", TO_LOAD), None);
         assert_eq!(missing("", TO_LOAD).as_deref(), Some(all));
+    }
+
+    #[test]
+    fn a_kernel_must_take_congestion_controls_as_links() {
+        let newer = b"\0bpf_struct_ops_link\0x\0bpf_struct_ops_tcp_congestion_ops\0";
+        let older = b"\0bpf_struct_ops_link_x\0bpf_struct_ops_tcp_congestion_ops\0";
+        assert!(takes_links(newer));
+        assert!(!takes_links(older));
+        assert!(!takes_links(b""));
     }
 
     #[test]
