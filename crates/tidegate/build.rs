@@ -51,9 +51,16 @@ fn fingerprint() -> io::Result<u64> {
     }
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     sum.add(&Command::new(compiler).arg("-vV").output()?.stdout);
-    for name in ["TARGET", "OPT_LEVEL", "PROFILE", "CARGO_ENCODED_RUSTFLAGS"] {
+    for name in ["TARGET", "OPT_LEVEL", "PROFILE"] {
         let value = env::var_os(name).unwrap_or_default();
         sum.add(value.to_string_lossy().as_bytes());
+    }
+    // Where the source lay makes no difference.
+    let flags = env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let flags = flags.to_string_lossy();
+    let flags = flags.split('\u{1f}');
+    for flag in flags.filter(|flag| !flag.starts_with("--remap-path-prefix")) {
+        sum.add(flag.as_bytes());
     }
     Ok(sum.0)
 }
