@@ -137,7 +137,7 @@ pub(crate) struct Enqueued {
 impl Enqueued {
     pub(crate) fn new(id: u32, before: Ecn, answer: Result<Accepted, DropReason>) -> Self {
         match answer {
-            Ok(Accepted { queue, ecn }) => Self {
+            Ok(Accepted { queue, ecn, .. }) => Self {
                 id,
                 accepted: true,
                 queue: Some(queue.0),

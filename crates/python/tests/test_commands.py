@@ -1,9 +1,12 @@
 """Commands of the program as functions, and the program itself."""
 
 import json
+import os
 import pathlib
 import re
 import signal
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -79,6 +82,58 @@ class Commands(unittest.TestCase):
         self.assertIn("tcn", done.stdout)
         self.assertEqual(program("nonsense").returncode, 2)
         self.assertEqual(program("--version").stdout.split()[0], "tidegate")
+
+    def test_an_engine_of_the_package_runs_the_package(self):
+        """Its tasks, and those that follow, are the package's own, and Ray is that of the same Python."""
+        with tempfile.TemporaryDirectory() as folder:
+            room = pathlib.Path(folder)
+            (room / "small.toml").write_text(tidegate.check(SMALL, sets={"runs": 3}, resolved=True))
+            package = [sys.executable, "-m", "tidegate"]
+            engine = ["--engine", "ray", "--chunk", "0.0001", "--out", "filled"]
+
+            def run(*words, ray):
+                path = [str(room), os.environ.get("PYTHONPATH", "")] if ray else [os.environ.get("PYTHONPATH", "")]
+                environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+                command = [*package, "run", "small.toml", "--quiet", *words]
+                return subprocess.run(command, cwd=room, env=environment, capture_output=True, text=True)
+
+            if subprocess.run([sys.executable, "-c", "import ray"], capture_output=True).returncode != 0:
+                done = run(*engine, ray=False)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(f"Ray is not installed for {sys.executable}", done.stderr)
+            (room / "ray.py").write_text(RAY)
+            done = run(*engine, ray=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = run("--out", "local", ray=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+            def files(place):
+                found = sorted(path for path in place.rglob("*") if path.is_file() and path.name != "log.jsonl")
+                return [(path.relative_to(place), path.read_bytes()) for path in found]
+
+            self.assertEqual(files(room / "filled"), files(room / "local"))
+
+
+# What the driver uses of Ray, within one process.
+RAY = """
+def init(**_):
+    pass
+
+def remote(**_):
+    def task(function):
+        task.remote = lambda *words: lambda: function(*words)
+        return task
+    return task
+
+def wait(tasks, num_returns):
+    return tasks[:num_returns], tasks[num_returns:]
+
+def get(task):
+    return task()
+
+def shutdown():
+    pass
+"""
 
 
 if __name__ == "__main__":

@@ -410,14 +410,37 @@ pub fn set_program(words: Vec<OsString>) {
     _ = PROGRAM.set(words);
 }
 
+/// How this program is started.
+pub(crate) fn program() -> io::Result<Vec<OsString>> {
+    match PROGRAM.get() {
+        Some(words) => Ok(words.clone()),
+        None => Ok(vec![std::env::current_exe()?.into_os_string()]),
+    }
+}
+
+/// What runs this program, if it is not a file of its own.
+pub(crate) fn interpreter() -> Option<String> {
+    let first = PROGRAM.get()?.first()?;
+    Some(first.to_string_lossy().into_owned())
+}
+
 /// This program once more.
 pub(crate) fn this_program() -> io::Result<process::Command> {
-    match PROGRAM.get().map(Vec::as_slice) {
-        Some([program, words @ ..]) => {
-            let mut command = process::Command::new(program);
-            command.args(words);
-            Ok(command)
-        }
-        _ => Ok(process::Command::new(std::env::current_exe()?)),
-    }
+    let words = program()?;
+    let mut command = process::Command::new(&words[0]);
+    command.args(&words[1..]);
+    Ok(command)
+}
+
+static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// Notes the words of the program's command line, which an interpreter's are not.
+pub(crate) fn set_arguments(words: &[OsString]) {
+    // A process has one command line.
+    _ = ARGUMENTS.set(words.to_vec());
+}
+
+/// The words of the program's command line, its name first.
+pub(crate) fn arguments() -> Vec<OsString> {
+    ARGUMENTS.get().cloned().unwrap_or_default()
 }

@@ -1,9 +1,10 @@
 """Has Ray run the shards of a command of tidegate, each as a task.
 
-    ray_driver.py check ADDRESS     is there a Ray, and does it answer?
-    ray_driver.py run JOB           runs the tasks of a file that tidegate wrote
+    python -m tidegate._ray check ADDRESS     is there a Ray, and does it answer?
+    python -m tidegate._ray run JOB           runs the tasks of a file that tidegate wrote
 
-It outlives the tidegate that started it. Whoever follows reads its state: the shards that are not over, and a
+`tidegate run --engine ray` calls it. The program has this text inside too, so that a Python with Ray is all that it takes. It
+outlives the tidegate that started it. Whoever follows reads its state: the shards that are not over, and a
 number that grows while it lives. Whether a shard is complete is not its business.
 """
 

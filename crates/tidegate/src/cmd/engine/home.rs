@@ -11,6 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::{Target, Work};
+use crate::embed;
 use crate::output::Error;
 
 /// What the name of a results folder is followed by.
@@ -28,7 +29,7 @@ pub(super) struct Home {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct State {
     /// The program, how it was called and from where.
-    pub(super) program: PathBuf,
+    pub(super) program: Vec<String>,
     pub(super) arguments: Vec<String>,
     pub(super) directory: PathBuf,
     /// Which build of the program it was: what others leave does not fit.
@@ -133,6 +134,11 @@ pub(super) fn unwritten(path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |error| Error::new(format!("cannot write {}: {error}", path.display()))
 }
 
+fn text(words: Vec<OsString>) -> Vec<String> {
+    let text = |word: OsString| word.to_string_lossy().into_owned();
+    words.into_iter().map(text).collect()
+}
+
 impl State {
     /// Nothing yet. The command is that of an earlier part, if there was one: this program may only follow it.
     pub(super) fn new(work: &Work<'_>, shards: u32, earlier: Option<Self>) -> Result<Self, Error> {
@@ -142,13 +148,15 @@ impl State {
             Target::Own => None,
             Target::Shared => Some(Home::of(work.folder)?.folder),
         };
-        let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let (arguments, directory) = match earlier {
             Some(earlier) => (earlier.arguments, earlier.directory),
-            None => (words.collect(), std::env::current_dir().map_err(lost)?),
+            None => (
+                text(embed::arguments()),
+                std::env::current_dir().map_err(lost)?,
+            ),
         };
         Ok(Self {
-            program: std::env::current_exe().map_err(nowhere)?,
+            program: text(embed::program().map_err(nowhere)?),
             arguments,
             directory,
             build: env!("TIDEGATE_BUILD").to_owned(),
@@ -183,7 +191,7 @@ impl State {
             "the tasks are of another build of the program: {} there and {own} now\n\
              hint: use the program that submitted them, {}, or begin again with another --out",
             self.build,
-            self.program.display()
+            self.program.join(" ")
         )))
     }
 

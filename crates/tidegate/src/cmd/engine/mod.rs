@@ -92,7 +92,7 @@ impl Job<'_> {
     /// The words of a task's command; its shard and its number of cores may be variables of a shell.
     fn words(&self, shard: &str, cores: &str) -> Vec<String> {
         let part = self.part.display();
-        let mut words = vec![self.state.program.display().to_string()];
+        let mut words = self.state.program.clone();
         words.extend(self.state.task.iter().cloned());
         let out = match &self.state.out {
             Some(folder) => folder.display().to_string(),

@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::home::unwritten;
 use super::{Engine, Home, Job, Known, said};
+use crate::embed;
 use crate::output::Error;
 
-const DRIVER: &str = include_str!("ray_driver.py");
+/// The same text that is in the Python package: written beside the results, it is never of another version, and the
+/// machines of the cluster need no package.
+const DRIVER: &str = include_str!("../../../../python/python/tidegate/_ray.py");
 const WHO: &str = "Ray";
 
 /// How often a driver's number may be the same before it is taken for dead: asked every few seconds, this is a
@@ -56,7 +59,8 @@ struct Beat {
 impl Ray {
     pub(super) fn new(options: &[String], home: &Home) -> Result<Self, Error> {
         let mut ray = Self {
-            python: "python3".to_owned(),
+            // From the Python package, the one that has it.
+            python: embed::interpreter().unwrap_or_else(|| "python3".to_owned()),
             address: "auto".to_owned(),
             cores: 1,
             home: home.path().to_owned(),
