@@ -1,11 +1,8 @@
-//! Tidegate's rules on real hosts: DCTCP, ODCTCP and ECN* as congestion controls of an unmodified Linux
-//! kernel, loaded as BPF at run time.
+#![doc = include_str!("../README.md")]
 //!
-//! [`algorithm`] names them and their parameters, [`args`] is the command line. With the feature `bpf` there
-//! is also what loads, lists, observes and removes them, and the program `tidegate-host`, which
-//! `tidegate host` runs. The programs themselves are C, in `bpf/`: the rules as plain functions, compared
-//! step by step with those of `tidegate-transport` in the tests, and around them what ties them to the
-//! kernel's sockets.
+//! [`algorithm`] names them and their parameters, [`args`] is the command line. The programs themselves are C, in `bpf/`: the
+//! rules as plain functions, compared step by step with those of `tidegate-transport` in the tests, and around them what
+//! ties them to the kernel's sockets.
 //!
 //! There is no unsafe code.
 

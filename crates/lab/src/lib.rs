@@ -1,4 +1,4 @@
-//! The laboratory: sweeps over scenarios, what becomes of their runs, and published figures.
+#![doc = include_str!("../README.md")]
 
 pub mod files;
 pub mod live;

@@ -1,4 +1,4 @@
-//! A user-space Ethernet switch on Linux, around the same ports that the simulator runs.
+#![doc = include_str!("../README.md")]
 //!
 //! [`Switch`] is the switch: frames from its [devices](device::Device) are [parsed](frame), learned
 //! from ([`fdb`]), classified and offered to a [`dataplane::Port`](tidegate_dataplane::Port) for each
@@ -7,20 +7,6 @@
 //!
 //! [`Live`] runs it in real time on the interfaces of a [`Config`]; [`run()`] is that in one call.
 //! Everything unsafe is in one private module, `sys`.
-//!
-//! ```no_run
-//! use tidegate_live::config::PortSettings;
-//! use tidegate_live::{Config, stop_on_signals};
-//! use tidegate_units::Rate;
-//!
-//! let mut config = Config::new();
-//! for interface in ["veth0", "veth1"] {
-//!     config.ports.push(PortSettings::new(interface, Rate::from_gbps(1)));
-//! }
-//! let counters = tidegate_live::run(&config, stop_on_signals())?;
-//! assert_eq!(counters.imbalance(), 0);
-//! # Ok::<(), tidegate_live::Error>(())
-//! ```
 
 pub mod bench;
 mod clock;

@@ -1,17 +1,4 @@
-//! From a network that is described in ten lines to marking thresholds and a switch configuration.
-//!
-//! ```
-//! use tidegate_plan::Network;
-//!
-//! let text = r#"
-//!     fabric = { host_ports = "48x25Gbps", uplinks = "8x100Gbps" }
-//!     switch = { chip = "trident3", alpha = 1 }
-//!     rtt = { mean = "20us", p90 = "30us" }
-//!     transport = "dctcp"
-//! "#;
-//! let network = Network::parse("web.toml", text).unwrap();
-//! assert_eq!(network.pool().size.to_string(), "32MB");
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod answer;
 mod change;

@@ -1,7 +1,7 @@
-//! Results: what a run left behind as plain data, the statistics over it, and the files, figures and
-//! pages made from it.
+#![doc = include_str!("../README.md")]
 //!
-//! It knows nothing of simulators: a [`Record`] says the same of a run on real packets.
+//! A [`Record`] is a run, a [`Summary`] what several have in common, a [`Folder`] where they are kept, a [`Page`] what shows
+//! them.
 
 pub mod export;
 pub mod figures;

@@ -1,28 +1,4 @@
-//! Scenario files: what is simulated, written as TOML, and the runs that come of it.
-//!
-//! ```
-//! use tidegate_scenario::Scenario;
-//!
-//! let text = r#"
-//!     name = "thresholds"
-//!     runs = 2
-//!     [topology]
-//!     kind = "star"
-//!     hosts = 3
-//!     [switch]
-//!     marking = { kind = "tcn" }
-//!     [[traffic]]
-//!     kind = "long-lived"
-//!     from = "0-1"
-//!     to = 2
-//!     bytes = "1MB"
-//!     [sweep]
-//!     "switch.marking.threshold" = { from = "40us", to = "80us", step = "40us" }
-//! "#;
-//! let scenario = Scenario::parse("thresholds.toml", text, &[]).unwrap();
-//! let labels: Vec<_> = scenario.plan().unwrap().into_iter().map(|run| run.label).collect();
-//! assert_eq!(labels, ["threshold 40us", "threshold 40us", "threshold 80us", "threshold 80us"]);
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! A scenario is read in steps, each a module that knows only those before it: the tree of keys and
 //! values, each with its location (`text`), typed settings (`settings`), the points of the sweep (`sweep`),

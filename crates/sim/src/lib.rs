@@ -1,8 +1,4 @@
-//! A packet-level simulator of datacenter networks.
-//!
-//! It runs the very code that decides in a real switch ([`tidegate_dataplane`]) and in a real host
-//! ([`tidegate_transport`]), on virtual time. The same setup and seed give the same results, bit
-//! by bit, on any machine.
+#![doc = include_str!("../README.md")]
 
 mod by_key;
 mod calendar;

@@ -17,3 +17,8 @@ pub mod ops;
 pub mod oracle;
 pub mod parts;
 pub mod vector;
+
+/// The examples of the workspace's README are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

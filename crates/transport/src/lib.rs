@@ -1,41 +1,13 @@
-//! A real TCP with every published reaction to ECN, DCQCN, and PIAS tagging.
+#![doc = include_str!("../README.md")]
 //!
-//! Free of clocks, sockets and payload: time is an argument, segments go in and come out as plain
-//! values. The simulator runs two [`Endpoint`]s per connection over its network; anything else
-//! that carries segments can do the same.
-//!
-//! ```
-//! use tidegate_transport::{Config, Endpoint, Seq, window};
-//! use tidegate_units::Time;
-//!
-//! let config = Config::default();
-//! let rule = window::Config::named("dctcp").unwrap();
-//! let mut client = Endpoint::connect(&config, &rule, Seq(1)).unwrap();
-//! let mut server = Endpoint::listen(&config, &rule, Seq(9)).unwrap();
-//! let now = Time::ZERO;
-//! client.write(100_000, now);
-//! loop {
-//!     let mut quiet = true;
-//!     while let Some(segment) = client.poll_segment(now) {
-//!         server.on_segment(&segment, now);
-//!         quiet = false;
-//!     }
-//!     while let Some(segment) = server.poll_segment(now) {
-//!         client.on_segment(&segment, now);
-//!         quiet = false;
-//!     }
-//!     if quiet {
-//!         break;
-//!     }
-//! }
-//! assert_eq!(server.received(), 100_000);
-//! ```
+//! An [`Endpoint`] is one end of a connection. What it does about marks and losses is one file per rule in [`window`]; [`rate`]
+//! has DCQCN, which counts no window, and [`pias`] the tags of senders.
 #![no_std]
 
 extern crate alloc;
 
 pub mod config;
-pub mod endpoint;
+mod endpoint;
 mod lazy_deque;
 pub mod pias;
 mod profile;
@@ -46,10 +18,10 @@ mod reassembly;
 mod receiver;
 mod rtt;
 mod sack;
-pub mod segment;
+mod segment;
 mod sender;
-pub mod seq;
-pub mod stats;
+mod seq;
+mod stats;
 mod timer;
 pub mod window;
 

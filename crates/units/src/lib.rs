@@ -1,9 +1,4 @@
-//! The quantities every other crate speaks in: time, rates, sizes, ids, ECN codepoints, exact
-//! ratios, seeded randomness, and the settings built from them.
-//!
-//! Everything is an integer behind a newtype, so that the same input gives the same bits on every
-//! machine. Arithmetic at the extremes saturates; nothing here wraps or panics. Where a result is
-//! not exact, the function's doc says which way it is rounded.
+#![doc = include_str!("../README.md")]
 //!
 //! | type | holds | example text |
 //! |---|---|---|
@@ -13,14 +8,6 @@
 //! | [`Bytes`] | a number of bytes | `300KB`, `3MiB` |
 //! | [`Size`] | bytes, or packets not yet multiplied by a packet size | `65pkts` |
 //! | [`Ratio`] | an exact fraction | `1/8`, `0.72`, `10%` |
-//!
-//! ```
-//! use tidegate_units::{Rate, Span};
-//!
-//! let link: Rate = "10Gbps".parse().unwrap();
-//! assert_eq!(link.time_for(1500), Span::from_ns(1200));
-//! assert_eq!(link.bytes_in(Span::from_us(100)), 125_000);
-//! ```
 #![no_std]
 
 extern crate alloc;
