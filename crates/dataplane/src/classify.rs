@@ -13,6 +13,7 @@ use crate::MAX_QUEUES;
 
 choices! {
     /// Where packets go whose DSCP has no queue.
+    #[non_exhaustive]
     pub enum Unknown {
         /// To queue 0 (kernel module).
         First = "first",

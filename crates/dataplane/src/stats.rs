@@ -32,6 +32,7 @@ macro_rules! reasons {
 
 reasons! {
     /// Which rule of a scheme asked for a mark.
+    #[non_exhaustive]
     pub enum Rule {
         /// The packet's own queue was too long.
         QueueLength = "queue-length",
@@ -50,6 +51,7 @@ reasons! {
 
 reasons! {
     /// Why a packet was not forwarded.
+    #[non_exhaustive]
     pub enum DropReason {
         /// The port's own buffer limit.
         PortFull = "port-full",

@@ -8,6 +8,7 @@ use tidegate_units::{Bytes, ConfigError, Size, Span, choices, settings};
 
 choices! {
     /// Whether packets of a kind are sent as ECN-capable, once ECN is negotiated.
+    #[non_exhaustive]
     pub enum Ect {
         /// Always.
         Always = "always",
@@ -21,6 +22,7 @@ choices! {
 choices! {
     /// What a SYN that asked for ECN in vain is repeated as (RFC 3168, section 6.1.1.1). An end that
     /// has sent a SYN without the question uses no ECN.
+    #[non_exhaustive]
     pub enum EcnFallback {
         /// If it was not answered, a SYN that does not ask: something on the path may have dropped
         /// the question (Linux since 4.1).
@@ -34,6 +36,7 @@ choices! {
 
 choices! {
     /// What a clock that ticks makes of a round trip.
+    #[non_exhaustive]
     pub enum ClockReading {
         /// The ticks that went by: none for a round trip within one.
         Elapsed = "elapsed",
@@ -44,6 +47,7 @@ choices! {
 
 choices! {
     /// How the receiver echoes marks, whatever the sender's window rule.
+    #[non_exhaustive]
     pub enum Echo {
         /// DCTCP (RFC 8257, section 3.2): ECE mirrors CE. Every change of CE is acknowledged at
         /// once with the new state, together with older data.
@@ -73,6 +77,7 @@ choices! {
 
 choices! {
     /// When data is acknowledged that arrived in order.
+    #[non_exhaustive]
     pub enum AckPolicy {
         /// As Linux does. The first sixteen ACKs are not delayed, nor are sixteen after a pause
         /// longer than `rto_min`; unless data is sent too, a segment that is smaller than others
@@ -87,6 +92,7 @@ choices! {
 
 choices! {
     /// What happens to the window after the connection was idle.
+    #[non_exhaustive]
     pub enum IdleRestart {
         /// Halved for every RTO of idleness, down to the initial window; the threshold keeps
         /// three quarters of the old window (RFC 2861, as in Linux).
@@ -103,6 +109,7 @@ choices! {
 
 choices! {
     /// Who takes received bytes out of the receive buffer.
+    #[non_exhaustive]
     pub enum Reader {
         /// They leave as soon as they are in order: the window never closes.
         Immediate = "immediate",
@@ -113,6 +120,7 @@ choices! {
 
 choices! {
     /// When the window may grow.
+    #[non_exhaustive]
     pub enum Growth {
         /// On every ACK of new data.
         Always = "always",
@@ -123,6 +131,7 @@ choices! {
 
 choices! {
     /// What a cut does to the bytes that were counted towards the next segment of growth.
+    #[non_exhaustive]
     pub enum Credit {
         /// It starts the count over (Linux).
         Dropped = "dropped",
@@ -133,6 +142,7 @@ choices! {
 
 choices! {
     /// How much of the window has to be acknowledged for a segment of growth in congestion avoidance.
+    #[non_exhaustive]
     pub enum Avoidance {
         /// All of it.
         Bytes = "bytes",
@@ -143,6 +153,7 @@ choices! {
 
 choices! {
     /// Where slow start ends. RFC 5681, section 3.1 leaves open what holds at the threshold itself.
+    #[non_exhaustive]
     pub enum SlowStart {
         /// Below the threshold (Linux, ns-2).
         Below = "below",
@@ -154,6 +165,7 @@ choices! {
 
 choices! {
     /// What a lost SYN or SYN-ACK changes afterwards.
+    #[non_exhaustive]
     pub enum SynLoss {
         /// The RTO starts at 3 s (RFC 6298, rule 5.7) and the window at one segment (RFC 5681,
         /// section 3.1).
@@ -165,6 +177,7 @@ choices! {
 
 choices! {
     /// How a sender that learns of gaps by SACK repairs them before a timeout.
+    #[non_exhaustive]
     pub enum Repair {
         /// As `FullTcp/Sack` of ns-2. Recovery begins with exactly `dupack_threshold` ACKs that do not
         /// advance, whatever they report; what is in flight is counted down by one segment an ACK, and
@@ -178,6 +191,7 @@ choices! {
 
 choices! {
     /// How large the bursts of segmentation offload are meant to be.
+    #[non_exhaustive]
     pub enum TsoSizing {
         /// Always as large as `tso` allows. Linux since 5.18 comes close to this at round trips below
         /// 512 us.

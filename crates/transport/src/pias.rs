@@ -47,6 +47,7 @@ use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 choices! {
     /// What decides the class of a packet.
+    #[non_exhaustive]
     pub enum Rule {
         /// Bytes sent in this message, the packet included.
         Cumulative = "cumulative",
@@ -88,6 +89,7 @@ settings! {
 
 choices! {
     /// A published set of parameters.
+    #[non_exhaustive]
     pub enum Profile {
         /// The ns-3 code of ECN♯: one class lower after each 140 000 bytes, up to four queues.
         Es3 = "es3",

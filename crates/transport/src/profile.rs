@@ -11,6 +11,7 @@ choices! {
     ///
     /// Both testbeds of Linux delay every ACK by the plain rule, up to 40 ms: a sender whose last
     /// segment waits alone then runs into its own timeout of 10 ms.
+    #[non_exhaustive]
     pub enum Profile {
         /// The hosts of BCC's simulations: ns-2, jumbo frames.
         BccSim = "bcc-sim",

@@ -3,6 +3,7 @@
 /// Counts since the connection was made. Those that change with every segment stand together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
+#[non_exhaustive]
 pub struct Stats {
     /// Segments sent that repeat payload, SYN or FIN.
     pub retransmissions: u64,

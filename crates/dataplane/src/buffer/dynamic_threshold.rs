@@ -28,6 +28,7 @@ use crate::DropReason;
 
 choices! {
     /// Which length is compared with the threshold.
+    #[non_exhaustive]
     pub enum Compare {
         /// The length before the packet: drop if it is at or above (section 4.2).
         BeforePacket = "before-packet",
@@ -39,6 +40,7 @@ choices! {
 choices! {
     /// Whose length is compared with the threshold. With one queue per port, as in the paper, both
     /// are the same.
+    #[non_exhaustive]
     pub enum Length {
         /// All queues of the port together.
         Port = "port",
@@ -49,6 +51,7 @@ choices! {
 
 choices! {
     /// Who owns a reserve, and how it is charged.
+    #[non_exhaustive]
     pub enum Reserve {
         /// Each port, as in the simulator, with its error: a packet takes the reserve only if the
         /// reserve has room for the whole queue with the packet, and is charged that much, but

@@ -127,6 +127,7 @@ macro_rules! buffers {
     ($($variant:ident($module:ident),)*) => {
         /// Any buffer, chosen at run time.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum AnyBuffer {
             /// Per-port limits in packets.
             PacketLimit(PacketLimit),
@@ -140,6 +141,7 @@ macro_rules! buffers {
 
         catalogue! {
             /// The parameters of any buffer.
+            #[non_exhaustive]
             pub enum Config {
                 [
                     /// Lossless ingress accounting over an egress buffer that may drop.

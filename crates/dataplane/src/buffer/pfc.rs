@@ -46,6 +46,7 @@ use crate::DropReason;
 
 choices! {
     /// What the shared bytes of an account are compared with.
+    #[non_exhaustive]
     pub enum Rule {
         /// Pause above `factor` × free pool; resume below `factor` × (free pool − 16 bytes). The
         /// headroom is used only once the pool is full (DCQCN simulator).
@@ -60,6 +61,7 @@ choices! {
 
 choices! {
     /// How many reserves and headrooms are set aside from the buffer.
+    #[non_exhaustive]
     pub enum Provision {
         /// One of each for every account that is lossless: enough for any traffic.
         PerAccount = "per-account",
@@ -128,6 +130,7 @@ impl Config {
 
 /// A change of an ingress account between paused and running, to be sent to its neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pause {
     /// The account: ingress port × classes + class.
     pub ingress: u16,
@@ -264,11 +267,6 @@ impl<E: Buffer> Pfc<E> {
     /// Bytes in the pool that the accounts share.
     pub const fn shared_bytes(&self) -> u32 {
         self.shared
-    }
-
-    /// The egress buffer.
-    pub const fn egress(&self) -> &E {
-        &self.egress
     }
 
     /// Asks the egress buffer, and writes both accounts on one receipt.

@@ -80,6 +80,7 @@ const DCTCP: Ratio = match Ratio::new(18, 25) {
 
 /// What BCC marks at, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Parameters {
     /// The buffer that a port needs from the pool for full throughput without loss (`B_R`).
     pub required: u64,

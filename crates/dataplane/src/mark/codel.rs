@@ -22,6 +22,7 @@ use crate::Rule;
 
 choices! {
     /// Whose rules to follow where the published versions differ.
+    #[non_exhaustive]
     pub enum Profile {
         /// ECN♯'s simulator: a backlog strictly below `mtu` is small, and a packet that cannot be
         /// marked leaves the schedule as it is.

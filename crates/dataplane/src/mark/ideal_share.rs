@@ -109,7 +109,7 @@ impl Marker for IdealShare {
 
 /// Tells which flows bring more to a link than their max-min share of it.
 #[derive(Clone, Debug)]
-pub struct ShareMeter {
+pub(crate) struct ShareMeter {
     window: Span,
     /// Bytes that the link carries in the window.
     capacity: u64,
@@ -121,7 +121,7 @@ pub struct ShareMeter {
 
 impl ShareMeter {
     /// Measures over `window` at a link of this rate.
-    pub fn new(window: Span, rate: Rate) -> Result<Self, ConfigError> {
+    pub(crate) fn new(window: Span, rate: Rate) -> Result<Self, ConfigError> {
         let capacity = rate.bytes_in(window);
         if capacity == 0 {
             let allowed = "long enough for a byte at the speed of the link";
@@ -136,7 +136,7 @@ impl ShareMeter {
     }
 
     /// A packet of `flow` arrives. Time does not go back.
-    pub fn on_arrival(&mut self, flow: FlowId, len: u32, now: Time) {
+    pub(crate) fn on_arrival(&mut self, flow: FlowId, len: u32, now: Time) {
         self.forget(now);
         // What has no length brings nothing: a flow is known by its bytes.
         if len == 0 {
@@ -154,7 +154,7 @@ impl ShareMeter {
     /// Let `f(x)` be the sum of all flows' bytes, each cut at `x`. Where not all fit, the water stands at
     /// the level `l` with `f(l) = capacity`, and up to the largest flow `f` rises strictly: a flow is above
     /// the level if and only if `f` of its bytes is above the capacity.
-    pub fn is_above(&mut self, flow: FlowId, now: Time) -> bool {
+    pub(crate) fn is_above(&mut self, flow: FlowId, now: Time) -> bool {
         self.forget(now);
         let own = self.flows.iter().find(|(it, _)| *it == flow);
         let own = own.map_or(0, |&(_, bytes)| bytes);

@@ -211,6 +211,7 @@ macro_rules! schemes {
     ($($variant:ident($module:ident),)*) => {
         /// Any scheme, chosen at run time.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum AnyMarker {
             /// Two schemes at once.
             Or(Box<Or<Self, Self>>),
@@ -222,6 +223,7 @@ macro_rules! schemes {
 
         catalogue! {
             /// The parameters of any scheme.
+            #[non_exhaustive]
             pub enum Config {
                 [
                     /// Two schemes at once.

@@ -36,6 +36,7 @@ const PACKET: u32 = 1500;
 
 choices! {
     /// In what numbers the round time is averaged and turned into a rate.
+    #[non_exhaustive]
     pub enum Arithmetic {
         /// Picoseconds, and weights in units of 2^−32.
         Exact = "exact",
@@ -47,6 +48,7 @@ choices! {
 
 choices! {
     /// What the sample of a queue that empties ends with.
+    #[non_exhaustive]
     pub enum Emptying {
         /// The end of its last packet's transmission.
         Once = "tx",
@@ -57,6 +59,7 @@ choices! {
 
 choices! {
     /// How the round time decays in idle periods.
+    #[non_exhaustive]
     pub enum IdleDecay {
         /// When a packet comes to any queue while none of the round-based ones holds any, by
         /// β^(idle time ÷ slot), not rounded, if that is a slot or more. The idle time counts from
@@ -74,6 +77,7 @@ choices! {
 
 choices! {
     /// When the first turn of a queue begins.
+    #[non_exhaustive]
     pub enum Start {
         /// When it becomes active, but not before the transmission of its last packet has ended.
         AfterOwnPacket = "after-own-packet",
@@ -84,6 +88,7 @@ choices! {
 
 choices! {
     /// When a turn ends that leaves packets behind.
+    #[non_exhaustive]
     pub enum TurnEnd {
         /// At the end of the last transmission of the group (TCN's kernel module). On a wire that
         /// is never shaped this is the same. Not with `idle_decay = fractional`.

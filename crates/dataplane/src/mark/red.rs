@@ -30,6 +30,7 @@ use crate::Rule;
 
 choices! {
     /// When the decision is made.
+    #[non_exhaustive]
     pub enum Point {
         /// On the departing packet, which carries the mark away at once.
         Dequeue = "dequeue",
@@ -40,6 +41,7 @@ choices! {
 
 choices! {
     /// Whether the packet that is decided on is part of the length.
+    #[non_exhaustive]
     pub enum Reading {
         /// It is not: before insertion, or after removal.
         Exclusive = "exclusive",
@@ -50,6 +52,7 @@ choices! {
 
 choices! {
     /// How a length is compared with the threshold above which every packet is marked.
+    #[non_exhaustive]
     pub enum Compare {
         /// Strictly above.
         Above = "above",
@@ -60,6 +63,7 @@ choices! {
 
 choices! {
     /// What a length counts.
+    #[non_exhaustive]
     pub enum Unit {
         /// Bytes.
         Bytes = "bytes",
@@ -70,6 +74,7 @@ choices! {
 
 choices! {
     /// How marks between the thresholds are spread out, given the probability p of the line.
+    #[non_exhaustive]
     pub enum Correction {
         /// p / (1 − c·p), scaled by packet size, with c the bytes since the last mark over a mean
         /// packet; this packet's bytes count (BCC's simulator). A length at the lower threshold
@@ -85,6 +90,7 @@ choices! {
 
 choices! {
     /// What happens at a length of one packet or none, whatever the thresholds say.
+    #[non_exhaustive]
     pub enum ShortQueue {
         /// Nothing special.
         Mark = "mark",

@@ -18,6 +18,7 @@ use crate::Rule;
 
 choices! {
     /// The clock that measures sojourn times.
+    #[non_exhaustive]
     pub enum Clock {
         /// Picoseconds.
         Exact = "exact",

@@ -14,6 +14,7 @@ use crate::{Action, Departure, Pkt};
 
 /// Packets by what two markers decided on them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decisions {
     /// Both mark: true positives.
     pub both: u64,

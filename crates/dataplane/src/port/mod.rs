@@ -32,6 +32,7 @@ use crate::{DropReason, Pkt, PortStats, QueueStats};
 
 choices! {
     /// What happens to a packet that should be marked but is not ECN-capable.
+    #[non_exhaustive]
     pub enum NonEct {
         /// It passes unmarked, as in all five papers.
         Pass = "pass",
@@ -73,6 +74,7 @@ impl Default for PortConfig {
 
 /// What became of an accepted packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Accepted {
     /// The queue it waits in.
     pub queue: QueueId,
@@ -82,6 +84,7 @@ pub struct Accepted {
 
 /// A packet that left its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Departure {
     /// When it left: the start of its transmission.
     pub at: Time,

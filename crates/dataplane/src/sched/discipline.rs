@@ -1,15 +1,33 @@
-//! What schedulers do inside the groups of a scheduler with two levels.
+//! What schedulers do inside the groups of a scheduler with two levels: no part of the library's interface, since those that can
+//! be inside share how they keep their state.
 //!
 //! All groups share one list of what is kept of each queue, and what is kept of a group stands there
 //! too, so that a port with many groups is no larger than one with few.
 
+use alloc::boxed::Box;
 use core::fmt::Debug;
 
-use tidegate_units::{QueueId, Time};
+use tidegate_units::{ConfigError, QueueId, Time};
 
 use super::queue_set::QueueSet;
-use super::{Pick, Turn};
+use super::{Build, Pick, Turn};
 use crate::{Pkt, Slot};
+
+/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
+/// list with the whole port.
+pub trait Divide: Build {
+    /// What the scheduler does inside a group.
+    type Discipline: Discipline;
+
+    /// How many queues they are for.
+    fn queues(&self) -> usize;
+
+    /// The rules of the groups and the state of all queues, or which parameter cannot be used.
+    fn divide(&self) -> Result<Divided<Self::Discipline>, ConfigError>;
+}
+
+/// What all groups share, and what is kept of each queue.
+pub(super) type Divided<D> = (D, Box<[<D as Discipline>::Queue]>);
 
 /// The rules of a scheduler, apart from the state of its queues. The hooks are called as those of a
 /// [`Scheduler`](super::Scheduler) of one group, but queues go by their numbers at the port.

@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Time, settings};
 
-use super::discipline::{Discipline, GroupView, Members};
-use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent, pass_through};
+use super::discipline::{Discipline, Divide, GroupView, Members};
+use super::{Build, Pick, Round, Scheduler, Turn, TurnEvent, pass_through};
 
 settings! {
     /// Parameters of DWRR.
@@ -59,6 +59,7 @@ pub struct Dwrr {
 
 /// What is kept of a queue.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct State {
     quantum: u32,
     /// Bytes the queue may still send in this turn, or in its next one.
@@ -73,6 +74,7 @@ pub struct State {
 
 /// The list of active queues; `front` and `back` mean nothing while `active` is zero.
 #[derive(Clone, Copy, Debug, Default)]
+#[doc(hidden)]
 pub struct Ring {
     front: QueueId,
     back: QueueId,
@@ -81,6 +83,7 @@ pub struct Ring {
 
 /// DWRR inside groups.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Turns;
 
 /// What is kept of queues with these quanta.

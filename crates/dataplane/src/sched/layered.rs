@@ -18,11 +18,9 @@ use alloc::vec::Vec;
 
 use tidegate_units::{About, ConfigError, Field, Form, Named, QueueId, Settings, Time, settings};
 
-use super::discipline::{Discipline, GroupView, Members};
+use super::discipline::{Discipline, Divide, Divided, GroupView, Members};
 use super::queue_set::QueueSet;
-use super::{
-    Build, Divide, Divided, Pick, Round, Scheduler, Turn, dwrr, pass_through, pifo, wfq, wrr,
-};
+use super::{Build, Pick, Round, Scheduler, Turn, dwrr, pass_through, pifo, wfq, wrr};
 use crate::{MAX_QUEUES, Pkt, Slot};
 
 settings! {

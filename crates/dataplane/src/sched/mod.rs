@@ -16,7 +16,6 @@ mod virtual_time;
 pub mod wfq;
 pub mod wrr;
 
-pub use discipline::{Discipline, GroupView, Members};
 pub use dwrr::Dwrr;
 pub use fifo::Fifo;
 pub use gate::Gate;
@@ -26,8 +25,6 @@ pub use queue_set::QueueSet;
 pub use strict::Strict;
 pub use wfq::Wfq;
 pub use wrr::Wrr;
-
-use alloc::boxed::Box;
 
 use tidegate_units::{ConfigError, QueueId, Settings, Time, catalogue};
 
@@ -215,28 +212,13 @@ pub trait Build: Settings {
     fn build(&self) -> Result<Self::Scheduler, ConfigError>;
 }
 
-/// Parameters that can be divided among groups of queues. FIFO's cannot: its queues share one
-/// list with the whole port.
-pub trait Divide: Build {
-    /// What the scheduler does inside a group.
-    type Discipline: Discipline;
-
-    /// How many queues they are for.
-    fn queues(&self) -> usize;
-
-    /// The rules of the groups and the state of all queues, or which parameter cannot be used.
-    fn divide(&self) -> Result<Divided<Self::Discipline>, ConfigError>;
-}
-
-/// What all groups share, and what is kept of each queue.
-pub type Divided<D> = (D, Box<[<D as Discipline>::Queue]>);
-
 /// Makes, from one list: the enum of all schedulers and its forwarding, the enum of their
 /// parameters, and the names by which both are known in files and on the command line.
 macro_rules! schedulers {
     ($($variant:ident($kind:ty, $config:ty),)*) => {
         /// Any scheduler, chosen at run time.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum AnyScheduler {
             $(
                 #[doc = concat!("`", stringify!($kind), "`")]
@@ -246,6 +228,7 @@ macro_rules! schedulers {
 
         catalogue! {
             /// The parameters of any scheduler.
+            #[non_exhaustive]
             pub enum Config {
                 []
                 $($variant($config),)*

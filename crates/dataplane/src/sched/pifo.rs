@@ -28,13 +28,14 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Span, Time, choices, settings};
 
-use super::discipline::{Discipline, GroupView, Members};
+use super::discipline::{Discipline, Divide, GroupView, Members};
 use super::virtual_time::{Inverse, check_weights, is_before};
-use super::{Build, Divide, Pick, Scheduler, Turn};
+use super::{Build, Pick, Scheduler, Turn};
 use crate::{Pkt, Slot};
 
 choices! {
     /// The rank function.
+    #[non_exhaustive]
     pub enum RankFunction {
         /// The moment at which the slack is used up.
         Lstf = "lstf",
@@ -92,6 +93,7 @@ pub struct Pifo {
 
 /// The packets that wait, of all groups if there are several.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Ranks {
     /// A binary heap: no entry leaves after those at twice its place, plus one and plus two. Entries of queues
     /// that are paused are behind all others.
@@ -116,6 +118,7 @@ struct Entry {
 /// What is kept of a queue. It has 12 bytes, so that a port with all that a scheme may keep besides
 /// stays below 1 KiB.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Class {
     /// Virtual end of the last packet that came, or `V` if that is later; the lower half first.
     /// Only STFQ has one.

@@ -12,6 +12,7 @@ use super::{Build, Pick, Scheduler, Turn};
 
 choices! {
     /// Which queue is the most important.
+    #[non_exhaustive]
     pub enum Order {
         /// The one with the largest number (ECN♯'s simulator).
         HighestFirst = "highest-first",

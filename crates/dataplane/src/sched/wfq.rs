@@ -27,13 +27,14 @@ use alloc::vec::Vec;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
-use super::discipline::{Discipline, GroupView, Members};
+use super::discipline::{Discipline, Divide, GroupView, Members};
 use super::queue_set::QueueSet;
 use super::virtual_time::{FRACTION, Inverse, MAX_WEIGHT, inverses, is_before};
-use super::{Build, Divide, Pick, Scheduler, Turn};
+use super::{Build, Pick, Scheduler, Turn};
 
 choices! {
     /// The virtual time of the port.
+    #[non_exhaustive]
     pub enum Clock {
         /// The largest stamp ever given to a head packet (TCN, ECN♯: simulators and module).
         Authors = "authors",
@@ -44,6 +45,7 @@ choices! {
 
 choices! {
     /// How a length is divided by a weight.
+    #[non_exhaustive]
     pub enum Division {
         /// In units of 2^−20 bytes (TCN's simulator divides floating-point numbers).
         Exact = "exact",
@@ -99,6 +101,7 @@ pub struct Wfq {
 
 /// What is kept of a queue.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct State {
     /// The stamp of the head packet. While the queue is empty it means nothing, or in groups the
     /// virtual time of the group: see [`Stamps`].
@@ -112,6 +115,7 @@ pub struct State {
 /// no queue is empty, the stamps show it: with the authors' clock it is the largest of them, because
 /// those of a queue only rise, and with the other it is that of the packet in service, the smallest.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Stamps {
     clock: Clock,
     division: Division,

@@ -18,12 +18,13 @@ use core::ops::Range;
 
 use tidegate_units::{ConfigError, QueueId, Time, choices, settings};
 
-use super::discipline::{Discipline, GroupView, Members};
+use super::discipline::{Discipline, Divide, GroupView, Members};
 use super::queue_set::QueueSet;
-use super::{Build, Divide, Pick, Round, Scheduler, Turn, TurnEvent};
+use super::{Build, Pick, Round, Scheduler, Turn, TurnEvent};
 
 choices! {
     /// Whose turn is next.
+    #[non_exhaustive]
     pub enum Order {
         /// The active queue that has waited longest for its turn (TCN's kernel module).
         ActiveList = "active-list",
@@ -76,6 +77,7 @@ pub struct Wrr {
 
 /// What is kept of a queue.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct State {
     quantum: u32,
     /// Bytes of the first packet.
@@ -92,6 +94,7 @@ pub struct State {
 
 /// Where the rounds of some queues stand.
 #[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
 pub struct Cycle {
     /// What the queue whose turn it is may still send. A whole quantum: it has sent nothing.
     budget: u32,
@@ -106,6 +109,7 @@ pub struct Cycle {
 
 /// WRR inside groups.
 #[derive(Clone, Debug)]
+#[doc(hidden)]
 pub struct Turns {
     order: Order,
 }

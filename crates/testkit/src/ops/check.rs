@@ -322,6 +322,7 @@ impl<M: Marker, S: Scheduler, B: Buffer> Run<M, S, B> {
             queue,
             ecn,
             action,
+            ..
         } = departure;
         let last = self.last_departure;
         ensure!(at >= last, "a departure at {at} after one at {last}");

@@ -49,6 +49,7 @@ pub enum State {
 
 /// Where a byte lies in the application's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MessagePosition {
     /// The message's number, counted from zero over the whole connection.
     pub message: u64,

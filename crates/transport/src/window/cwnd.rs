@@ -211,6 +211,7 @@ impl Cwnd {
 
 choices! {
     /// Growth of the window while the data of a reduction is being acknowledged.
+    #[non_exhaustive]
     pub enum Regrowth {
         /// It goes on as if nothing had happened, from the ACK that reduces on (FreeBSD, ODCTCP).
         Continues = "continues",

@@ -111,6 +111,7 @@ pub enum Reaction {
 
 choices! {
     /// Whether a reduction is announced to the receiver.
+    #[non_exhaustive]
     pub enum Cwr {
         /// The next data segment carries CWR.
         Sent = "sent",
@@ -121,6 +122,7 @@ choices! {
 
 choices! {
     /// How sending slows down to a reduced window.
+    #[non_exhaustive]
     pub enum Pace {
         /// The window falls at once: nothing leaves until enough has arrived.
         AtOnce = "at-once",
@@ -246,6 +248,7 @@ macro_rules! rules {
     ($($variant:ident($module:ident),)*) => {
         /// Any window rule, chosen at run time.
         #[derive(Clone, Debug)]
+        #[non_exhaustive]
         pub enum AnyWindow {
             $(
                 #[doc = concat!("See [`", stringify!($module), "`].")]
@@ -255,6 +258,7 @@ macro_rules! rules {
 
         catalogue! {
             /// The parameters of any window rule.
+            #[non_exhaustive]
             pub enum Config {
                 []
                 $($variant($module::Config),)*

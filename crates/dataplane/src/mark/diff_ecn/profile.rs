@@ -9,6 +9,7 @@ use super::Tables;
 
 choices! {
     /// A published setup.
+    #[non_exhaustive]
     pub enum Profile {
         /// 65 KB at 40 Gb/s and a round trip of 120 µs, eight times the latency of a link; exact
         /// tables (section VI-C).

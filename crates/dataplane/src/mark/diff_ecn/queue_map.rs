@@ -39,6 +39,7 @@ use crate::{MAX_QUEUES, Pkt};
 
 choices! {
     /// How flows are remembered and counted.
+    #[non_exhaustive]
     pub enum Tables {
         /// Each active flow by its own id, as in the simulations (section IV-B).
         Exact = "exact",
@@ -49,6 +50,7 @@ choices! {
 
 choices! {
     /// When the hardware flow map forgets a flow.
+    #[non_exhaustive]
     pub enum Release {
         /// After a period without a packet (section VII-B). Packets can be reordered if they wait
         /// longer than that.
@@ -60,6 +62,7 @@ choices! {
 
 choices! {
     /// Whether the arriving packet is part of what its flow has passed.
+    #[non_exhaustive]
     pub enum PassCount {
         /// The bytes before it, as the comment in algorithm 1 can be read.
         BeforeArrival = "before-arrival",

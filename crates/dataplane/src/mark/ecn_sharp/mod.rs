@@ -26,6 +26,7 @@ use crate::Rule;
 
 choices! {
     /// What computes the persistent part.
+    #[non_exhaustive]
     pub enum Arithmetic {
         /// Picoseconds and true division.
         Exact = "exact",
@@ -36,6 +37,7 @@ choices! {
 
 choices! {
     /// When the next mark of the persistent part is due.
+    #[non_exhaustive]
     pub enum Law {
         /// At or after `marking_next`; the one after it `pst_interval / √count` from now (the
         /// authors' simulator).
@@ -48,6 +50,7 @@ choices! {
 
 choices! {
     /// What is compared with the targets.
+    #[non_exhaustive]
     pub enum Signal {
         /// Bytes left in the queue behind the packet, with targets times the port's rate
         /// (section 3.5).

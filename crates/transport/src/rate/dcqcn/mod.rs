@@ -41,6 +41,7 @@ use tidegate_units::{Bytes, ConfigError, Ecn, Rate, Ratio, Span, choices, settin
 
 choices! {
     /// When α is updated.
+    #[non_exhaustive]
     pub enum AlphaRule {
         /// Raised by each CNP; lowered whenever `alpha_interval` passes without one (section 3.1).
         PerCnp = "per-cnp",
@@ -51,6 +52,7 @@ choices! {
 
 choices! {
     /// Whether a CNP raises α before the rate is cut by it. Only for [`AlphaRule::PerCnp`].
+    #[non_exhaustive]
     pub enum CutOrder {
         /// The cut uses the α from before the CNP (section 3.1, equation 1).
         CutFirst = "cut-first",
@@ -61,6 +63,7 @@ choices! {
 
 choices! {
     /// How the receiver reports marks.
+    #[non_exhaustive]
     pub enum Feedback {
         /// Every ACK says whether the packets it answers were marked; there are no CNPs (HPCC3).
         AckEcho = "ack-echo",
@@ -74,6 +77,7 @@ choices! {
 
 choices! {
     /// Which phase an increase belongs to, from the stages of the byte counter and of the timer.
+    #[non_exhaustive]
     pub enum StageRule {
         /// Counts first. Fast recovery while the larger stage is below `F`; hyper increase by
         /// `(min − F) · R_HAI` once the smaller is above `F`; additive otherwise (section 3.1,
@@ -90,6 +94,7 @@ choices! {
 
 choices! {
     /// When a cut lowers the target to the rate from before the cut.
+    #[non_exhaustive]
     pub enum TargetRule {
         /// Only if the rate has been increased since the last cut (HPCC3).
         AfterIncrease = "after-increase",
@@ -155,6 +160,7 @@ settings! {
 
 choices! {
     /// A published set of parameters.
+    #[non_exhaustive]
     pub enum Profile {
         /// The HPCC authors' simulator, scheme "dcqcn": fast timers.
         Hpcc3 = "hpcc3",

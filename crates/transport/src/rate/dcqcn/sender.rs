@@ -6,6 +6,7 @@ use super::{Alpha, Config, Kind, Limiter, Packet};
 
 /// What a sender has done, in totals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Data packets sent, repeated ones included.
     pub packets: u64,

@@ -11,6 +11,7 @@ use crate::window::{AckKind, Acked, Flight, Phase};
 
 choices! {
     /// What F is a fraction of.
+    #[non_exhaustive]
     pub enum Counting {
         /// Bytes acknowledged in order (RFC 8257).
         Bytes = "bytes",
@@ -34,6 +35,7 @@ choices! {
 
 choices! {
     /// When a window of data is over: how the ACK compares with the end of data at its beginning.
+    #[non_exhaustive]
     pub enum WindowEnd {
         /// Strictly after it (RFC 8257).
         After = "after",
@@ -51,6 +53,7 @@ choices! {
 
 choices! {
     /// How α is computed.
+    #[non_exhaustive]
     pub enum Arithmetic {
         /// In units of 2^−31, rounded to nearest.
         Exact = "exact",

@@ -26,6 +26,7 @@ use crate::seq::Seq;
 
 choices! {
     /// How the reduced window is rounded.
+    #[non_exhaustive]
     pub enum Rounding {
         /// To the byte.
         Bytes = "bytes",
@@ -41,6 +42,7 @@ choices! {
 
 choices! {
     /// Which α cuts the window, if the ACK that brings the echo also ends a window of data.
+    #[non_exhaustive]
     pub enum CutAlpha {
         /// The one from before the ACK: the echo is handled first (FreeBSD).
         Before = "before",
@@ -51,6 +53,7 @@ choices! {
 
 choices! {
     /// The slow start threshold that goes with a window reduced for a mark.
+    #[non_exhaustive]
     pub enum MarkThreshold {
         /// The larger of the window and half of the flight (ns-3 of ECN♯).
         AtLeastHalfFlight = "at-least-half-flight",
@@ -61,6 +64,7 @@ choices! {
 
 choices! {
     /// The reaction to duplicate ACKs.
+    #[non_exhaustive]
     pub enum LossCut {
         /// (1 − α/2), as for a mark (Linux before 5.1, ns-3).
         Alpha = "alpha",
@@ -76,6 +80,7 @@ choices! {
 
 choices! {
     /// A loss in the window of data whose marks already cut the window.
+    #[non_exhaustive]
     pub enum LossAfterMark {
         /// Cuts again.
         Cuts = "cuts",
@@ -86,6 +91,7 @@ choices! {
 
 choices! {
     /// The slow start threshold after a retransmission timeout. The window is one segment.
+    #[non_exhaustive]
     pub enum TimeoutCut {
         /// (1 − α/2) of the window (Linux before 5.1, ns-3).
         Alpha = "alpha",
@@ -102,6 +108,7 @@ choices! {
 
 choices! {
     /// What an idle time does to α.
+    #[non_exhaustive]
     pub enum IdleAlpha {
         /// Keeps it.
         Kept = "kept",
