@@ -7,12 +7,12 @@ mod tests;
 use std::collections::BTreeMap;
 
 use tidegate_dataplane::{DropReason, PortStats, Rule};
-use tidegate_report::Record;
 use tidegate_report::record::{
     Class, ClassPauses, Counters, Deadlock, Decisions, Distribution, End, Flow, Link, LinkClass,
     Pauses, PortFlows, Probe, Queue, Run, Series, Setting,
 };
 use tidegate_report::statistics::Percentile;
+use tidegate_report::{Briefs, Record};
 use tidegate_sim::observe::completion::SizeClass;
 use tidegate_sim::observe::{
     Convention, Histogram, Ideals, ObservedLink, ObservedPortFlows, ObservedQueue,
@@ -65,6 +65,7 @@ pub fn record(
             .collect(),
         pauses: built.setup.sends_pauses().then(|| pauses(built, outcome)),
         flows: flows(built, outcome)?,
+        briefs: Briefs::default(),
         probes: probes(outcome),
         series: (observed.series.as_ref())
             .map_or_else(Series::default, |series| series::series(series, built)),

@@ -3,6 +3,7 @@
 //! A [`Record`] is a run, a [`Summary`] what several have in common, a [`Folder`] where they are kept, a [`Page`] what shows
 //! them.
 
+mod brief;
 pub mod export;
 pub mod figures;
 pub mod folder;
@@ -16,6 +17,7 @@ pub mod sheet;
 pub mod statistics;
 pub mod summary;
 
+pub use brief::{Brief, Briefs};
 pub use folder::Folder;
 pub use gallery::Gallery;
 pub use html::escaped;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::brief::Briefs;
 use crate::statistics::Percentile;
 
 /// A run and everything that was measured in it.
@@ -30,6 +31,9 @@ pub struct Record {
     /// The flows in the order of the workload. They have a file of their own.
     #[serde(skip)]
     pub flows: Vec<Flow>,
+    /// The same in less room, once they are [packed](Self::pack).
+    #[serde(skip)]
+    pub briefs: Briefs,
     /// The answered probes. They have a file of their own.
     #[serde(skip)]
     pub probes: Vec<Probe>,

@@ -28,6 +28,7 @@ fn record(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
+        briefs: crate::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),

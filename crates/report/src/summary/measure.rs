@@ -3,7 +3,8 @@
 //! Of flows only those that count are taken, and of times only those of flows that finished; warnings
 //! say how many did not.
 
-use crate::record::{Class, ClassPauses, Distribution, Flow, Queue, Record};
+use crate::brief::Brief;
+use crate::record::{Class, ClassPauses, Distribution, Queue, Record};
 use crate::statistics::bootstrap::{BLOCKS, Sample, Statistic};
 use crate::statistics::{P99, Percentile, jain, mean, real, weighted_percentile};
 
@@ -21,7 +22,7 @@ type Value = Option<(f64, usize)>;
 /// Where a value comes from.
 pub(super) enum Of {
     /// A number of each flow that counts.
-    Flows(fn(&Flow) -> Option<f64>, Statistic),
+    Flows(fn(&Brief) -> Option<f64>, Statistic),
     /// The round-trip times of probes.
     Probes(Statistic),
     /// The run as a whole, or one class of service or queue number of it.
@@ -54,7 +55,7 @@ pub(super) struct Bin {
 }
 
 impl Bin {
-    fn has(self, flow: &Flow) -> bool {
+    fn has(self, flow: &Brief) -> bool {
         let within = |bytes| self.above < bytes && bytes <= self.up_to;
         flow.bytes.is_some_and(within)
     }
@@ -85,7 +86,7 @@ impl Column {
             Of::Flows(value, statistic) => {
                 let flows = counted(record).filter(|flow| self.has(flow));
                 calculate(
-                    flows.filter_map(value).collect(),
+                    flows.filter_map(|flow| value(&flow)).collect(),
                     statistic,
                     record.run.percentile,
                 )?
@@ -103,7 +104,7 @@ impl Column {
     pub(super) fn sample(self, record: &Record) -> Option<Sample> {
         match self.measure.of {
             Of::Flows(value, _) => {
-                let value = |flow: &Flow| value(flow).filter(|_| self.has(flow));
+                let value = |flow: &Brief| value(flow).filter(|_| self.has(flow));
                 Some(Sample::new(record.run.percentile, blocked(record, value)))
             }
             Of::Probes(_) => {
@@ -119,7 +120,7 @@ impl Column {
 
     /// Whether the blocks of two runs are of the same things.
     pub(super) fn is_paired(self, run: &Record, other: &Record) -> bool {
-        let key = |flow: &Flow| (flow.number, flow.start_ps, flow.bytes);
+        let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes);
         match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
             Of::Probes(_) => run.probes.len() == other.probes.len(),
@@ -135,7 +136,7 @@ impl Column {
         }
     }
 
-    fn has(self, flow: &Flow) -> bool {
+    fn has(self, flow: &Brief) -> bool {
         match self.slice {
             Slice::Number(number) => flow.service == number,
             Slice::Sizes(bin) => bin.has(flow),
@@ -167,16 +168,16 @@ fn calculate(mut values: Vec<f64>, statistic: Statistic, rule: Percentile) -> Va
 /// all that count, so that the same flows form a block whatever is asked of them, under every scheme.
 pub(super) fn blocked(
     record: &Record,
-    value: impl Fn(&Flow) -> Option<f64>,
+    value: impl Fn(&Brief) -> Option<f64>,
 ) -> impl Iterator<Item = (f64, usize)> {
     let count = counted(record).count().max(1);
     let flows = counted(record).enumerate();
-    flows.filter_map(move |(index, flow)| Some((value(flow)?, index * BLOCKS / count)))
+    flows.filter_map(move |(index, flow)| Some((value(&flow)?, index * BLOCKS / count)))
 }
 
 /// The flows that count.
-pub(super) fn counted(record: &Record) -> impl Iterator<Item = &Flow> {
-    record.flows.iter().filter(|flow| flow.counts)
+pub(super) fn counted(record: &Record) -> impl Iterator<Item = Brief> {
+    record.briefs().filter(|flow| flow.counts)
 }
 
 /// How many flows that count should have ended and did not.
@@ -187,16 +188,16 @@ pub(super) fn unfinished(record: &Record) -> usize {
 }
 
 /// Completion time divided by that in an empty network.
-pub(super) fn slowdown(flow: &Flow) -> Option<f64> {
+pub(super) fn slowdown(flow: &Brief) -> Option<f64> {
     let ideal = flow.ideal_ps.filter(|&ideal| ideal > 0)?;
     Some(seconds(flow.fct_ps?) / seconds(ideal))
 }
 
-pub(super) fn completion(flow: &Flow) -> Option<f64> {
+pub(super) fn completion(flow: &Brief) -> Option<f64> {
     flow.fct_ps.map(seconds)
 }
 
-fn of_class(flow: &Flow, class: Class) -> Option<f64> {
+fn of_class(flow: &Brief, class: Class) -> Option<f64> {
     completion(flow).filter(|_| flow.class == class)
 }
 
@@ -316,19 +317,19 @@ fn is_of(number: u8, part: Option<u8>) -> bool {
     part.is_none_or(|part| part == number)
 }
 
-fn small(flow: &Flow) -> Option<f64> {
+fn small(flow: &Brief) -> Option<f64> {
     of_class(flow, Class::Small)
 }
 
-fn medium(flow: &Flow) -> Option<f64> {
+fn medium(flow: &Brief) -> Option<f64> {
     of_class(flow, Class::Medium)
 }
 
-fn large(flow: &Flow) -> Option<f64> {
+fn large(flow: &Brief) -> Option<f64> {
     of_class(flow, Class::Large)
 }
 
-fn goodput(flow: &Flow) -> Option<f64> {
+fn goodput(flow: &Brief) -> Option<f64> {
     flow.goodput_bps.map(count)
 }
 
@@ -338,7 +339,7 @@ fn whole(total: u64) -> Value {
 }
 
 /// The flows that count, of a class of service if one is meant.
-fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = &Flow> {
+fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = Brief> {
     counted(record).filter(move |flow| is_of(flow.service, part))
 }
 
@@ -388,7 +389,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
 /// Jain's index over the goodputs of flows that never end.
 fn fairness(record: &Record, _: Option<u8>) -> Value {
     let endless = counted(record).filter(|flow| flow.bytes.is_none());
-    let goodputs: Vec<f64> = endless.filter_map(goodput).collect();
+    let goodputs: Vec<f64> = endless.filter_map(|flow| goodput(&flow)).collect();
     let several = goodputs.len() > 1;
     several
         .then(|| Some((jain(&goodputs)?, goodputs.len())))
@@ -437,10 +438,10 @@ fn pause_longest(record: &Record, part: Option<u8>) -> Value {
 }
 
 /// A class's part of what a sum over the flows that count is for all classes.
-fn share(record: &Record, part: Option<u8>, bytes: fn(&Flow) -> Option<u64>) -> Value {
+fn share(record: &Record, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) -> Value {
     let (mut own, mut all, mut flows) = (0.0, 0.0, 0);
     for flow in counted(record) {
-        let Some(bytes) = bytes(flow) else { continue };
+        let Some(bytes) = bytes(&flow) else { continue };
         all += count(bytes);
         if is_of(flow.service, part) {
             own += count(bytes);
@@ -461,9 +462,9 @@ fn goodput_share(record: &Record, part: Option<u8>) -> Value {
 }
 
 /// A sum over the flows of a class that count.
-fn sum(record: &Record, part: Option<u8>, of: fn(&Flow) -> u32) -> Value {
+fn sum(record: &Record, part: Option<u8>, of: fn(&Brief) -> u32) -> Value {
     let flows = served(record, part).count();
-    let values = served(record, part).map(|flow| f64::from(of(flow)));
+    let values = served(record, part).map(|flow| f64::from(of(&flow)));
     (flows > 0).then(|| (values.sum(), flows))
 }
 

@@ -42,6 +42,7 @@ fn run(scheme: &str, load: &str, seed: u32) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
+        briefs: crate::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),
@@ -115,6 +116,21 @@ fn a_run_says_which_value_is_a_percentile_of_its_flows() {
     assert_eq!(tail(Percentile::NearestRank), Some(0.099));
     assert_eq!(tail(Percentile::ScriptFloat), Some(0.1));
     assert_eq!(tail(Percentile::ScriptInteger), Some(0.1));
+}
+
+#[test]
+fn packed_flows_give_the_same_summary() {
+    let flows = |seed: u64| (0..200).map(move |number| flow(number, Class::Small, 1 + seed));
+    let run = |scheme, seed: u32| with_flows(run(scheme, "0.5", seed), flows(seed.into()));
+    let mut records = vec![run("tcn", 0), run("tcn", 1), run("codel", 0)];
+    records[2].flows[7].fct_ps = None;
+    let text = |records: &[Record]| serde_json::to_string(&Summary::new(records, Some("tcn")));
+    let before = text(&records).unwrap();
+    for record in &mut records {
+        record.pack();
+        assert!(record.flows.is_empty());
+    }
+    assert_eq!(text(&records).unwrap(), before);
 }
 
 #[test]

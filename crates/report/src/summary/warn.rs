@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::brief::Brief;
 use crate::format::quantity;
-use crate::record::{Class, Deadlock, End, Flow, LinkClass, Record};
+use crate::record::{Class, Deadlock, End, LinkClass, Record};
 use crate::statistics::bootstrap::BLOCKS;
 use crate::statistics::{mean, real, student, variance};
 
@@ -149,7 +150,7 @@ fn left_over(group: &Group<'_>) -> Option<String> {
 
 /// Percentiles of too few flows.
 fn too_few(group: &Group<'_>) -> Vec<String> {
-    let of = |what: &str, takes: fn(&Flow) -> bool| {
+    let of = |what: &str, takes: fn(&Brief) -> bool| {
         let finished = |record: &Record| {
             counted(record)
                 .filter(|flow| flow.fct_ps.is_some() && takes(flow))
@@ -185,7 +186,7 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
     let nothing = group
         .records
         .iter()
-        .find(|record| !record.flows.is_empty() && counted(record).next().is_none());
+        .find(|record| record.briefs().next().is_some() && counted(record).next().is_none());
     let nothing = nothing.map(|record| {
         format!(
             "no flow of the run with seed {} counts: all start in the warm-up or after the \
@@ -235,7 +236,7 @@ const FIFTH: usize = BLOCKS / 5;
 /// slowdowns.
 fn block_means(record: &Record) -> Vec<Option<f64>> {
     let mut blocks = vec![Vec::new(); BLOCKS];
-    let has_ideal = counted(record).any(|flow| slowdown(flow).is_some());
+    let has_ideal = counted(record).any(|flow| slowdown(&flow).is_some());
     let value = if has_ideal { slowdown } else { completion };
     for (value, block) in blocked(record, value) {
         if value > 0.0 {

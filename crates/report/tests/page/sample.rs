@@ -169,6 +169,7 @@ fn record(
             .collect(),
         series: series(&mut chance, delay),
         flows,
+        briefs: tidegate_report::Briefs::default(),
     }
 }
 

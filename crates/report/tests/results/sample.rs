@@ -78,6 +78,7 @@ pub(crate) fn empty(id: &str) -> Record {
         port_flows: vec![],
         pauses: None,
         flows: Vec::new(),
+        briefs: tidegate_report::Briefs::default(),
         probes: Vec::new(),
         series: Series::default(),
         trace: Vec::new(),
@@ -167,25 +168,30 @@ pub(crate) fn awkward(id: &str) -> Record {
             event(u64::MAX, Traced::Acked, true),
         ],
         flows: flows(),
-        probes: vec![
-            Probe {
-                series: u32::MAX,
-                at_ps: u64::MAX,
-                rtt_ps: 0,
-            },
-            Probe {
-                series: 0,
-                at_ps: 0,
-                rtt_ps: u64::MAX,
-            },
-            Probe {
-                series: 1,
-                at_ps: 1 << 63,
-                rtt_ps: 1 << 63,
-            },
-        ],
+        briefs: tidegate_report::Briefs::default(),
+        probes: probes(),
         series: series(),
     }
+}
+
+fn probes() -> Vec<Probe> {
+    vec![
+        Probe {
+            series: u32::MAX,
+            at_ps: u64::MAX,
+            rtt_ps: 0,
+        },
+        Probe {
+            series: 0,
+            at_ps: 0,
+            rtt_ps: u64::MAX,
+        },
+        Probe {
+            series: 1,
+            at_ps: 1 << 63,
+            rtt_ps: 1 << 63,
+        },
+    ]
 }
 
 fn flows() -> Vec<Flow> {

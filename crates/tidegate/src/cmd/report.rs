@@ -109,6 +109,7 @@ impl Comparison {
             missing.extend(runs.filter(|run| !finished.contains(&run.id)).cloned());
             for id in &finished {
                 let mut record = folder.read(id).map_err(Error::new)?;
+                record.pack();
                 if folders.len() > 1 {
                     // Points of different folders may have the same label.
                     record.run.label = format!("{name}: {}", record.run.label);

@@ -3,8 +3,9 @@
 use super::super::budget::Room;
 use super::super::thin;
 use super::{Material, Panel, Section, Stop, commands, named};
+use crate::brief::Brief;
 use crate::plot::{Axis, Chart, Kind, Line};
-use crate::record::{Class, Flow, Record};
+use crate::record::{Class, Record};
 
 /// The points of all lines together, so that a page stays small.
 const BUDGET: usize = 60_000;
@@ -17,7 +18,7 @@ struct Measure {
     title: &'static str,
     axis: &'static str,
     unit: &'static str,
-    of: fn(&Flow) -> Option<f64>,
+    of: fn(&Brief) -> Option<f64>,
 }
 
 const MEASURES: [Measure; 2] = [
@@ -132,7 +133,7 @@ fn chart(
 
 /// The values of a class over all seeds, sorted, and how many flows have none.
 fn values(records: &[&Record], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
-    let flows = records.iter().flat_map(|record| &record.flows);
+    let flows = records.iter().flat_map(|record| record.briefs());
     let wanted = flows.filter(|flow| {
         flow.counts && flow.bytes.is_some() && class.is_none_or(|class| flow.class == class)
     });
@@ -140,7 +141,7 @@ fn values(records: &[&Record], measure: &Measure, class: Option<Class>) -> (Vec<
     let mut unfinished = 0;
     for flow in wanted {
         unfinished += usize::from(flow.fct_ps.is_none());
-        values.extend((measure.of)(flow));
+        values.extend((measure.of)(&flow));
     }
     values.sort_by(f64::total_cmp);
     (values, unfinished)
