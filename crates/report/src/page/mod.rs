@@ -31,7 +31,8 @@ pub use order::in_numeric_order;
 pub use section::{Facet, Panel, Section};
 pub use sweep::{Group, Row, groups, measure as swept_value, title_of as swept_title};
 
-const STYLE: &str = include_str!("style.css");
+/// Colours, letters and tables of reports, for pages beside them.
+pub const STYLE: &str = include_str!("style.css");
 /// In the order in which they need each other.
 const SCRIPTS: [&str; 4] = [
     include_str!("number.js"),
@@ -222,6 +223,26 @@ pub fn document(title: &str, body: &str) -> String {
     out
 }
 
+/// The style sheet and the script as they stand between the tags of every page: with their sums, a policy can allow
+/// them and nothing else.
+pub fn inline() -> [String; 2] {
+    [format!("\n{STYLE}"), script()]
+}
+
+fn script() -> String {
+    let scripts = SCRIPTS.concat();
+    format!("\n(() => {{\n'use strict';\n{scripts}}})();\n")
+}
+
+/// The part of a page that changes while runs are finished: warnings, and the table of results.
+pub fn table(summary: &Summary) -> String {
+    let mut out = String::new();
+    table::warnings(&mut out, summary)
+        .and_then(|()| table::headline(&mut out, summary))
+        .expect("writing to a string cannot fail");
+    out
+}
+
 /// Ends a page whose charts are these.
 pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
     out.push_str("</main>\n");
@@ -229,12 +250,7 @@ pub(crate) fn end(out: &mut String, data: &str) -> std::fmt::Result {
         out,
         r#"<script type="application/json" id="data">{data}</script>"#
     )?;
-    out.push_str("<script>\n(() => {\n'use strict';\n");
-    for script in SCRIPTS {
-        out.push_str(script);
-    }
-    out.push_str("})();\n</script>\n</body>\n</html>\n");
-    Ok(())
+    writeln!(out, "<script>{}</script>\n</body>\n</html>", script())
 }
 
 fn write_navigation(out: &mut String, sections: &[Section]) -> std::fmt::Result {
