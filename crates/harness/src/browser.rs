@@ -2,6 +2,11 @@
 //!
 //! The pipe is two named ones, which a shell opens as the descriptors that the browser reads and writes.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
 use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -12,12 +17,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub(super) struct Browser {
+/// A browser, which ends with this.
+#[derive(Debug)]
+pub struct Browser {
     process: Child,
     pipe: RefCell<Pipe>,
     folder: PathBuf,
 }
 
+#[derive(Debug)]
 struct Pipe {
     input: File,
     output: BufReader<File>,
@@ -27,7 +35,8 @@ struct Pipe {
 }
 
 /// A page of a browser.
-pub(super) struct Page<'a> {
+#[derive(Debug)]
+pub struct Page<'a> {
     browser: &'a Browser,
     session: String,
 }
@@ -35,9 +44,16 @@ pub(super) struct Page<'a> {
 /// How long a condition may take to come true, in steps of a twentieth of a second.
 const STEPS: u32 = 600;
 
+/// Whether there is a browser to begin.
+pub fn is_installed() -> bool {
+    let chromium = Command::new("chromium").arg("--version").output();
+    chromium.is_ok_and(|output| output.status.success())
+}
+
 impl Browser {
-    pub(super) fn begun(name: &str) -> Self {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
+    /// Begins a browser whose files are in a folder of its own, which is emptied.
+    pub fn begun(folder: &Path) -> Self {
+        let folder = folder.to_owned();
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let pipes = ["to", "from"].map(|pipe| folder.join(pipe));
@@ -119,11 +135,12 @@ impl Browser {
     }
 
     /// Opens a page in a window of this size.
-    pub(super) fn open(&self, address: &str, (width, height): (u32, u32)) -> Page<'_> {
+    pub fn open(&self, address: &str, (width, height): (u32, u32)) -> Page<'_> {
         let target = self.ask(
             None,
             "Target.createTarget",
-            &json!({ "url": "about:blank" }),
+            // A page in a window of its own is seen, whatever comes after it.
+            &json!({ "url": "about:blank", "newWindow": true }),
         );
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let session = self.ask(None, "Target.attachToTarget", &attach);
@@ -140,7 +157,7 @@ impl Browser {
     }
 
     /// What pages have complained about: nothing, if all is well.
-    pub(super) fn faults(&self) -> Vec<String> {
+    pub fn faults(&self) -> Vec<String> {
         std::mem::take(&mut self.pipe.borrow_mut().faults)
     }
 }
@@ -171,13 +188,14 @@ impl Page<'_> {
         self.browser.ask(Some(&self.session), method, params)
     }
 
-    pub(super) fn resize(&self, (width, height): (u32, u32)) {
+    /// Gives its window this size; a narrow one is a phone's.
+    pub fn resize(&self, (width, height): (u32, u32)) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.ask("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Shows it as on a dark ground, and without motion.
-    pub(super) fn prefer(&self, scheme: &str, motion: &str) {
+    /// Shows it to somebody who prefers colours (`dark`) and motion (`reduce`).
+    pub fn prefer(&self, scheme: &str, motion: &str) {
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": motion },
@@ -189,7 +207,7 @@ impl Page<'_> {
     }
 
     /// The value of an expression, which may be a promise.
-    pub(super) fn value(&self, expression: &str) -> Value {
+    pub fn value(&self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true });
         let answer = self.ask("Runtime.evaluate", &params);
         assert!(
@@ -199,7 +217,8 @@ impl Page<'_> {
         answer["result"]["value"].clone()
     }
 
-    pub(super) fn text(&self, expression: &str) -> String {
+    /// The same of a text; an empty one if it is none.
+    pub fn text(&self, expression: &str) -> String {
         self.value(expression)
             .as_str()
             .unwrap_or_default()
@@ -211,26 +230,29 @@ impl Page<'_> {
         clippy::disallowed_methods,
         reason = "a browser works in real time, and nobody tells when it is done"
     )]
-    pub(super) fn wait(&self, expression: &str) {
+    pub fn wait(&self, expression: &str) {
         for _ in 0..STEPS {
             if self.value(expression) == true {
                 return;
             }
             thread::sleep(Duration::from_millis(50));
         }
-        let shown = self.text("document.body.dataset.state + ' ' + document.getElementById('notice').textContent + document.getElementById('problems').textContent");
+        let shown = self.text("`${document.body.dataset.state} ${[...document.querySelectorAll('[role=alert], [role=status]')].map(one => one.textContent).join(' ')}`");
         panic!("never true: {expression}; {shown}");
     }
 
-    /// Waits until the pictures of a scenario are there.
-    pub(super) fn is_ready(&self) {
-        self.wait(
-            "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined",
+    /// What axe-core finds that keeps readers out, by a script that somebody has put there: nothing, if all is well.
+    pub fn barriers(&self, axe: &Path) -> Vec<String> {
+        let script = fs::read_to_string(axe).unwrap();
+        self.value(&format!("{script};true"));
+        let found = self.value(
+            "axe.run().then(found => found.violations.map(one => `${one.id}: ${one.nodes.map(node => node.target + ' ' + node.failureSummary).join('; ')}`))",
         );
+        serde_json::from_value(found).unwrap()
     }
 
     /// Leaves a picture of what is seen.
-    pub(super) fn picture(&self, file: &Path) {
+    pub fn picture(&self, file: &Path) {
         let answer = self.ask("Page.captureScreenshot", &json!({ "format": "png" }));
         fs::write(file, decoded(answer["data"].as_str().unwrap())).unwrap();
     }

@@ -3,6 +3,8 @@
 //! - [`suite`] runs tests that need something the machine may not give, and reports those that it
 //!   cannot run as ignored, by name.
 //! - [`allocation`] counts what a thread allocates.
+//! - [`browser`] is Chromium, told what to do.
 
 pub mod allocation;
+pub mod browser;
 pub mod suite;

@@ -8,14 +8,13 @@
     reason = "helpers of a test fail as the test would"
 )]
 
-mod browser;
 mod page;
 mod server;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use tidegate_harness::{suite, tests};
+use tidegate_harness::{browser, suite, tests};
 
 const TESTS: &[suite::Test] = tests![
     page::every_lesson_has_the_numbers_of_the_native_run,
@@ -45,8 +44,7 @@ fn axe() -> PathBuf {
 }
 
 fn main() -> ExitCode {
-    let chromium = Command::new("chromium").arg("--version").output();
-    let has_chromium = chromium.is_ok_and(|output| output.status.success());
+    let has_chromium = browser::is_installed();
     suite::run(TESTS, move |name| {
         if !has_chromium {
             Some("no chromium; on Debian: apt-get install chromium".to_owned())
