@@ -1,5 +1,6 @@
 //! `tidegate run`: scenarios from file to table.
 
+pub(crate) mod claim;
 pub(crate) mod place;
 
 use std::num::NonZeroUsize;
@@ -13,6 +14,7 @@ use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
 use tidegate_report::{Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 
+use self::claim::{Claim, Others};
 use super::engine::{self, Target, Work};
 use super::report::{self, Comparison};
 use super::{merge, outline, share, source};
@@ -248,6 +250,12 @@ fn run_job(
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
     let manifest = manifest(job);
+    let others = match running.share.shard {
+        Some(_) => Others::Welcome,
+        None => Others::Kept,
+    };
+    // One that is gone on with is claimed before anything is thrown away there, and a new one when it is there.
+    let claim = Claim::take(&job.path, others)?;
     let folder = if running.share.shard.is_some() && running.target.resume {
         // It may be run again without knowing how far it came, or twice at once.
         Folder::join(&job.path, &manifest)
@@ -257,6 +265,7 @@ fn run_job(
         Folder::create(&job.path, &manifest)
     };
     let folder = folder.map_err(Error::new)?;
+    let _claim = claim.or_taken(&job.path, others)?;
     let board = Board::new(job.lacking(&folder), output)
         .told(running.share.status.as_deref(), job.asked().len());
     let ran = execute(

@@ -7,7 +7,7 @@ use crate::cmd::engine;
 use crate::output::Error;
 
 /// Where results go that nobody named a folder for.
-const HOME: &str = "tidegate-results";
+pub(crate) const HOME: &str = "tidegate-results";
 
 /// The folder of a scenario: the one that was named, with one inside it for each of several
 /// scenarios; otherwise a new one, or with `--resume` the newest.

@@ -1,0 +1,98 @@
+//! That one program at a time fills a results folder: whoever goes on with it throws away what is half-written there,
+//! which must not be another's.
+
+use std::fs::File;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::output::Error;
+
+/// Lasts as long as the program writes. A system that fails takes it back.
+pub(crate) struct Claim {
+    folder: Option<File>,
+}
+
+/// Who else may write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Others {
+    /// Nobody.
+    Kept,
+    /// Other shards, which throw nothing away.
+    Welcome,
+}
+
+/// Somebody who only looks whether a folder is claimed holds it for a moment.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(25);
+
+impl Claim {
+    /// Claims a folder, if it is there.
+    pub(crate) fn take(folder: &Path, others: Others) -> Result<Self, Error> {
+        let operation = match others {
+            Others::Kept => FlockOperation::NonBlockingLockExclusive,
+            Others::Welcome => FlockOperation::NonBlockingLockShared,
+        };
+        // What cannot be opened is reported by whoever reads it.
+        let Ok(file) = File::open(folder) else {
+            return Ok(Self { folder: None });
+        };
+        for _ in 0..TRIES {
+            // A file system without locks is no reason not to go on.
+            if flock(&file, operation) != Err(Errno::WOULDBLOCK) {
+                return Ok(Self { folder: Some(file) });
+            }
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the program's edge: another program has the folder"
+            )]
+            thread::sleep(PAUSE);
+        }
+        Err(Error::new(format!(
+            "another tidegate writes to {}\nhint: wait for it or stop it, or give another folder with --out",
+            folder.display()
+        )))
+    }
+
+    /// The same claim, or one of a folder that was not there before.
+    pub(crate) fn or_taken(self, folder: &Path, others: Others) -> Result<Self, Error> {
+        match self.folder {
+            Some(_) => Ok(self),
+            None => Self::take(folder, others),
+        }
+    }
+}
+
+/// Whether some program writes to a folder now.
+pub(crate) fn is_taken(folder: &Path) -> bool {
+    let Ok(file) = File::open(folder) else {
+        return false;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_writer_or_several_shards() {
+        let folder = std::env::temp_dir().join(format!("tidegate-claim-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(!is_taken(&folder));
+        let own = Claim::take(&folder, Others::Kept).unwrap();
+        assert!(is_taken(&folder));
+        assert!(Claim::take(&folder, Others::Welcome).is_err());
+        drop(own);
+        let shards = [0, 1].map(|_| Claim::take(&folder, Others::Welcome).unwrap());
+        assert!(is_taken(&folder));
+        assert!(Claim::take(&folder, Others::Kept).is_err());
+        drop(shards);
+        assert!(!is_taken(&folder));
+        std::fs::remove_dir(&folder).unwrap();
+        assert!(Claim::take(&folder, Others::Kept).is_ok());
+    }
+}
