@@ -1,5 +1,5 @@
 //! Finds out which revision of the source the program is made of and what tells this build from others, for
-//! the manifests of its results, and puts the pages of all parts into it.
+//! the manifests of its results, and puts the pages of all parts into it, and the playground if it is there.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,40 @@ fn main() -> io::Result<()> {
     };
     println!("cargo::rustc-env=TIDEGATE_REVISION={revision}");
     println!("cargo::rustc-env=TIDEGATE_BUILD={:016x}", fingerprint()?);
+    embed_playground()?;
     embed_pages()
+}
+
+/// Writes the table of the files of the playground, which is empty where `crates/web/build` has not been run: the
+/// program is built without it.
+fn embed_playground() -> io::Result<()> {
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let folder = Path::new(&manifest).join("../../target/playground");
+    // A folder that is not there could not be watched. One that cannot be made stays empty.
+    drop(fs::create_dir_all(&folder));
+    let mut files = Vec::new();
+    if let Ok(folder) = folder.canonicalize() {
+        println!("cargo::rerun-if-changed={}", folder.display());
+        for file in fs::read_dir(folder)? {
+            let path = file?.path();
+            if let Some(name) = path.file_name().filter(|_| path.is_file()) {
+                let name = name.to_string_lossy().into_owned();
+                files.push((name, path.to_string_lossy().into_owned()));
+            }
+        }
+    }
+    if !files.iter().any(|(name, _)| name == "tidegate.wasm") {
+        files.clear();
+    }
+    files.sort();
+    let mut code = String::from("const EMBEDDED: &[(&str, &[u8])] = &[\n");
+    for (name, path) in files {
+        // Writing to a string does not fail.
+        _ = writeln!(code, "    ({name:?}, include_bytes!({path:?})),");
+    }
+    code.push_str("];\n");
+    let out = env::var_os("OUT_DIR").unwrap_or_default();
+    fs::write(Path::new(&out).join("playground.rs"), code)
 }
 
 /// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names them, of the

@@ -6,6 +6,7 @@ pub(crate) mod plan;
 pub(crate) mod testbed;
 pub(crate) mod tune;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -275,13 +276,35 @@ pub(crate) struct Report {
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Results folders, or folders with some in them; tidegate-results if there is one
+    /// Results folders, or folders with some in them; tidegate-results if there is one. What is started on the page
+    /// goes into the first that is no results folder itself
     #[arg(value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
-    /// The port, for this machine alone; 0 for any that is free
+    /// The port; 0 for any that is free
     #[arg(long, value_name = "NUMBER", default_value_t = 7_117)]
     pub(crate) port: u16,
-    /// Where crates/web/build has put the playground, if not beside the program
+    /// The address to listen on; others than this machine need the token then that is printed
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub(crate) listen: IpAddr,
+    /// A name by which browsers may ask for it, beside its address
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Vec<String>,
+    /// Show only: nothing can be started, stopped or gone on with
+    #[arg(long)]
+    pub(crate) read_only: bool,
+    /// The most runs that can be started at once
+    #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
+    pub(crate) most_runs: usize,
+    /// How long what was started may take; what is finished then is kept
+    #[arg(long, value_name = "MINUTES", default_value_t = 60)]
+    pub(crate) most_minutes: u32,
+    /// How much memory it may have
+    #[arg(long, value_name = "GIB", default_value_t = 4)]
+    pub(crate) most_memory: u32,
+    /// Runs at a time of what is started [default: one for each core]
+    #[arg(long, short, value_name = "COUNT")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// A playground that crates/web/build has made, instead of the one in the program
     #[arg(long, value_name = "FOLDER")]
     pub(crate) playground: Option<PathBuf>,
     /// Write the playground and all pages but results into a folder instead, for any web server

@@ -16,7 +16,7 @@ use crate::args::plan::Plan as Arguments;
 use crate::output::{Error, Output, Verdict};
 
 /// Networks that are part of the program.
-const BUILTIN: [(&str, &str); 3] = [
+pub(super) const BUILTIN: [(&str, &str); 3] = [
     ("web", include_str!("../../../../networks/web.toml")),
     ("storage", include_str!("../../../../networks/storage.toml")),
     (
@@ -102,6 +102,21 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     })
 }
 
+/// The answer for the text of a network, or the configuration in a dialect, as the command says them.
+pub(super) fn answered(text: &str, emit: Option<&str>, width: usize) -> Result<String, Error> {
+    let network = Network::parse("network", text).map_err(Error::new)?;
+    let plan = Plan::new(&network);
+    let Some(name) = emit else {
+        let sheet = answer::sheet(&plan, None);
+        return Ok(screen(&sheet, &answer::ON_SCREEN, width, str::to_owned));
+    };
+    let dialect = Dialect::read(name).map_err(Error::new)?;
+    let emitted = dialect.emit(&plan, dialect.default_scheme());
+    let emitted = emitted.map_err(Error::new)?;
+    let remarks = remarks(&emitted).join("\n");
+    Ok(format!("{}\n{remarks}", emitted.text))
+}
+
 /// Whether a built-in network is called so.
 pub(super) fn is_builtin(name: &str) -> bool {
     BUILTIN.iter().any(|(builtin, _)| *builtin == name)
@@ -176,11 +191,19 @@ fn print(dialect: Dialect, configuration: &Configuration, output: Output) -> Res
         }));
     }
     output.print(&configuration.text)?;
-    for change in &configuration.changes {
-        output.say(&format!("rounded: {}", answer::change(change)));
-    }
-    for note in &configuration.notes {
-        output.say(&format!("note: {note}"));
+    for remark in remarks(configuration) {
+        output.say(&remark);
     }
     Ok(())
+}
+
+/// What rounding changed, and what is to be known.
+fn remarks(configuration: &Configuration) -> Vec<String> {
+    let changes = configuration.changes.iter();
+    let changes = changes.map(|change| format!("rounded: {}", answer::change(change)));
+    let notes = configuration
+        .notes
+        .iter()
+        .map(|note| format!("note: {note}"));
+    changes.chain(notes).collect()
 }

@@ -162,6 +162,18 @@ impl Comparison {
         self.missing.iter().map(|run| run.label.as_str()).collect()
     }
 
+    /// The report.
+    pub(crate) fn render(&self) -> String {
+        self.page().render()
+    }
+
+    /// The chart that says most.
+    pub(crate) fn chart(&self) -> Option<Chart> {
+        let metrics = ["fct_small_p99", "fct_mean"].into_iter();
+        let mut charts = metrics.filter_map(|metric| self.page().chart_of(metric));
+        charts.next()
+    }
+
     fn page(&self) -> Page<'_> {
         Page {
             title: &self.title,
@@ -301,9 +313,7 @@ pub(crate) fn shown(comparison: &Comparison, paint: Paint, width: usize) -> Stri
     }
     text.push('\n');
     text.push_str(&tables.text);
-    let metrics = ["fct_small_p99", "fct_mean"].into_iter();
-    let mut charts = metrics.filter_map(|metric| comparison.page().chart_of(metric));
-    if let Some(mut chart) = charts.next() {
+    if let Some(mut chart) = comparison.chart() {
         let colour = match paint {
             Paint::Plain => Colour::None,
             Paint::Colour => Colour::Ansi,

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 
-use crate::program::Room;
+use crate::program::{Room, TINY};
 
 /// A server that ends with the test.
 struct Server {
@@ -88,13 +88,23 @@ fn pages_and_results_are_shown() {
     ] {
         assert!(index.contains(part), "no {part} in {index}");
     }
-    let report = server.got("/results/0/");
+    let report = server.got("/results/tiny/report.html");
     assert!(
         report.contains("Two schemes on a star") && report.contains("threshold"),
         "{}",
         report.len()
     );
-    assert!(server.got("/results/0/summary.csv").contains("text/csv"));
+    assert!(report.contains("sandbox allow-scripts"));
+    let watched = server.got("/results/tiny/");
+    for part in ["4 of 4 runs finished", "chart-light.svg?runs=4", "<table"] {
+        assert!(watched.contains(part), "no {part} in {watched}");
+    }
+    let chart = server.got("/results/tiny/chart-dark.svg?runs=4");
+    assert!(
+        chart.contains("image/svg+xml") && chart.contains("<svg"),
+        "{chart}"
+    );
+    assert!(server.got("/results/tiny/summary.csv").contains("text/csv"));
     let explained = server.got("/explain/tcn.html");
     assert!(
         explained.contains("sojourn") && explained.contains("<code>threshold</code>"),
@@ -127,18 +137,28 @@ fn what_is_not_finished_is_said() {
     fs::remove_dir_all(&all[0]).unwrap();
     let server = Server::begun(&room, &["results/tiny"]);
     assert!(server.got("/").contains("3 of 4"));
-    assert!(server.got("/results/0/").starts_with("HTTP/1.1 200 OK"));
+    assert!(
+        server
+            .got("/results/tiny/")
+            .contains("3 of 4 runs finished")
+    );
     fs::write(all[1].join("run.json"), "{ half").unwrap();
     assert!(server.got("/").contains("2 of 4"));
-    assert!(server.got("/results/0/").starts_with("HTTP/1.1 200 OK"));
+    assert!(
+        server
+            .got("/results/tiny/")
+            .contains("2 of 4 runs finished")
+    );
     for run in &all[2..] {
         fs::write(run.join("run.json"), "{ half").unwrap();
     }
-    let none = server.got("/results/0/");
-    assert!(none.contains("none of 4 runs is finished yet"), "{none}");
+    for page in ["", "report.html"] {
+        let none = server.got(&format!("/results/tiny/{page}"));
+        assert!(none.contains("none of 4 runs is finished yet"), "{none}");
+    }
     fs::remove_dir_all(room.path().join("results")).unwrap();
     assert!(server.got("/").starts_with("HTTP/1.1 200 OK"));
-    assert!(server.got("/results/0/").starts_with("HTTP/1.1 500"));
+    assert!(server.got("/results/tiny/").contains("cannot read"));
 }
 
 #[test]
@@ -151,12 +171,12 @@ fn nothing_else_is_answered() {
         "/../secret",
         "/playground/../secret",
         "/playground/..%2fsecret",
-        "/results/0/../../../secret",
-        "/results/0/runs",
-        "/results/0/log.jsonl",
-        "/results/7/",
-        "/results/-1/",
-        "/results/0",
+        "/results/tiny/../../../secret",
+        "/results/tiny/runs",
+        "/results/tiny/log.jsonl",
+        "/results/other/",
+        "/results/../",
+        "/results/tiny",
         "/explain/nothing.html",
         "//",
     ] {
@@ -174,12 +194,23 @@ fn nothing_else_is_answered() {
         ),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), "400"),
         (
-            format!("POST / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
+            format!("PUT / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
             "405",
         ),
         (
+            format!("POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n"),
+            "415",
+        ),
+        (
             format!(
-                "GET /results/0/summary.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nSec-Fetch-Site: cross-site\r\n\r\n"
+                "POST /start/go HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://evil.example\r\n\
+                 Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+            ),
+            "403",
+        ),
+        (
+            format!(
+                "GET /results/tiny/summary.json HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nSec-Fetch-Site: cross-site\r\n\r\n"
             ),
             "403",
         ),
@@ -208,6 +239,146 @@ fn nothing_else_is_answered() {
         head.ends_with("\r\n\r\n") && head.contains("Content-Length: "),
         "{head}"
     );
+}
+
+/// Results that somebody else has made may have links in them.
+#[test]
+fn links_lead_nowhere_else() {
+    let room = room("serve-links");
+    let results = room.path().join("results");
+    fs::remove_file(results.join("tiny/summary.csv")).unwrap();
+    std::os::unix::fs::symlink(room.path().join("secret"), results.join("tiny/summary.csv"))
+        .unwrap();
+    std::os::unix::fs::symlink(results.join("tiny"), room.path().join("linked")).unwrap();
+    fs::create_dir(room.path().join("shelf")).unwrap();
+    fs::rename(room.path().join("linked"), room.path().join("shelf/linked")).unwrap();
+    let server = Server::begun(&room, &["results", "shelf/linked"]);
+    let answer = server.got("/results/tiny/summary.csv");
+    assert!(answer.contains("a link out of its folder"), "{answer}");
+    assert!(!answer.contains("secret"), "{answer}");
+    // One that is named is meant; one that is found is not.
+    assert!(
+        server
+            .got("/results/linked/")
+            .contains("4 of 4 runs finished")
+    );
+    let said = room.run("serve shelf --port 0");
+    assert_eq!(said.code, Some(2), "{}", said.stdout);
+}
+
+/// Other machines need the token, which the address has that is printed.
+#[test]
+fn elsewhere_needs_the_token() {
+    let room = room("serve-token");
+    let arguments = [
+        "serve", "results", "--port", "0", "--quiet", "--listen", "0.0.0.0",
+    ];
+    let mut process = room
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(process.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    let (port, token) = line
+        .trim()
+        .strip_prefix("http://0.0.0.0:")
+        .unwrap()
+        .split_once("/?token=")
+        .unwrap();
+    let (port, token) = (port.parse().unwrap(), token.to_owned());
+    assert_eq!(token.len(), 32);
+    let server = Server { process, port };
+    for path in [
+        "/",
+        "/results/tiny/",
+        "/nowhere",
+        "/?token=0",
+        "/assets/serve.js",
+    ] {
+        let answer = server.got(path);
+        assert!(answer.starts_with("HTTP/1.1 401"), "{path}: {answer}");
+    }
+    let welcome = server.got(&format!("/?token={token}"));
+    assert!(welcome.starts_with("HTTP/1.1 303"), "{welcome}");
+    let cookie = welcome
+        .lines()
+        .find_map(|line| line.strip_prefix("Set-Cookie: "))
+        .unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    let answer = server.asked(&format!(
+        "GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"
+    ));
+    assert!(answer.contains("Two schemes on a star"), "{answer}");
+}
+
+/// What is started ends with the server, and keeps what is finished.
+#[test]
+fn what_is_started_ends_with_the_server() {
+    let room = Room::with_tiny("serve-end");
+    let mut server = Server::begun(&room, &["--jobs", "1"]);
+    let port = server.port;
+    let post = |path: &str, body: &str| {
+        let length = body.len();
+        server.asked(&format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        ))
+    };
+    let text = TINY
+        .replace("flows = 100", "flows = 3000")
+        .replace("runs = 2", "runs = 20");
+    let body = serde_json::json!({ "text": text }).to_string();
+    let answer = post("/start/go", &body);
+    assert!(answer.ends_with(r#"{"name":"tiny"}"#), "{answer}");
+    assert!(post("/start/go", &body).contains("wait for it, or stop it"));
+    let runs = room.path().join("tidegate-results/tiny/runs");
+    let finished = || {
+        let runs = fs::read_dir(&runs).into_iter().flatten().flatten();
+        runs.filter(|run| !run.file_name().to_string_lossy().starts_with('.'))
+            .count()
+    };
+    while finished() == 0 {
+        std::thread::yield_now();
+    }
+    let kill = std::process::Command::new("sh")
+        .args(["-c", &format!("kill -TERM {}", server.process.id())])
+        .status();
+    assert!(kill.unwrap().success());
+    assert!(server.process.wait().unwrap().success());
+    let kept = finished();
+    assert!((1..40).contains(&kept), "{kept} runs");
+    // Nobody writes there any more.
+    let said = room.run("run tidegate-results/tiny.toml --quiet --set traffic.0.flows=1 --out tidegate-results/tiny --resume");
+    assert!(
+        said.stderr.contains("holds results of something else"),
+        "{}",
+        said.stderr
+    );
+}
+
+/// Whoever goes on with a folder throws away what is half-written there, which is not another's.
+#[test]
+fn a_folder_has_one_writer() {
+    let room = Room::with_tiny("serve-claim");
+    let slow = "run tiny.toml --quiet --jobs 1 --set traffic.0.flows=3000 --out one";
+    let is_begun = || room.path().join("one/manifest.json").exists();
+    let said = room.interrupted(slow, || {
+        let again = is_begun().then(|| room.run(&format!("{slow} --resume")));
+        if let Some(again) = &again {
+            assert_eq!(again.code, Some(2), "{}", again.stdout);
+            assert!(
+                again.stderr.contains("another tidegate writes to one"),
+                "{}",
+                again.stderr
+            );
+        }
+        again.is_some()
+    });
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    let said = room.run(&format!("{slow} --resume"));
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
 }
 
 #[test]
@@ -239,6 +410,8 @@ fn the_fixed_part_is_written_for_other_servers() {
     let read = |name: &str| fs::read_to_string(room.path().join("site").join(name)).unwrap();
     assert!(read("index.html").contains("explain/tcn.html"));
     assert!(!read("index.html").contains("Two schemes on a star"));
+    assert!(!read("index.html").contains("start/"));
+    assert!(read("assets/serve.css").contains(".framed"));
     assert_eq!(read("playground/index.html"), "<p>play");
     assert!(read("docs/reproduction.html").contains("<table"));
     assert!(read("explain/ecn-sharp.html").contains("pst_target"));

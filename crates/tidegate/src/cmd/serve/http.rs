@@ -1,159 +1,250 @@
-//! As much of HTTP as pages need: one request a connection, `GET` and `HEAD`, from this machine only.
+//! As much of HTTP as pages need: one request a connection, each on a thread of its own, and few of them.
 //!
-//! Written by hand: what is answered is a table of pages, and everything that a server could do beyond that would
-//! have to be forbidden again.
+//! Heads are read by `httparse`, which hyper has too. The rest is written by hand: what is answered is a table of pages,
+//! and whatever a larger server could do beyond that would have to be forbidden again.
 
-use std::io::{Read, Write};
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program's edge: browsers that are too slow are not waited for"
+)]
+
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::site::{Resource, Site};
+use super::answer::{Answer, Body};
+use super::guard::Guard;
+use super::site::Site;
 
-/// The most bytes of a request, connections at a time, and the time that a browser may take.
-const LONGEST: usize = 16 << 10;
+/// The most bytes of a head and of a body, and lines of a head.
+const HEAD: usize = 16 << 10;
+const BODY: usize = 256 << 10;
+const LINES: usize = 64;
+
+/// Connections at a time, those among them that are told what happens, and the time that a request may take.
 const CONNECTIONS: usize = 64;
+const FOLLOWERS: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Answers until the process ends.
-pub(super) fn listen(listener: &TcpListener, site: Site) {
-    let port = listener.local_addr().map_or(0, |address| address.port());
-    let (site, open) = (Arc::new(site), Arc::new(AtomicUsize::new(0)));
-    for stream in listener.incoming().flatten() {
-        if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
-            open.fetch_sub(1, Ordering::Relaxed);
-            continue;
+pub(super) fn listen(listener: &TcpListener, site: &Site, guard: &Guard) {
+    let (open, followers) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (open, followers) = (&open, &followers);
+    thread::scope(|scope| {
+        for stream in listener.incoming().flatten() {
+            let Some(place) = Place::among(open, CONNECTIONS) else {
+                continue;
+            };
+            scope.spawn(move || {
+                let _place = place;
+                // A browser that goes away in between is no error.
+                drop(talk(stream, site, guard, followers));
+            });
         }
-        let (site, open) = (Arc::clone(&site), Arc::clone(&open));
-        thread::spawn(move || {
-            talk(stream, &site, port);
-            open.fetch_sub(1, Ordering::Relaxed);
-        });
+    });
+}
+
+/// One of few places, given back in the end.
+struct Place<'a>(&'a AtomicUsize);
+
+impl<'a> Place<'a> {
+    fn among(taken: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let place = Self(taken);
+        (taken.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
     }
 }
 
-/// Reads a request and answers it. A browser that goes away in between is no error.
-fn talk(mut stream: TcpStream, site: &Site, port: u16) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let _ = stream.set_write_timeout(Some(PATIENCE));
-    let Some(head) = head(&mut stream) else {
-        return;
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads a request and answers it.
+fn talk(
+    mut stream: TcpStream,
+    site: &Site,
+    guard: &Guard,
+    followers: &AtomicUsize,
+) -> io::Result<()> {
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let limit = Instant::now() + PATIENCE;
+    let mut slow = Slow {
+        stream: &stream,
+        limit,
     };
-    let request = Request::read(&head);
-    let answer = answer(request.as_ref(), site, port);
-    let with_body = request.is_none_or(|request| request.method != "HEAD");
-    let _ = stream.write_all(&answer.bytes(with_body));
+    let request = Request::read(&mut slow)?;
+    let with_body = !matches!(&request, Ok(request) if request.method == "HEAD");
+    let answer = match &request {
+        Err(refused) => Answer::text(refused.0, refused.1),
+        Ok(request) => match guard.refusal(request) {
+            Some(refused) => refused,
+            None => site.answer(request),
+        },
+    };
+    let place = match &answer.body {
+        Body::Bytes(_) => None,
+        Body::Events(_) => match Place::among(followers, FOLLOWERS) {
+            None => {
+                let full = "too many pages follow runs: close some";
+                let full = Answer::text("503 Service Unavailable", full);
+                return send(&mut stream, full, with_body);
+            }
+            place => place,
+        },
+    };
+    send(&mut stream, answer, with_body)?;
+    drop(place);
+    Ok(())
 }
 
-/// The head of a request, unless it is too long or never ends.
-fn head(stream: &mut impl Read) -> Option<String> {
-    let mut head = Vec::new();
-    let mut part = [0; 1024];
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        match stream.read(&mut part) {
-            Ok(count) if count > 0 && head.len() + count <= LONGEST => {
-                head.extend_from_slice(&part[..count]);
-            }
-            _ => return None,
-        }
+fn send(stream: &mut TcpStream, answer: Answer, with_body: bool) -> io::Result<()> {
+    stream.write_all(answer.head().as_bytes())?;
+    match answer.body {
+        _ if !with_body => Ok(()),
+        Body::Bytes(bytes) => stream.write_all(&bytes),
+        Body::Events(mut follower) => loop {
+            stream.write_all(follower.next_event().as_bytes())?;
+        },
     }
-    String::from_utf8(head).ok()
+}
+
+/// A stream that has to have said everything by some time.
+struct Slow<'a> {
+    stream: &'a TcpStream,
+    limit: Instant,
+}
+
+impl Read for Slow<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.limit.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(bytes)
+    }
 }
 
 /// What is asked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) method: String,
+    /// Without the slash at its beginning, and without what comes after a question mark.
+    pub(super) path: String,
+    pub(super) query: String,
+    headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why a request is none: a status, and words.
 #[derive(Debug, PartialEq, Eq)]
-struct Request<'a> {
-    method: &'a str,
-    path: &'a str,
-    host: &'a str,
-    /// Where the request comes from, as browsers tell: `none` for an address that somebody typed.
-    origin: Option<&'a str>,
-}
+pub(super) struct Refused(&'static str, &'static str);
 
-impl<'a> Request<'a> {
-    fn read(head: &'a str) -> Option<Self> {
-        let mut lines = head.split("\r\n");
-        let mut first = lines.next()?.split(' ');
-        let (method, path) = (first.next()?, first.next()?);
-        let path = path.split('?').next()?.strip_prefix('/')?;
-        let header = |name: &str| {
-            let mut lines = lines.clone().filter_map(|line| line.split_once(':'));
-            let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
-            found.map(|(_, value)| value.trim())
+const NO_REQUEST: Refused = Refused("400 Bad Request", "this is no request that a browser makes");
+
+impl Request {
+    /// Reads a request; a stream that fails or ends before its head does is left alone.
+    pub(super) fn read(stream: &mut impl Read) -> io::Result<Result<Self, Refused>> {
+        let mut bytes = Vec::new();
+        let mut part = [0; 4096];
+        let (mut request, length) = loop {
+            let count = stream.read(&mut part)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            bytes.extend_from_slice(&part[..count]);
+            match Self::head(&bytes) {
+                Err(refused) => return Ok(Err(refused)),
+                Ok(Some(read)) => break read,
+                Ok(None) if bytes.len() > HEAD => {
+                    let why = "the head is too long";
+                    return Ok(Err(Refused("431 Request Header Fields Too Large", why)));
+                }
+                Ok(None) => {}
+            }
         };
-        Some(Self {
-            method,
-            path,
-            host: header("host")?,
-            origin: header("sec-fetch-site"),
-        })
+        let whole = match request.length() {
+            Err(refused) => return Ok(Err(refused)),
+            Ok(whole) => whole,
+        };
+        request.body = bytes.split_off(length);
+        request.body.truncate(whole);
+        let read = request.body.len();
+        request.body.resize(whole, 0);
+        stream.read_exact(&mut request.body[read..])?;
+        Ok(Ok(request))
     }
-}
 
-/// An answer.
-struct Answer {
-    status: &'static str,
-    resource: Resource,
-}
-
-fn answer(request: Option<&Request<'_>>, site: &Site, port: u16) -> Answer {
-    let refused = |status, why: &str| Answer {
-        status,
-        resource: Resource::text(why),
-    };
-    let Some(request) = request else {
-        return refused("400 Bad Request", "this is no request that a browser makes");
-    };
-    // Another name for this machine is somebody else's page that wants to read ours.
-    let own = [format!("127.0.0.1:{port}"), format!("localhost:{port}")];
-    if !own.iter().any(|own| own == request.host) {
-        let why = format!("this is for {} only", own.join(" and "));
-        return refused("403 Forbidden", &why);
-    }
-    if matches!(request.origin, Some("cross-site" | "same-site")) && !is_page(request.path) {
-        return refused("403 Forbidden", "another page has no business here");
-    }
-    if !matches!(request.method, "GET" | "HEAD") {
-        return refused("405 Method Not Allowed", "there is only GET and HEAD");
-    }
-    match site.resource(request.path) {
-        Some(Ok(resource)) => Answer {
-            status: "200 OK",
-            resource,
-        },
-        Some(Err(why)) => refused("500 Internal Server Error", &why),
-        None => refused("404 Not Found", "there is no such page"),
-    }
-}
-
-/// Links from elsewhere may lead to pages, and to nothing else.
-fn is_page(path: &str) -> bool {
-    path.is_empty() || path.ends_with('/') || path.rsplit('.').next() == Some("html")
-}
-
-impl Answer {
-    fn bytes(&self, with_body: bool) -> Vec<u8> {
-        let Resource {
-            kind,
-            policy,
-            bytes,
-        } = &self.resource;
-        let mut out = format!(
-            "HTTP/1.1 {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
-             Content-Security-Policy: {policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n\
-             X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n\
-             Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\
-             Cache-Control: no-store\r\nConnection: close\r\n\r\n",
-            self.status,
-            bytes.len()
-        )
-        .into_bytes();
-        if with_body {
-            out.extend_from_slice(bytes);
+    /// A request without its body, and how long its head is; nothing if that is not over.
+    fn head(bytes: &[u8]) -> Result<Option<(Self, usize)>, Refused> {
+        let mut lines = [httparse::EMPTY_HEADER; LINES];
+        let mut head = httparse::Request::new(&mut lines);
+        let length = match head.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) if length <= HEAD => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            _ => return Err(NO_REQUEST),
+        };
+        let target = head.path.unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let Some(path) = path.strip_prefix('/') else {
+            return Err(NO_REQUEST);
+        };
+        let mut headers = Vec::new();
+        for line in head.headers {
+            let Ok(value) = std::str::from_utf8(line.value) else {
+                return Err(NO_REQUEST);
+            };
+            headers.push((line.name.to_ascii_lowercase(), value.trim().to_owned()));
         }
-        out
+        let request = Self {
+            method: head.method.unwrap_or_default().to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers,
+            body: Vec::new(),
+        };
+        Ok(Some((request, length)))
+    }
+
+    /// How long the body is.
+    fn length(&self) -> Result<usize, Refused> {
+        if self.headers("transfer-encoding").next().is_some() {
+            let why = "say how long the body is";
+            return Err(Refused("411 Length Required", why));
+        }
+        let mut said = self.headers("content-length");
+        match (said.next().map(str::parse::<usize>), said.next()) {
+            (None, _) => Ok(0),
+            (Some(Ok(length)), None) if length <= BODY => Ok(length),
+            (Some(Ok(_)), None) => {
+                let why = "that is too long: a text may have 256 KiB";
+                Err(Refused("413 Content Too Large", why))
+            }
+            _ => Err(NO_REQUEST),
+        }
+    }
+
+    fn headers(&self, name: &str) -> impl Iterator<Item = &str> {
+        let lines = self.headers.iter();
+        lines.filter_map(move |(key, value)| (key == name).then_some(value.as_str()))
+    }
+
+    /// What a line of the head says, if there is one of the kind.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let mut all = self.headers(name);
+        all.next().filter(|_| all.next().is_none())
+    }
+
+    /// The values of a name in the query.
+    pub(super) fn asked(&self, name: &str) -> impl Iterator<Item = &str> {
+        let pairs = self
+            .query
+            .split('&')
+            .filter_map(|pair| pair.split_once('='));
+        pairs.filter_map(move |(key, value)| (key == name).then_some(value))
     }
 }
 
@@ -161,35 +252,52 @@ impl Answer {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_request_is_read_from_its_head() {
-        let head = "GET /a/b?c HTTP/1.1\r\nhOst: localhost:1\r\nSec-Fetch-Site: none\r\n\r\n";
-        let expected = Request {
-            method: "GET",
-            path: "a/b",
-            host: "localhost:1",
-            origin: Some("none"),
-        };
-        assert_eq!(Request::read(head), Some(expected));
-        for wrong in [
-            "",
-            "GET",
-            "GET /\r\n\r\n",
-            "GET a HTTP/1.1\r\nHost: x\r\n\r\n",
-            "\r\n\r\n",
-        ] {
-            assert_eq!(Request::read(wrong), None, "{wrong:?}");
-        }
+    fn read(text: &[u8]) -> Option<Result<Request, Refused>> {
+        Request::read(&mut &*text).ok()
     }
 
     #[test]
-    fn a_head_ends_and_is_not_too_long() {
+    fn a_request_is_read_from_its_head() {
+        let text =
+            "GET /a/b?c=d&c=e&f=g HTTP/1.1\r\nhOst: localhost:1\r\nCookie: a\r\nCookie: b\r\n\r\n";
+        let request = read(text.as_bytes()).unwrap().unwrap();
+        assert_eq!(request.method, "GET");
+        assert_eq!(request.path, "a/b");
+        assert_eq!(request.asked("c").collect::<Vec<_>>(), ["d", "e"]);
+        assert_eq!(request.header("host"), Some("localhost:1"));
+        assert_eq!(request.header("cookie"), None, "it is there twice");
+        for wrong in [
+            "GET\r\n\r\n",
+            "GET a HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET / HTTP/9\r\n\r\n",
+            "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+            "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+            "GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        ] {
+            assert_eq!(read(wrong.as_bytes()), Some(Err(NO_REQUEST)), "{wrong:?}");
+        }
+        assert_eq!(read(b""), None);
+        assert_eq!(read(b"GET / HTTP/1.1\r\nHost"), None);
+    }
+
+    #[test]
+    fn a_body_is_as_long_as_its_head_says_and_not_too_long() {
+        let body = |text: &str| read(text.as_bytes()).map(|read| read.map(|request| request.body));
+        let head = "POST / HTTP/1.1\r\nContent-Length: ";
         assert_eq!(
-            head(&mut &b"a\r\n\r\nrest"[..]).as_deref(),
-            Some("a\r\n\r\nrest")
+            body(&format!("{head}3\r\n\r\nabcd")),
+            Some(Ok(b"abc".to_vec()))
         );
-        assert_eq!(head(&mut &b"never"[..]), None);
-        assert_eq!(head(&mut &vec![b'x'; LONGEST + 1][..]), None);
-        assert_eq!(head(&mut &b"\xff\r\n\r\n"[..]), None);
+        assert_eq!(body(&format!("{head}3\r\n\r\nab")), None);
+        assert_eq!(body("POST / HTTP/1.1\r\n\r\nabc"), Some(Ok(Vec::new())));
+        let status = |text: &str| body(text).unwrap().unwrap_err().0;
+        assert_eq!(
+            status(&format!("{head}{}\r\n\r\n", BODY + 1)),
+            "413 Content Too Large"
+        );
+        let chunked = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(status(chunked), "411 Length Required");
+        let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(HEAD));
+        assert_eq!(status(&long), "431 Request Header Fields Too Large");
     }
 }

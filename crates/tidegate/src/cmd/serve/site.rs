@@ -1,93 +1,67 @@
-//! What is served: fixed pages, and results as they stand.
+//! What is served: fixed pages, results as they stand, and what can be done with them.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
-use tidegate_report::page::document;
-use tidegate_report::{Page, Summary, escaped};
+use tidegate_report::page::{STYLE, document};
 
 use super::super::report::PAGE;
+use super::answer::{Answer, Policy};
+use super::follow::Follower;
+use super::glance::{self, Glances};
+use super::http::Request;
+use super::pages::{self, Watched};
+use super::playground;
+use super::shelf::{self, Item, Shelf};
+use super::study::{self, Studies};
 use crate::args::Serve;
+use crate::builtin;
 use crate::catalogue;
-use crate::cmd::explain;
+use crate::cmd::{explain, plan};
 use crate::markdown;
 use crate::output::Error;
 
-pub(super) const NO_PLAYGROUND: &str =
-    "the playground is not built: run crates/web/build, or name its folder with --playground";
-
-/// Of how many runs a report is made anew with each look at it.
-const RUNS: usize = 2_000;
-
 /// Files of a results folder that can be had beside its report.
-const FILES: [&str; 4] = ["manifest.json", "summary.csv", "summary.json", PAGE];
+const FILES: [&str; 3] = ["manifest.json", "summary.csv", "summary.json"];
 
-/// Something to look at.
-pub(super) struct Resource {
-    pub(super) kind: &'static str,
-    /// What its page may load, for the browser.
-    pub(super) policy: &'static str,
-    pub(super) bytes: Vec<u8>,
-}
+/// The most folders that are compared.
+const COMPARED: usize = 20;
 
-/// Reports have their style and their script in them.
-const DOCUMENT: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
-const PLAYGROUND: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-                          connect-src 'self'; worker-src 'self'; img-src 'self'";
-
-impl Resource {
-    pub(super) fn text(text: &str) -> Self {
-        Self {
-            kind: "text/plain; charset=utf-8",
-            policy: "default-src 'none'",
-            bytes: format!("{text}\n").into_bytes(),
-        }
-    }
-
-    fn of(path: &str, bytes: Vec<u8>) -> Self {
-        let (kind, policy) = match path.rsplit('.').next() {
-            Some("css") => ("text/css; charset=utf-8", PLAYGROUND),
-            Some("csv") => ("text/csv; charset=utf-8", DOCUMENT),
-            Some("js") => ("text/javascript; charset=utf-8", PLAYGROUND),
-            Some("json") => ("application/json", DOCUMENT),
-            Some("svg") => ("image/svg+xml", PLAYGROUND),
-            Some("wasm") => ("application/wasm", PLAYGROUND),
-            _ if path.starts_with("playground/") => ("text/html; charset=utf-8", PLAYGROUND),
-            _ => ("text/html; charset=utf-8", DOCUMENT),
-        };
-        Self {
-            kind,
-            policy,
-            bytes,
-        }
-    }
-}
+/// Columns of an answer in words.
+const WIDTH: usize = 100;
 
 pub(super) struct Site {
     /// The pages that do not change, by path.
     fixed: BTreeMap<String, Vec<u8>>,
-    results: Vec<PathBuf>,
+    shelf: Shelf,
+    studies: Studies,
+    glances: Glances,
 }
 
 impl Site {
     pub(super) fn new(arguments: &Serve) -> Result<Self, Error> {
         let mut site = Self {
             fixed: BTreeMap::new(),
-            results: results(&arguments.folders)?,
+            shelf: Shelf::new(&arguments.folders)?,
+            studies: Studies::new(arguments),
+            glances: Glances::default(),
         };
-        site.add_playground(arguments.playground.as_deref())?;
+        for (name, bytes) in playground::files(arguments.playground.as_deref())? {
+            site.fixed.insert(format!("playground/{name}"), bytes);
+        }
         site.add_pages();
-        let index = site.index("");
-        site.fixed.insert("index.html".into(), index.into_bytes());
+        let index = pages::index(None, site.has_playground());
+        site.add("index.html", &index);
         Ok(site)
     }
 
     pub(super) fn has_playground(&self) -> bool {
-        self.fixed.contains_key("playground/tidegate.wasm")
+        self.fixed.contains_key("playground/index.html")
+    }
+
+    pub(super) fn studies(&self) -> &Studies {
+        &self.studies
     }
 
     /// What does not change, by path.
@@ -95,69 +69,12 @@ impl Site {
         self.fixed.iter()
     }
 
-    /// What is at a path; or why it cannot be shown.
-    pub(super) fn resource(&self, path: &str) -> Option<Result<Resource, String>> {
-        if path.is_empty() || path == "index.html" {
-            let page = self.index(&self.list()).into_bytes();
-            return Some(Ok(Resource::of("index.html", page)));
-        }
-        if let Some(rest) = path.strip_prefix("results/") {
-            let (number, file) = rest.split_once('/')?;
-            let folder = self.results.get(number.parse::<usize>().ok()?)?;
-            return match file {
-                "" => Some(report(folder).map(|page| Resource::of("report.html", page))),
-                // No other name gets to the disk.
-                file if FILES.contains(&file) => {
-                    let read = fs::read(folder.join(file));
-                    Some(match read {
-                        Ok(bytes) => Ok(Resource::of(file, bytes)),
-                        Err(error) => Err(format!("{file} cannot be read: {error}")),
-                    })
-                }
-                _ => None,
-            };
-        }
-        let path = match path {
-            "playground/" => "playground/index.html",
-            path => path,
-        };
-        let bytes = self.fixed.get(path)?;
-        Some(Ok(Resource::of(path, bytes.clone())))
+    fn add(&mut self, path: &str, text: &str) {
+        self.fixed.insert(path.to_owned(), text.into());
     }
 
-    /// The files of the playground, from a folder or from where its script puts them.
-    fn add_playground(&mut self, named: Option<&Path>) -> Result<(), Error> {
-        let beside = || {
-            let program = env::current_exe().ok()?;
-            Some(program.parent()?.parent()?.join("playground"))
-        };
-        let folder = match named {
-            Some(folder) if !folder.join("tidegate.wasm").is_file() => {
-                let folder = folder.display();
-                return Err(Error::new(format!(
-                    "there is no playground in {folder}\nhint: crates/web/build makes one"
-                )));
-            }
-            Some(folder) => Some(folder.to_owned()),
-            None => beside().filter(|folder| folder.join("tidegate.wasm").is_file()),
-        };
-        let Some(folder) = folder else {
-            return Ok(());
-        };
-        let cannot = |error| Error::new(format!("cannot read {}: {error}", folder.display()));
-        for file in fs::read_dir(&folder).map_err(cannot)? {
-            let path = file.map_err(cannot)?.path();
-            if let Some(name) = path.file_name().and_then(|name| name.to_str())
-                && path.is_file()
-            {
-                let bytes = fs::read(&path).map_err(cannot)?;
-                self.fixed.insert(format!("playground/{name}"), bytes);
-            }
-        }
-        Ok(())
-    }
-
-    /// An explanation of every name, the reference of scenarios and what became of the papers' figures.
+    /// An explanation of every name, the reference of scenarios and what became of the papers' figures; and what pages
+    /// need.
     fn add_pages(&mut self) {
         let mut texts: BTreeMap<&str, String> = BTreeMap::new();
         for entry in &catalogue::all() {
@@ -166,152 +83,243 @@ impl Site {
         }
         for (name, text) in texts {
             let page = document(name, &markdown::html(&text));
-            self.fixed
-                .insert(format!("explain/{name}.html"), page.into_bytes());
+            self.add(&format!("explain/{name}.html"), &page);
         }
+        let reproduction = catalogue::text("reproduction.md");
         for (path, title, text) in [
             (
                 "docs/scenario.html",
                 "Scenario files",
-                tidegate_scenario::reference(),
+                &*tidegate_scenario::reference(),
             ),
             (
                 "docs/reproduction.html",
                 "Published figures, run again",
-                catalogue::text("reproduction.md").to_owned(),
+                reproduction,
             ),
         ] {
-            let page = document(title, &markdown::html(&text));
-            self.fixed.insert(path.into(), page.into_bytes());
+            self.add(path, &document(title, &markdown::html(text)));
+        }
+        for (path, text) in [
+            ("assets/report.css", STYLE),
+            ("assets/serve.css", include_str!("page/serve.css")),
+            ("assets/serve.js", include_str!("page/serve.js")),
+            (
+                "assets/icon.svg",
+                include_str!("../../../../web/page/icon.svg"),
+            ),
+        ] {
+            self.add(path, text);
         }
     }
 
-    /// The first page, with what is to be said of results.
-    fn index(&self, results: &str) -> String {
-        let mut body = String::new();
-        if self.has_playground() {
-            body.push_str(
-                "<section><h2><a href=\"playground/index.html\">Playground</a></h2><p>The simulator in this \
-                 browser: see a queue breathe.</p></section>\n",
-            );
-        } else {
-            _ = writeln!(body, "<p class=\"warning\">{}</p>", escaped(NO_PLAYGROUND));
-        }
-        body.push_str(results);
-        body.push_str(
-            "<section><h2>Reference</h2><ul><li><a href=\"docs/scenario.html\">Scenario files</a>: every key\
-             <li><a href=\"docs/reproduction.html\">Published figures, run again</a></ul></section>\n\
-             <section><h2>What a name means</h2>\n",
-        );
-        let mut kind = None;
-        for entry in catalogue::all() {
-            if kind != Some(entry.kind) {
-                let end = if kind.is_some() { "</ul>" } else { "" };
-                _ = write!(body, "{end}<h3>{}</h3><ul>", escaped(entry.kind.name()));
-                kind = Some(entry.kind);
-            }
-            let name = escaped(entry.name);
-            let line = escaped(&entry.line);
-            _ = write!(
-                body,
-                "<li><a href=\"explain/{name}.html\">{name}</a>: {line}"
-            );
-        }
-        body.push_str("</ul></section>\n");
-        document("Tidegate", &body)
-    }
-
-    /// The results folders as they stand.
-    fn list(&self) -> String {
-        if self.results.is_empty() {
-            return String::new();
-        }
-        let mut out = String::from(
-            "<section id=\"results\"><h2>Results</h2><div class=\"wide\"><table class=\"claims\"><thead><tr>\
-             <th>results<th>runs<th>folder<th>files</tr></thead><tbody>\n",
-        );
-        for (number, path) in self.results.iter().enumerate() {
-            let shown = escaped(&path.display().to_string());
-            match Folder::open(path) {
-                Ok(folder) => {
-                    let manifest = folder.manifest();
-                    let title = match manifest.title.as_str() {
-                        "" => &manifest.name,
-                        title => title,
-                    };
-                    _ = writeln!(
-                        out,
-                        "<tr><td><a href=\"results/{number}/\">{}</a><td>{} of {}<td><code>{shown}</code>\
-                         <td><a href=\"results/{number}/summary.csv\">table</a>",
-                        escaped(title),
-                        folder.finished().len(),
-                        manifest.runs.len()
-                    );
-                }
-                // It was one when this began.
-                Err(error) => {
-                    let error = escaped(&error.to_string());
-                    _ = writeln!(out, "<tr><td>{error}<td><td><code>{shown}</code><td>");
-                }
-            }
-        }
-        out.push_str("</tbody></table></div></section>\n");
-        out
-    }
-}
-
-/// The report of the runs that are finished by now.
-fn report(path: &Path) -> Result<Vec<u8>, String> {
-    let folder = Folder::open(path).map_err(|error| error.to_string())?;
-    let finished = folder.finished();
-    if finished.is_empty() {
-        return Err(format!(
-            "none of {} runs is finished yet: look again later",
-            folder.manifest().runs.len()
-        ));
-    }
-    if finished.len() > RUNS {
-        let error = |error| format!("{PAGE} cannot be read: {error}");
-        return fs::read(path.join(PAGE)).map_err(error);
-    }
-    let records = finished.iter().map(|id| folder.read(id));
-    let records = records.collect::<Result<Vec<_>, _>>();
-    let records = records.map_err(|error| error.to_string())?;
-    let manifest = folder.manifest();
-    let summary = Summary::new(&records, manifest.baseline.as_deref());
-    let page = Page {
-        title: &manifest.title,
-        manifests: std::slice::from_ref(manifest),
-        records: &records,
-        summary: &summary,
-    };
-    Ok(page.render().into_bytes())
-}
-
-/// The results folders that are meant: those that are named, and those in a folder that is named. Without names, those
-/// of the folder that runs write to.
-fn results(named: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let usual = PathBuf::from("tidegate-results");
-    let all = match named {
-        [] if usual.is_dir() => std::slice::from_ref(&usual),
-        named => named,
-    };
-    let mut found = Vec::new();
-    for path in all {
-        let Err(error) = Folder::open(path) else {
-            found.push(path.clone());
-            continue;
+    pub(super) fn answer(&self, request: &Request) -> Answer {
+        let answer = match request.method.as_str() {
+            "POST" => self.done(request),
+            _ => self.shown(request),
         };
-        let inner = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut inner: Vec<PathBuf> = inner
-            .map(|entry| entry.path())
-            .filter(|path| Folder::open(path).is_ok())
-            .collect();
-        inner.sort();
-        if inner.is_empty() && !named.is_empty() {
-            return Err(Error::new(error));
-        }
-        found.append(&mut inner);
+        answer.unwrap_or_else(|| Answer::text("404 Not Found", "there is no such page"))
     }
-    Ok(found)
+
+    /// What is at a path.
+    fn shown(&self, request: &Request) -> Option<Answer> {
+        let own = |html| Some(Answer::page(Policy::Own, html));
+        match request.path.as_str() {
+            "" | "index.html" => {
+                let results = pages::results(&self.shelf.all());
+                own(pages::index(Some(&results), self.has_playground()))
+            }
+            "start/" => {
+                let home = self.shelf.home();
+                let bounds = self.studies.bounds();
+                own(pages::start(home, &bounds, self.studies.is_read_only()))
+            }
+            "plan/" => own(pages::plan()),
+            "compare" => Some(self.compared(request)),
+            "playground/" if self.has_playground() => self.file("playground/index.html"),
+            path if path.starts_with("playground/") && !self.has_playground() => {
+                own(pages::words("Playground", "../", playground::NONE))
+            }
+            path => {
+                if let Some(name) = path.strip_prefix("start/") {
+                    let builtin = builtin::Builtin::named(name.strip_suffix(".toml")?)?;
+                    return Some(Answer::file(name, Policy::Closed, builtin.text.into()));
+                }
+                if let Some(name) = path.strip_prefix("plan/") {
+                    let wanted = name.strip_suffix(".toml")?;
+                    let mut networks = plan::BUILTIN.iter();
+                    let (_, text) = networks.find(|(network, _)| *network == wanted)?;
+                    return Some(Answer::file(name, Policy::Closed, (*text).into()));
+                }
+                if let Some(rest) = path.strip_prefix("results/") {
+                    let (name, file) = rest.split_once('/')?;
+                    return self.result(name, file);
+                }
+                if let Some(rest) = path.strip_prefix("galleries/") {
+                    let (name, file) = rest.split_once('/')?;
+                    return self.gallery(name, file);
+                }
+                self.file(path)
+            }
+        }
+    }
+
+    /// A file that does not change.
+    fn file(&self, path: &str) -> Option<Answer> {
+        let bytes = self.fixed.get(path)?.clone();
+        let policy = match path.split('/').next() {
+            Some("playground") => Policy::Playground,
+            Some("assets") => Policy::Closed,
+            _ => Policy::Document,
+        };
+        Some(Answer::file(path, policy, bytes))
+    }
+
+    /// Something of a results folder.
+    fn result(&self, name: &str, file: &str) -> Option<Answer> {
+        let Item::Results(path) = self.shelf.find(name)? else {
+            return None;
+        };
+        let up = "../../";
+        Some(match file {
+            "" => {
+                let progress = Follower::new(&path, &self.studies).look();
+                let glance = self.glances.of(&path);
+                let glance = glance.as_ref().map(AsRef::as_ref).map_err(String::as_str);
+                let html = pages::watch(&Watched {
+                    path: &path,
+                    progress: &progress,
+                    glance,
+                    is_read_only: self.studies.is_read_only(),
+                });
+                Answer::page(Policy::Own, html)
+            }
+            "events" => Answer::events(Follower::new(&path, &self.studies)),
+            "glance" => match self.glances.of(&path) {
+                Ok(glance) => Answer::page(Policy::Closed, pages::glance(&glance)),
+                Err(why) => Answer::page(Policy::Closed, pages::remark(&why)),
+            },
+            "chart-light.svg" | "chart-dark.svg" => {
+                let glance = self.glances.of(&path).ok()?;
+                let [light, dark] = glance.chart.as_ref()?;
+                let chart = if file.contains("dark") { dark } else { light };
+                Answer::file(file, Policy::Closed, chart.as_bytes().to_vec())
+            }
+            PAGE => {
+                let folder = Folder::open(&path).map_err(|error| error.to_string());
+                let is_large = |folder: &Folder| folder.finished().len() > glance::RUNS;
+                let made = folder.and_then(|folder| {
+                    if is_large(&folder) {
+                        // Its script is run if it is ours.
+                        return shelf::read(&path, PAGE);
+                    }
+                    glance::so_far(vec![folder]).map(|all| all.render().into_bytes())
+                });
+                match made {
+                    Ok(html) => Answer::file(PAGE, Policy::Results, html),
+                    Err(why) => Answer::page(Policy::Own, pages::words(name, up, &why)),
+                }
+            }
+            // No other name gets to the disk.
+            file if FILES.contains(&file) => match shelf::read(&path, file) {
+                Ok(bytes) => Answer::file(file, Policy::Closed, bytes),
+                Err(why) => Answer::page(Policy::Own, pages::words(name, up, &why)),
+            },
+            _ => return None,
+        })
+    }
+
+    /// A page of published figures that were run again.
+    fn gallery(&self, name: &str, file: &str) -> Option<Answer> {
+        let Item::Reproduction(path) = self.shelf.find(name)? else {
+            return None;
+        };
+        let file = match file {
+            "" => "index.html",
+            file if shelf::is_page_of_figure(file) => file,
+            _ => return None,
+        };
+        Some(match shelf::read(&path, file) {
+            Ok(bytes) => Answer::file(file, Policy::Results, bytes),
+            Err(why) => {
+                let up = if file == "index.html" {
+                    "../../"
+                } else {
+                    "../../../"
+                };
+                let why = format!("{why}\nIt is written when all figures are judged.");
+                Answer::page(Policy::Own, pages::words(name, up, &why))
+            }
+        })
+    }
+
+    /// The report of several folders.
+    fn compared(&self, request: &Request) -> Answer {
+        let words = |why: &str| Answer::page(Policy::Own, pages::words("Compare results", "", why));
+        let mut folders = Vec::new();
+        for name in request.asked("with") {
+            let Some(Item::Results(path)) = self.shelf.find(name) else {
+                return words("there are no results of that name any more");
+            };
+            match Folder::open(&path) {
+                Ok(folder) => folders.push(folder),
+                Err(error) => return words(&error.to_string()),
+            }
+        }
+        match folders.len() {
+            0 | 1 => return words("tick two results or more, and compare them then"),
+            count if count > COMPARED => {
+                return words(&format!(
+                    "{count} results are too many to compare: tick up to {COMPARED}"
+                ));
+            }
+            _ => {}
+        }
+        match glance::so_far(folders) {
+            Ok(comparison) => Answer::page(Policy::Results, comparison.render()),
+            Err(why) => words(&why),
+        }
+    }
+
+    /// Does what is asked, and says what came of it: in words, if it could not be done.
+    fn done(&self, request: &Request) -> Option<Answer> {
+        let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let text = asked["text"].as_str().unwrap_or_default();
+        let result = match request.path.as_str() {
+            "start/check" => self.studies.check(text).and_then(|checked| {
+                if checked["ok"] == true {
+                    Ok(study::outline(&checked))
+                } else {
+                    Err(study::problems(&checked))
+                }
+            }),
+            "start/go" => {
+                let started = self.studies.start(text, self.shelf.home());
+                started.map(|folder| json!({ "name": self.shelf.name(&Item::Results(folder)) }))
+            }
+            "plan/answer" => {
+                let emit = asked["emit"].as_str().filter(|emit| !emit.is_empty());
+                match plan::answered(text, emit, WIDTH) {
+                    Ok(answer) => Ok(json!({ "answer": answer })),
+                    Err(Error::Other(why)) => Err(why),
+                    Err(Error::ClosedPipe) => return None,
+                }
+            }
+            path => {
+                let (name, action) = path.strip_prefix("results/")?.split_once('/')?;
+                let Item::Results(path) = self.shelf.find(name)? else {
+                    return None;
+                };
+                let done = match action {
+                    "stop" => self.studies.stop(&path),
+                    "resume" => self.studies.resume(&path, self.shelf.home()),
+                    _ => return None,
+                };
+                done.map(|()| json!({}))
+            }
+        };
+        Some(Answer::json(
+            &result.unwrap_or_else(|why| json!({ "error": why })),
+        ))
+    }
 }

@@ -1,0 +1,162 @@
+//! How far a results folder is, read from the folder: whoever fills it, and wherever it was started.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program's edge: a folder is looked at again and again"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tidegate_report::folder::Folder;
+
+use super::super::run::claim;
+use super::study::{Shown, Studies};
+
+/// How often a folder is looked at, and how often something is said although nothing happens.
+const TICK: Duration = Duration::from_millis(300);
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+
+/// The most failed runs that are listed.
+const FAILED: usize = 20;
+
+/// How far a folder is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Progress {
+    pub(super) planned: usize,
+    pub(super) finished: usize,
+    /// Runs that left nothing, with the reason.
+    pub(super) failed: Vec<(String, String)>,
+    /// Whether some program writes to it.
+    pub(super) is_written: bool,
+    /// The process that was started for it here.
+    #[serde(flatten)]
+    pub(super) process: Shown,
+    /// Why it cannot be read.
+    pub(super) problem: Option<String>,
+}
+
+/// Somebody who looks at a folder again and again.
+pub(super) struct Follower {
+    path: PathBuf,
+    studies: Studies,
+    folder: Option<Folder>,
+    /// Runs that are known to be complete: they stay so.
+    complete: BTreeSet<String>,
+    /// How long the log was when it was read, and what it said.
+    log: (u64, BTreeMap<String, String>),
+    /// What was said last.
+    said: Option<Progress>,
+}
+
+/// A line of the log of a folder.
+#[derive(Deserialize)]
+struct Line {
+    run: String,
+    end: String,
+    why: Option<String>,
+}
+
+impl Follower {
+    pub(super) fn new(path: &Path, studies: &Studies) -> Self {
+        Self {
+            path: path.to_owned(),
+            studies: studies.clone(),
+            folder: None,
+            complete: BTreeSet::new(),
+            log: (0, BTreeMap::new()),
+            said: None,
+        }
+    }
+
+    /// Waits until there is something to say, and says it as an event.
+    pub(super) fn next_event(&mut self) -> String {
+        let silent_since = Instant::now();
+        loop {
+            let now = self.look();
+            if self.said.as_ref() != Some(&now) {
+                let text = serde_json::to_string(&now).expect("numbers and texts can be written");
+                self.said = Some(now);
+                return format!("data: {text}\n\n");
+            }
+            if silent_since.elapsed() > SIGN_OF_LIFE {
+                // A comment: a browser that is gone is noticed by it.
+                return ": still here\n\n".to_owned();
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// How far it is now.
+    pub(super) fn look(&mut self) -> Progress {
+        let process = self.studies.shown(&self.path);
+        let is_there = self.path.join("manifest.json").is_file();
+        if self.folder.is_none() || !is_there {
+            match Folder::open(&self.path) {
+                Ok(folder) => self.folder = Some(folder),
+                Err(_) if process.is_running => {
+                    return Progress {
+                        process,
+                        ..Progress::default()
+                    };
+                }
+                Err(error) => {
+                    return Progress {
+                        process,
+                        problem: Some(error.to_string()),
+                        ..Progress::default()
+                    };
+                }
+            }
+        }
+        let Some(folder) = &self.folder else {
+            return Progress::default();
+        };
+        let present: BTreeSet<String> = folder.present().unwrap_or_default().into_iter().collect();
+        self.complete.retain(|id| present.contains(id));
+        for id in present {
+            if !self.complete.contains(&id) && folder.check(&id).is_ok() {
+                self.complete.insert(id);
+            }
+        }
+        let planned = folder.manifest().runs.len();
+        self.read_log();
+        let failed = self.log.1.iter();
+        let failed = failed.filter(|(run, _)| !self.complete.contains(*run));
+        let failed = failed.map(|(run, why)| (run.clone(), why.clone()));
+        Progress {
+            planned,
+            finished: self.complete.len(),
+            failed: failed.take(FAILED).collect(),
+            is_written: process.is_running || claim::is_taken(&self.path),
+            process,
+            problem: None,
+        }
+    }
+
+    /// Reads which runs failed, if the log has grown.
+    fn read_log(&mut self) {
+        let path = self.path.join("log.jsonl");
+        let length = fs::metadata(&path).map_or(0, |found| found.len());
+        if length == self.log.0 {
+            return;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let mut failed = BTreeMap::new();
+        for line in text.lines() {
+            // The last line may be half-written.
+            let Ok(Line { run, end, why }) = serde_json::from_str(line) else {
+                continue;
+            };
+            match (end.as_str(), why) {
+                ("failed", Some(why)) => failed.insert(run, why),
+                _ => failed.remove(&run),
+            };
+        }
+        self.log = (length, failed);
+    }
+}

@@ -1,0 +1,547 @@
+//! Runs that are started on the page: each is this program, in a process of its own, told what the command line would be
+//! told. What it leaves is a results folder like any other, and that is all there is to know of it.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program's edge: processes take their time, and have only so much of it"
+)]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::num::NonZeroUsize;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tidegate_report::folder::Folder;
+
+use super::super::run::{claim, count};
+use super::shelf::plain;
+use crate::args::Serve;
+
+/// How long it may take to say what a scenario means.
+const CHECK: Duration = Duration::from_secs(20);
+
+/// How long a study may take to stop when it is asked to, before it is ended.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// How often processes are looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How many of the last lines that a study said are kept.
+const LINES: usize = 30;
+
+/// The most bytes that are read of what a process says.
+const LONGEST: u64 = 8 << 20;
+
+/// What was started here. Copies are of the same.
+#[derive(Clone)]
+pub(super) struct Studies {
+    bounds: Bounds,
+    by_folder: Arc<Mutex<BTreeMap<PathBuf, Arc<Study>>>>,
+}
+
+/// What may be started.
+#[derive(Clone)]
+struct Bounds {
+    is_read_only: bool,
+    runs: usize,
+    time: Duration,
+    memory: u64,
+    jobs: Option<NonZeroUsize>,
+}
+
+/// A process that runs what a folder lacks.
+struct Study {
+    process: Mutex<Child>,
+    said: Mutex<VecDeque<String>>,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    /// Since when, by the program's clock, it has been asked to stop, and why.
+    Running {
+        until: Instant,
+        stopped: Option<(Instant, Why)>,
+    },
+    Ended {
+        status: Option<ExitStatus>,
+        stopped: Option<Why>,
+    },
+}
+
+/// Why a study was stopped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Asked,
+    Late,
+}
+
+/// What a page shows of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Shown {
+    /// Whether it was started here and goes on.
+    pub(super) is_running: bool,
+    /// The last that it said, or why it ended.
+    pub(super) said: String,
+}
+
+/// Why something was not done, in words for the page.
+pub(super) type Refusal = String;
+
+impl Studies {
+    pub(super) fn new(arguments: &Serve) -> Self {
+        Self {
+            bounds: Bounds {
+                is_read_only: arguments.read_only,
+                runs: arguments.most_runs,
+                time: Duration::from_secs(60 * u64::from(arguments.most_minutes)),
+                memory: u64::from(arguments.most_memory) << 30,
+                jobs: arguments.jobs,
+            },
+            by_folder: Arc::default(),
+        }
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.bounds.is_read_only
+    }
+
+    /// What can be started, in words.
+    pub(super) fn bounds(&self) -> String {
+        let minutes = self.bounds.time.as_secs() / 60;
+        format!(
+            "up to {}, {}, {} GiB of memory, one study at a time",
+            count(self.bounds.runs, "run"),
+            count(usize::try_from(minutes).unwrap_or(usize::MAX), "minute"),
+            self.bounds.memory >> 30
+        )
+    }
+
+    /// What a scenario means, as `tidegate check --json` says it.
+    pub(super) fn check(&self, text: &str) -> Result<Value, Refusal> {
+        let words = ["check", "-", "--json"].map(OsString::from);
+        let mut child = self.begin(&words, Stdio::piped())?;
+        let said = thread::scope(|scope| {
+            if let Some(mut input) = child.stdin.take() {
+                // A program that does not read all says why.
+                scope.spawn(move || drop(input.write_all(text.as_bytes())));
+            }
+            let (output, errors) = (child.stdout.take(), child.stderr.take());
+            let output = scope.spawn(move || all(output));
+            let errors = scope.spawn(move || all(errors));
+            let limit = Instant::now() + CHECK;
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < limit {
+                thread::sleep(TICK);
+            }
+            // It may be over.
+            let _ = child.kill();
+            let _ = child.wait();
+            [output, errors].map(|said| said.join().unwrap_or_default())
+        });
+        let checked: Option<Vec<Value>> = serde_json::from_str(&said[0]).ok();
+        let checked = checked.and_then(|all| all.into_iter().next());
+        checked.ok_or_else(|| match said[1].trim() {
+            "" => {
+                "the scenario could not be read in 20 seconds, or takes more memory than is allowed"
+                    .to_owned()
+            }
+            why => why.to_owned(),
+        })
+    }
+
+    /// Starts a scenario, with a new folder in `home`. Returns the folder.
+    pub(super) fn start(&self, text: &str, home: &Path) -> Result<PathBuf, Refusal> {
+        self.refuse_read_only()?;
+        let checked = self.check(text)?;
+        if checked["ok"] != true {
+            return Err(problems(&checked));
+        }
+        self.refuse_many(&checked)?;
+        let name = plain(checked["name"].as_str().unwrap_or_default());
+        fs::create_dir_all(home).map_err(|error| unwritten(home, &error))?;
+        // Nobody else starts anything until this is done.
+        let mut studies = self.lock();
+        refuse_others(&studies)?;
+        let (file, folder) = place(home, &name, text)?;
+        self.spawn(&mut studies, &file, &folder, false)?;
+        Ok(folder)
+    }
+
+    /// Goes on with the runs that a folder lacks.
+    pub(super) fn resume(&self, path: &Path, home: &Path) -> Result<(), Refusal> {
+        self.refuse_read_only()?;
+        let folder = Folder::open(path).map_err(|error| error.to_string())?;
+        let manifest = folder.manifest();
+        // Runs of a testbed, of a figure or of a search have commands of their own.
+        let is_simple = manifest.command.starts_with("tidegate run ")
+            && !manifest.command.contains(" --on live");
+        if !is_simple {
+            return Err(format!(
+                "this was made by another command, which goes on with it: {}",
+                manifest.command
+            ));
+        }
+        if folder.finished().len() == manifest.runs.len() {
+            return Err("all of its runs are finished".to_owned());
+        }
+        if manifest.runs.len() > self.bounds.runs {
+            return Err(self.too_many(manifest.runs.len()));
+        }
+        let mut studies = self.lock();
+        let is_own = studies.get(path).is_some_and(|study| study.is_running());
+        if is_own || claim::is_taken(path) {
+            return Err("it is being run already".to_owned());
+        }
+        refuse_others(&studies)?;
+        // The text that it was started with here; else what its manifest says, which means the same.
+        let begun = path.with_extension("toml");
+        let file = if path.parent() == Some(home) && begun.is_file() {
+            begun
+        } else {
+            let file = path.join("scenario.toml");
+            fs::write(&file, &manifest.scenario).map_err(|error| unwritten(&file, &error))?;
+            file
+        };
+        self.spawn(&mut studies, &file, path, true)
+    }
+
+    /// Asks what was started here to stop: what is finished is kept.
+    pub(super) fn stop(&self, folder: &Path) -> Result<(), Refusal> {
+        self.refuse_read_only()?;
+        let study = self.lock().get(folder).cloned();
+        match study {
+            Some(study) if study.is_running() => {
+                study.ask_to_stop(Why::Asked);
+                Ok(())
+            }
+            _ if claim::is_taken(folder) => {
+                Err("it was not started here: stop it where it was, with Ctrl-C".to_owned())
+            }
+            _ => Err("it is not running".to_owned()),
+        }
+    }
+
+    /// What there is to see of the process that was started for a folder.
+    pub(super) fn shown(&self, folder: &Path) -> Shown {
+        let study = self.lock().get(folder).cloned();
+        study.map_or_else(Shown::default, |study| study.shown(self.bounds.time))
+    }
+
+    /// Stops everything, and waits for it.
+    pub(super) fn end(&self) {
+        let all: Vec<Arc<Study>> = self.lock().values().cloned().collect();
+        for study in all.iter().filter(|study| study.is_running()) {
+            study.ask_to_stop(Why::Asked);
+        }
+        let limit = Instant::now() + GRACE;
+        while all.iter().any(|study| study.is_running()) && Instant::now() < limit {
+            thread::sleep(TICK);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Arc<Study>>> {
+        lock(&self.by_folder)
+    }
+
+    fn refuse_read_only(&self) -> Result<(), Refusal> {
+        if self.bounds.is_read_only {
+            return Err(
+                "nothing can be started or stopped here: it is served --read-only".to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn refuse_many(&self, checked: &Value) -> Result<(), Refusal> {
+        let runs = checked["runs"].as_u64().unwrap_or(u64::MAX);
+        match usize::try_from(runs) {
+            Ok(runs) if runs <= self.bounds.runs => Ok(()),
+            _ => Err(self.too_many(usize::try_from(runs).unwrap_or(usize::MAX))),
+        }
+    }
+
+    fn too_many(&self, runs: usize) -> Refusal {
+        format!(
+            "{} are more than the {} that can be started here\nhint: `tidegate run` runs any number, and \
+             `tidegate serve --most-runs` lets more be started",
+            count(runs, "run"),
+            self.bounds.runs
+        )
+    }
+
+    /// This program, with bounds.
+    fn begin(&self, words: &[OsString], input: Stdio) -> Result<Child, Refusal> {
+        let cannot = |error: io::Error| format!("the program cannot be started: {error}");
+        let program = std::env::current_exe().map_err(cannot)?;
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            // Ctrl-C is for us, who ask it once: twice would be too much.
+            .process_group(0)
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let child = command.spawn().map_err(cannot)?;
+        if let Some(pid) = pid(&child) {
+            let memory = Rlimit {
+                current: Some(self.bounds.memory),
+                maximum: Some(self.bounds.memory),
+            };
+            // A system without the call has no such bound.
+            let _ = prlimit(Some(pid), Resource::As, memory);
+        }
+        Ok(child)
+    }
+
+    fn spawn(
+        &self,
+        studies: &mut BTreeMap<PathBuf, Arc<Study>>,
+        file: &Path,
+        folder: &Path,
+        resume: bool,
+    ) -> Result<(), Refusal> {
+        let mut words: Vec<OsString> =
+            vec!["run".into(), file.into(), "--out".into(), folder.into()];
+        if resume {
+            words.push("--resume".into());
+        }
+        if let Some(jobs) = self.bounds.jobs {
+            words.extend(["--jobs".into(), jobs.to_string().into()]);
+        }
+        let mut child = self.begin(&words, Stdio::null())?;
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        let study = Arc::new(Study {
+            process: Mutex::new(child),
+            said: Mutex::default(),
+            state: Mutex::new(State::Running {
+                until: Instant::now() + self.bounds.time,
+                stopped: None,
+            }),
+        });
+        studies.insert(folder.to_owned(), Arc::clone(&study));
+        // The table that it prints is made from the folder here.
+        thread::spawn(move || output.map(|mut output| io::copy(&mut output, &mut io::sink())));
+        thread::spawn(move || {
+            let reader = {
+                let study = Arc::clone(&study);
+                thread::spawn(move || study.listen(errors))
+            };
+            study.watch();
+            // What it said last is said after its end.
+            drop(reader.join());
+        });
+        Ok(())
+    }
+}
+
+impl Study {
+    /// Keeps what it says.
+    fn listen(&self, errors: Option<impl Read>) {
+        let Some(errors) = errors else { return };
+        for line in BufReader::new(errors.take(LONGEST))
+            .lines()
+            .map_while(Result::ok)
+        {
+            let mut said = lock(&self.said);
+            said.push_back(line);
+            if said.len() > LINES {
+                said.pop_front();
+            }
+        }
+    }
+
+    /// Waits for its end, and sees to it that there is one.
+    fn watch(&self) {
+        loop {
+            let over = lock(&self.process).try_wait();
+            if !matches!(over, Ok(None)) {
+                let mut state = lock(&self.state);
+                let stopped = match *state {
+                    State::Running { stopped, .. } => stopped.map(|(_, why)| why),
+                    State::Ended { stopped, .. } => stopped,
+                };
+                *state = State::Ended {
+                    status: over.ok().flatten(),
+                    stopped,
+                };
+                return;
+            }
+            let now = Instant::now();
+            let state = *lock(&self.state);
+            match state {
+                State::Running {
+                    stopped: Some((since, _)),
+                    ..
+                } if now > since + GRACE => {
+                    // It is over in a moment, or was.
+                    let _ = lock(&self.process).kill();
+                }
+                State::Running {
+                    stopped: None,
+                    until,
+                } if now > until => {
+                    self.ask_to_stop(Why::Late);
+                }
+                _ => {}
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        matches!(*lock(&self.state), State::Running { .. })
+    }
+
+    /// As Ctrl-C does, once.
+    fn ask_to_stop(&self, why: Why) {
+        if let State::Running { stopped, .. } = &mut *lock(&self.state)
+            && stopped.is_none()
+        {
+            *stopped = Some((Instant::now(), why));
+            // Nobody else has its number as long as nobody has waited for it.
+            let process = lock(&self.process);
+            if let Some(pid) = pid(&process) {
+                let _ = kill_process(pid, Signal::INT);
+            }
+        }
+    }
+
+    fn shown(&self, time: Duration) -> Shown {
+        let state = *lock(&self.state);
+        let last = lock(&self.said).back().cloned().unwrap_or_default();
+        // How it failed is in all that it said last.
+        let all = || {
+            let said = lock(&self.said);
+            let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+            lines.join("\n")
+        };
+        let minutes = time.as_secs() / 60;
+        let said = match state {
+            State::Running {
+                stopped: Some(_), ..
+            } => "stopping; what is finished is kept".to_owned(),
+            State::Running { .. } => last,
+            State::Ended {
+                stopped: Some(Why::Asked),
+                ..
+            } => "stopped; what is finished is kept".to_owned(),
+            State::Ended {
+                stopped: Some(Why::Late),
+                ..
+            } => {
+                format!(
+                    "stopped after {minutes} minutes, which is the limit; what is finished is kept"
+                )
+            }
+            State::Ended {
+                status: Some(status),
+                ..
+            } if status.success() => String::new(),
+            State::Ended {
+                status: Some(status),
+                ..
+            } if status.code().is_none() => {
+                format!("{}\nthe program was ended from outside: {status}", all())
+            }
+            State::Ended { .. } => all(),
+        };
+        Shown {
+            is_running: matches!(state, State::Running { .. }),
+            said: said.trim().to_owned(),
+        }
+    }
+}
+
+/// That nothing else goes on.
+fn refuse_others(studies: &BTreeMap<PathBuf, Arc<Study>>) -> Result<(), Refusal> {
+    match studies.iter().find(|(_, study)| study.is_running()) {
+        Some((folder, _)) => Err(format!(
+            "{} is being run: wait for it, or stop it",
+            folder.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Puts a text into a file whose name is free, as is that of the folder beside it.
+fn place(home: &Path, name: &str, text: &str) -> Result<(PathBuf, PathBuf), Refusal> {
+    for number in 1.. {
+        let name = match number {
+            1 => name.to_owned(),
+            number => format!("{name}-{number}"),
+        };
+        let folder = home.join(&name);
+        let file = home.join(format!("{name}.toml"));
+        if folder.exists() {
+            continue;
+        }
+        match File::create_new(&file) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => {
+                let written = created.and_then(|mut created| created.write_all(text.as_bytes()));
+                written.map_err(|error| unwritten(&file, &error))?;
+                return Ok((file, folder));
+            }
+        }
+    }
+    unreachable!("there are more numbers than files")
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Refusal {
+    format!("cannot write {}: {error}", path.display())
+}
+
+/// What is wrong with a scenario, a line for each mistake.
+pub(super) fn problems(checked: &Value) -> Refusal {
+    #[derive(Deserialize)]
+    struct Problem {
+        message: String,
+        help: Option<String>,
+        line: Option<u64>,
+    }
+    let problems = serde_json::from_value(checked["problems"].clone());
+    let problems: Vec<Problem> = problems.unwrap_or_default();
+    let line = |problem: &Problem| {
+        let place = problem.line.map(|line| format!("line {line}: "));
+        let help = problem.help.as_ref().map(|help| format!("\n  {help}"));
+        format!(
+            "{}{}{}",
+            place.unwrap_or_default(),
+            problem.message,
+            help.unwrap_or_default()
+        )
+    };
+    problems.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What a checked scenario is, for the page.
+pub(super) fn outline(checked: &Value) -> Value {
+    json!({ "title": checked["title"], "runs": checked["runs"], "name": checked["name"] })
+}
+
+fn all(stream: Option<impl Read>) -> String {
+    let mut text = String::new();
+    if let Some(stream) = stream {
+        // What is no text is no answer.
+        drop(stream.take(LONGEST).read_to_string(&mut text));
+    }
+    text
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(child.id()).ok()?)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect("nobody panics while holding it")
+}
