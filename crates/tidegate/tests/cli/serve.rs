@@ -319,7 +319,7 @@ fn what_is_started_ends_with_the_server() {
     let room = Room::with_tiny("serve-end");
     let mut server = Server::begun(&room, &["--jobs", "1"]);
     let port = server.port;
-    let post = |path: &str, body: &str| {
+    let send = |path: &str, body: &str| {
         let length = body.len();
         server.asked(&format!(
             "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n\
@@ -330,9 +330,9 @@ fn what_is_started_ends_with_the_server() {
         .replace("flows = 100", "flows = 3000")
         .replace("runs = 2", "runs = 20");
     let body = serde_json::json!({ "text": text }).to_string();
-    let answer = post("/start/go", &body);
+    let answer = send("/start/go", &body);
     assert!(answer.ends_with(r#"{"name":"tiny"}"#), "{answer}");
-    assert!(post("/start/go", &body).contains("wait for it, or stop it"));
+    assert!(send("/start/go", &body).contains("wait for it, or stop it"));
     let runs = room.path().join("tidegate-results/tiny/runs");
     let finished = || {
         let runs = fs::read_dir(&runs).into_iter().flatten().flatten();

@@ -66,12 +66,13 @@ impl Claim {
     }
 }
 
-/// Whether some program writes to a folder now.
+/// Whether some program has a folder for itself now. Several may ask at once, and see each other as little as they see
+/// shards.
 pub(crate) fn is_taken(folder: &Path) -> bool {
     let Ok(file) = File::open(folder) else {
         return false;
     };
-    flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK)
+    flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
 }
 
 #[cfg(test)]
@@ -88,7 +89,7 @@ mod tests {
         assert!(Claim::take(&folder, Others::Welcome).is_err());
         drop(own);
         let shards = [0, 1].map(|_| Claim::take(&folder, Others::Welcome).unwrap());
-        assert!(is_taken(&folder));
+        assert!(!is_taken(&folder));
         assert!(Claim::take(&folder, Others::Kept).is_err());
         drop(shards);
         assert!(!is_taken(&folder));
