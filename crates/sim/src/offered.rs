@@ -42,8 +42,7 @@ pub struct Offered {
 impl Offered {
     /// Adds up the flows of a run, which `plan` says the sources of.
     pub fn new(setup: &Setup, traffic: &Traffic, plan: &[Planned]) -> Result<Self, ConfigError> {
-        let mut routes = Routes::new(&setup.network)?;
-        routes = routes.with_ecmp(setup.ecmp);
+        let routes = setup.routes()?;
         let links = setup.network.links().len();
         let mut offered = Self {
             flows: 0,

@@ -12,10 +12,11 @@ use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
 
 use crate::flow::Flow;
 use crate::flow_control;
-use crate::network::{Link, Network};
+use crate::hosts::path_hash;
+use crate::network::{Link, LinkId, Network};
 use crate::observe::Observe;
 use crate::observe::link::PAUSE_FRAME;
-use crate::routes::Ecmp;
+use crate::routes::{Ecmp, Routes};
 use crate::workload::Probe;
 
 /// A run: the network, what its ports and hosts do, and what it has to carry.
@@ -292,7 +293,42 @@ impl Default for Stop {
     }
 }
 
+/// Which packets of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Data.
+    There,
+    /// ACKs.
+    Back,
+}
+
 impl Setup {
+    /// The ways through the network, with the run's choice among equal ones.
+    pub fn routes(&self) -> Result<Routes, ConfigError> {
+        Ok(Routes::new(&self.network)?.with_ecmp(self.ecmp))
+    }
+
+    /// The links that packets of a flow take which has a connection of its own, by the [`routes`](Self::routes) of
+    /// this setup.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such flow.
+    pub fn path(&self, routes: &Routes, flow: u32, way: Way) -> Result<Vec<LinkId>, ConfigError> {
+        let number = flow as usize;
+        let flow = &self.flows[number];
+        let (from, to) = match way {
+            Way::There => (flow.src, flow.dst),
+            Way::Back => (flow.dst, flow.src),
+        };
+        let mut path = Vec::new();
+        match self.paths.get(number) {
+            None => routes.path(from, to, path_hash(self.seed, number), &mut path),
+            Some(&choice) => routes.path_by_choice(from, to, choice, 0, &mut path)?,
+        }
+        Ok(path)
+    }
+
     /// A run of these flows with all else as usual: FIFO ports of 300 KB that mark above 65 packets,
     /// DCTCP on connections that are open already, and seed 1.
     ///

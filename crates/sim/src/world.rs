@@ -16,7 +16,6 @@ use crate::hosts::{self, Hosts, Numbers, Tally};
 use crate::network::LinkId;
 use crate::pause::{ClassPauses, Deadlock};
 use crate::result::FlowResult;
-use crate::routes::Routes;
 use crate::setup::Setup;
 
 pub(crate) use parallel::ParallelEngine;
@@ -37,7 +36,7 @@ pub(crate) struct World<C> {
 impl<C: Calendar> World<C> {
     /// A world at time zero, with the whole network in it.
     fn new(setup: &Setup, calendar: impl FnOnce(&Plan) -> C) -> Result<Self, ConfigError> {
-        let routes = Arc::new(Routes::new(&setup.network)?.with_ecmp(setup.ecmp));
+        let routes = Arc::new(setup.routes()?);
         let plan = Plan::new(setup, &routes);
         let fabric = Fabric::new(setup, calendar(&plan), &plan, |_| true)?;
         let numbers = Numbers::Own(Slots::new(setup.probes.len() as u32));

@@ -101,7 +101,7 @@ export function network(canvas, run, at) {
     if (link.from >= run.hosts) spots.push({ x: a[0] + dx * 0.6, y: a[1] + dy * 0.6, name: link.name });
   });
   pen.globalAlpha = 1;
-  if (run.isStar) flights(pen, run, at, where);
+  flights(pen, run, at, where);
   // Nodes over links.
   pen.textAlign = 'center';
   run.nodes.forEach((name, n) => {
@@ -139,7 +139,7 @@ export function network(canvas, run, at) {
   return spots;
 }
 
-// Packets between the hosts and the only switch.
+// Packets on the links to the watched port's switch, and from it.
 function flights(pen, run, at, where) {
   const dot = (from, to, share, packet, marked) => {
     const [a, b] = [where[from], where[to]];
@@ -148,11 +148,13 @@ function flights(pen, run, at, where) {
     pen.arc(a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, marked ? 3 : 2.2, 0, 7);
     pen.fill();
   };
-  const delay = run.port.delay;
-  for (let n = after(run.arrived, at); n < run.packets && run.arrived[n] <= at + delay; n++) {
-    const flow = run.flow[n];
-    if (flow >= 0) dot(run.kind[n] & 1 ? run.flowDst[flow] : run.flowSrc[flow], run.port.from, 1 - (run.arrived[n] - at) / delay, n, run.kind[n] & 4);
+  const farthest = Math.max(...run.links.map(link => link.delay));
+  for (let n = after(run.arrived, at); n < run.packets && run.arrived[n] <= at + farthest; n++) {
+    const via = run.flow[n] < 0 ? undefined : run.links[run.via[run.kind[n] & 1][run.flow[n]]];
+    const away = run.arrived[n] - at;
+    if (via && away <= via.delay) dot(via.from, via.to, 1 - away / via.delay, n, run.kind[n] & 4);
   }
+  const delay = run.port.delay;
   for (let n = after(run.leftSorted, at) - 1; n >= 0 && run.leftSorted[n] > at - delay; n--) {
     const packet = run.leaving[n];
     if (!run.isDropped(packet)) dot(run.port.from, run.port.to, (at - run.leftSorted[n]) / delay, packet, run.mark[packet]);

@@ -36,6 +36,7 @@ export class Run {
     this.mark = column('p_mark');
     this.fate = column('p_fate');
     this.kind = column('p_kind');
+    this.via = [column('flow_via'), column('flow_back_via')];
     this.flowSrc = column('flow_src');
     this.flowDst = column('flow_dst');
     this.flowService = column('flow_service');

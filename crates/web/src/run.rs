@@ -13,6 +13,7 @@ use tidegate_sim::observe::series::{FlowSeries, SenderSample};
 use tidegate_sim::observe::statistics::real;
 use tidegate_sim::observe::{Journal, Sampling, Series, Which, Window};
 use tidegate_sim::run::{self, Status};
+use tidegate_sim::setup::{Opening, Way};
 use tidegate_sim::{End, Flow, LinkId, Network, Outcome};
 use tidegate_units::{Ecn, QueueId, Rate, Setting, Span, Time};
 
@@ -320,6 +321,32 @@ impl Seen<'_> {
         columns.add("flow_src", flows.iter().map(|flow| flow.src.0));
         columns.add("flow_dst", flows.iter().map(|flow| flow.dst.0));
         columns.add("flow_service", flows.iter().map(|flow| flow.service));
+        // The links by which data and ACKs come to the watched port's switch; -1 if they do not, or nobody knows.
+        for (name, way) in [("flow_via", Way::There), ("flow_back_via", Way::Back)] {
+            columns.add(name, self.vias(way));
+        }
+    }
+
+    /// For each flow the link that its packets take before the watched one.
+    fn vias(&self, way: Way) -> Vec<i32> {
+        let setup = &self.built.setup;
+        let Ok(routes) = setup.routes() else {
+            return Vec::new();
+        };
+        let via = |number: u32| {
+            let flow = &setup.flows[number as usize];
+            // A connection that is used again goes where its first flow went.
+            let is_certain =
+                setup.opening != Opening::Persistent || routes.choices(flow.src, flow.dst) == 1;
+            let path = setup
+                .path(&routes, number, way)
+                .ok()
+                .filter(|_| is_certain)?;
+            let place = path.iter().position(|&link| link == self.link)?;
+            Some(path[place.checked_sub(1)?].0.cast_signed())
+        };
+        let numbers = 0..setup.flows.len() as u32; // flows have numbers of 32 bits
+        numbers.map(|number| via(number).unwrap_or(-1)).collect()
     }
 
     fn add_series(&self, columns: &mut Columns, series: &Series) {

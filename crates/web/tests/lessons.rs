@@ -26,6 +26,65 @@ fn shown(text: &str, point: usize) -> Value {
     asked(&json!({ "do": "run", "text": text, "point": point }))
 }
 
+/// A column of whole numbers of a run with a port that is watched.
+fn column(text: &str, watch: &str, name: &str) -> Vec<i32> {
+    let request = json!({ "do": "run", "text": text, "point": 0, "watch": watch });
+    let answer = answer(&request.to_string(), &mut |_| true);
+    let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+    let header: Value = serde_json::from_slice(&answer[8..8 + length]).unwrap();
+    let place = &header["columns"][name];
+    assert_eq!(place[0], "Int32", "{name}: {header}");
+    let [begin, count] = [1, 2].map(|part| place[part].as_u64().unwrap() as usize);
+    let bytes = &answer[8 + length + begin..][..4 * count];
+    let (words, _) = bytes.as_chunks::<4>();
+    words.iter().map(|word| i32::from_le_bytes(*word)).collect()
+}
+
+/// The links that packets are drawn on before they come to the watched port are those that they took.
+#[test]
+fn packets_come_by_the_links_that_they_took() {
+    let text = r#"name = "fabric"
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+[[traffic]]
+kind = "poisson"
+from = "0-3"
+to = "4"
+load = 0.6
+sizes = "web-search"
+flows = 60
+"#;
+    let header = asked(&json!({ "do": "run", "text": text, "point": 0, "watch": "leaf1>host4" }));
+    let names: Vec<&str> = header["links"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|link| link["name"].as_str().unwrap())
+        .collect();
+    let mut via = column(text, "leaf1>host4", "flow_via");
+    assert_eq!(via.len(), 60);
+    for spine in ["spine0>leaf1", "spine1>leaf1"] {
+        let link = names.iter().position(|name| *name == spine).unwrap();
+        let link = i32::try_from(link).unwrap();
+        let flows = (0..).zip(&via).filter(|(_, via)| **via == link);
+        let own: Vec<i32> = flows.map(|(flow, _)| flow).collect();
+        let mut seen = column(text, spine, "p_flow");
+        seen.sort_unstable();
+        seen.dedup();
+        assert!(
+            !own.is_empty() && seen == own,
+            "{spine}: {seen:?} and {own:?}"
+        );
+        via.iter_mut()
+            .filter(|via| **via == link)
+            .for_each(|via| *via = -1);
+    }
+    assert!(via.iter().all(|via| *via == -1), "{via:?}");
+}
+
 fn lesson(id: &str) -> &'static str {
     LESSONS.iter().find(|lesson| lesson.id == id).unwrap().text
 }

@@ -9,7 +9,7 @@ use crate::ideal::{self, Framing};
 use crate::result::FlowResult;
 use crate::routes::Routes;
 use crate::run::Outcome;
-use crate::setup::{Setup, Transport};
+use crate::setup::{Setup, Transport, Way};
 
 choices! {
     /// What counts as small and large, when a flow is complete, and what its 99th percentile is. No two
@@ -164,7 +164,7 @@ impl<'a> Ideals<'a> {
     /// For the flows of a setup.
     pub fn new(setup: &'a Setup) -> Result<Self, ConfigError> {
         Ok(Self {
-            routes: Routes::new(&setup.network)?.with_ecmp(setup.ecmp),
+            routes: setup.routes()?,
             framings: framings(setup)?,
             setup,
         })
@@ -174,25 +174,15 @@ impl<'a> Ideals<'a> {
     /// receiver's host. The handshake and the speed of the application are not in it, and the flow's
     /// path is the one of a connection of its own. `None` if there is no such flow or it has no end.
     pub fn time(&self, flow: u32) -> Option<Span> {
-        let number = flow as usize;
-        let flow = self.setup.flows.get(number)?;
+        let number = flow;
+        let flow = self.setup.flows.get(number as usize)?;
         if flow.bytes == Flow::ENDLESS {
             return None;
         }
-        let mut path = Vec::new();
-        match self.setup.paths.get(number) {
-            None => {
-                let hash = hosts::path_hash(self.setup.seed, number);
-                self.routes.path(flow.src, flow.dst, hash, &mut path);
-            }
-            Some(&choice) => {
-                let found = (self.routes).path_by_choice(flow.src, flow.dst, choice, 0, &mut path);
-                found.ok()?;
-            }
-        }
+        let path = self.setup.path(&self.routes, number, Way::There).ok()?;
         let framing = of_group(&self.framings, flow);
         let sending = ideal::completion(&self.setup.network, &path, flow.bytes, framing);
-        Some(sending + hosts::host_delay(&self.setup.host_delay, self.setup.seed, number))
+        Some(sending + hosts::host_delay(&self.setup.host_delay, self.setup.seed, number as usize))
     }
 
     /// How many times as long as in an empty network a flow took until its last byte arrived; `None`

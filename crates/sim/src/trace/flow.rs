@@ -8,11 +8,9 @@ use tidegate_units::{ByteTime, ConfigError, Ecn, Span, Time};
 
 use crate::capture::Passed;
 use crate::flow::Flow;
-use crate::hosts::path_hash;
 use crate::network::{Link, LinkId, Network};
 use crate::packet::Side;
-use crate::routes::Routes;
-use crate::setup::{Setup, Transport};
+use crate::setup::{Setup, Transport, Way};
 
 /// One thing that happened to the flow. Bytes are counted from the first of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,14 +250,7 @@ fn with_losses(sent: &[Event], arrived: &[Event]) -> Option<Vec<Event>> {
 
 /// The links of switches that the data of a flow take.
 fn ports(setup: &Setup, number: u32) -> Result<Vec<LinkId>, ConfigError> {
-    let flow = &setup.flows[number as usize];
-    let routes = Routes::new(&setup.network)?.with_ecmp(setup.ecmp);
-    let hash = path_hash(setup.seed, number as usize);
-    let mut path = Vec::new();
-    match setup.paths.get(number as usize) {
-        None => routes.path(flow.src, flow.dst, hash, &mut path),
-        Some(&choice) => routes.path_by_choice(flow.src, flow.dst, choice, 0, &mut path)?,
-    }
+    let mut path = setup.path(&setup.routes()?, number, Way::There)?;
     path.retain(|&link| !setup.network.is_host(setup.network.link(link).from));
     Ok(path)
 }

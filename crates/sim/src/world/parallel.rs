@@ -36,7 +36,6 @@ use crate::hosts::{Home, Hosts, Numbers};
 use crate::network::{HostId, LinkId};
 use crate::packet::{EndId, Packet, Side};
 use crate::partition::Partition;
-use crate::routes::Routes;
 use crate::setup::Setup;
 
 /// The fast engine on several threads.
@@ -409,7 +408,7 @@ impl Engine for ParallelEngine {
         let network = &setup.network;
         let partition = Arc::new(Partition::new(network, setup.threads.get()));
         let count = partition.count();
-        let routes = Arc::new(Routes::new(network)?.with_ecmp(setup.ecmp));
+        let routes = Arc::new(setup.routes()?);
         let plan = Plan::new(setup, &routes);
         let flows: Arc<[_]> = setup.flows.as_slice().into();
         let of_links: Arc<[u16]> = partition.of_links(network).into();
