@@ -160,8 +160,12 @@ fn copy_folder(from: &Path, to: &Path) {
         if is_hidden || is_left_out {
             continue;
         }
-        if entry.file_type().unwrap().is_dir() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
             copy_folder(&entry.path(), &target);
+        } else if kind.is_symlink() {
+            let place = fs::read_link(entry.path()).unwrap();
+            std::os::unix::fs::symlink(place, target).unwrap();
         } else {
             fs::copy(entry.path(), target).unwrap();
         }
