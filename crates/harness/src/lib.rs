@@ -4,7 +4,9 @@
 //!   cannot run as ignored, by name.
 //! - [`allocation`] counts what a thread allocates.
 //! - [`browser`] is Chromium, told what to do.
+//! - [`folder`] reads all files of a folder.
 
 pub mod allocation;
 pub mod browser;
+pub mod folder;
 pub mod suite;

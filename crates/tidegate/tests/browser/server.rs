@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tidegate_harness::browser::Browser;
+use tidegate_harness::folder::files;
 
 /// A folder of a test, with a browser.
 pub(super) struct Room {
@@ -102,20 +103,7 @@ impl Room {
 
     /// All files of a results folder but the log, whose times differ.
     pub(super) fn results(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-        let mut found = Vec::new();
-        let top = self.path.join(folder);
-        let mut open = vec![top.clone()];
-        while let Some(path) = open.pop() {
-            if path.is_dir() {
-                let entries = fs::read_dir(&path).unwrap();
-                open.extend(entries.map(|entry| entry.unwrap().path()));
-            } else if !path.ends_with("log.jsonl") {
-                let name = path.strip_prefix(&top).unwrap().to_owned();
-                found.push((name, fs::read(&path).unwrap()));
-            }
-        }
-        found.sort();
-        found
+        files(&self.path.join(folder), "log.jsonl")
     }
 
     /// A place for a picture to be looked at.

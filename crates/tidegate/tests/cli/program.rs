@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use tidegate_harness::folder::files;
+
 /// A folder for one test, with a scenario or two in it.
 pub(crate) struct Room(PathBuf);
 
@@ -99,23 +101,7 @@ impl Room {
 
     /// All files of a results folder but the log, whose times differ.
     pub(crate) fn results(&self, folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
-        let mut found = Vec::new();
-        let top = self.0.join(folder);
-        let mut open = vec![top.clone()];
-        while let Some(path) = open.pop() {
-            if path.is_dir() {
-                open.extend(
-                    fs::read_dir(&path)
-                        .unwrap()
-                        .map(|entry| entry.unwrap().path()),
-                );
-            } else if !path.ends_with("log.jsonl") {
-                let name = path.strip_prefix(&top).unwrap().to_owned();
-                found.push((name, fs::read(&path).unwrap()));
-            }
-        }
-        found.sort();
-        found
+        files(&self.0.join(folder), "log.jsonl")
     }
 }
 

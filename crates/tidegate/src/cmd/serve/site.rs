@@ -283,7 +283,9 @@ impl Site {
 
     /// Does what is asked, and says what came of it: in words, if it could not be done.
     fn done(&self, request: &Request) -> Option<Answer> {
-        let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let Ok(asked) = serde_json::from_slice::<Value>(&request.body) else {
+            return Some(Answer::text("400 Bad Request", "what was sent is no JSON"));
+        };
         let text = asked["text"].as_str().unwrap_or_default();
         let result = match request.path.as_str() {
             "start/check" => self.studies.check(text).and_then(|checked| {

@@ -1,0 +1,26 @@
+//! Folders, to be compared.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of a test fail as the test would"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All files of a folder and of those in it, with their paths inside it and their bytes, but those of this name.
+pub fn files(top: &Path, but: &str) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut open = vec![top.to_owned()];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).unwrap();
+            open.extend(entries.map(|entry| entry.unwrap().path()));
+        } else if !path.ends_with(but) {
+            let name = path.strip_prefix(top).unwrap().to_owned();
+            found.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
