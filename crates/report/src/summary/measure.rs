@@ -57,7 +57,7 @@ pub(super) struct Bin {
 impl Bin {
     fn has(self, flow: &Brief) -> bool {
         let within = |bytes| self.above < bytes && bytes <= self.up_to;
-        flow.bytes.is_some_and(within)
+        flow.bytes().is_some_and(within)
     }
 }
 
@@ -120,7 +120,7 @@ impl Column {
 
     /// Whether the blocks of two runs are of the same things.
     pub(super) fn is_paired(self, run: &Record, other: &Record) -> bool {
-        let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes);
+        let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes());
         match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
             Of::Probes(_) => run.probes.len() == other.probes.len(),
@@ -183,18 +183,18 @@ pub(super) fn counted(record: &Record) -> impl Iterator<Item = Brief> {
 /// How many flows that count should have ended and did not.
 pub(super) fn unfinished(record: &Record) -> usize {
     counted(record)
-        .filter(|flow| flow.bytes.is_some() && flow.fct_ps.is_none())
+        .filter(|flow| flow.bytes().is_some() && flow.fct_ps().is_none())
         .count()
 }
 
 /// Completion time divided by that in an empty network.
 pub(super) fn slowdown(flow: &Brief) -> Option<f64> {
-    let ideal = flow.ideal_ps.filter(|&ideal| ideal > 0)?;
-    Some(seconds(flow.fct_ps?) / seconds(ideal))
+    let ideal = flow.ideal_ps().filter(|&ideal| ideal > 0)?;
+    Some(seconds(flow.fct_ps()?) / seconds(ideal))
 }
 
 pub(super) fn completion(flow: &Brief) -> Option<f64> {
-    flow.fct_ps.map(seconds)
+    flow.fct_ps().map(seconds)
 }
 
 fn of_class(flow: &Brief, class: Class) -> Option<f64> {
@@ -330,7 +330,7 @@ fn large(flow: &Brief) -> Option<f64> {
 }
 
 fn goodput(flow: &Brief) -> Option<f64> {
-    flow.goodput_bps.map(count)
+    flow.goodput_bps().map(count)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other measures may have no value")]
@@ -345,9 +345,9 @@ fn served(record: &Record, part: Option<u8>) -> impl Iterator<Item = Brief> {
 
 /// How many flows should have ended and did not.
 fn left_over(record: &Record, part: Option<u8>) -> Value {
-    let can_end = || served(record, part).filter(|flow| flow.bytes.is_some());
+    let can_end = || served(record, part).filter(|flow| flow.bytes().is_some());
     let flows = can_end().count();
-    let left = can_end().filter(|flow| flow.fct_ps.is_none()).count();
+    let left = can_end().filter(|flow| flow.fct_ps().is_none()).count();
     (flows > 0).then(|| (real(left), flows))
 }
 
@@ -388,7 +388,7 @@ fn masses(distribution: &Distribution) -> impl Iterator<Item = (f64, f64)> {
 
 /// Jain's index over the goodputs of flows that never end.
 fn fairness(record: &Record, _: Option<u8>) -> Value {
-    let endless = counted(record).filter(|flow| flow.bytes.is_none());
+    let endless = counted(record).filter(|flow| flow.bytes().is_none());
     let goodputs: Vec<f64> = endless.filter_map(|flow| goodput(&flow)).collect();
     let several = goodputs.len() > 1;
     several
@@ -453,12 +453,12 @@ fn share(record: &Record, part: Option<u8>, bytes: fn(&Brief) -> Option<u64>) ->
 
 /// Of the bytes of flows that finished.
 fn byte_share(record: &Record, part: Option<u8>) -> Value {
-    share(record, part, |flow| flow.fct_ps.and(flow.bytes))
+    share(record, part, |flow| flow.fct_ps().and(flow.bytes()))
 }
 
 /// Of the bytes that arrived in the observed window.
 fn goodput_share(record: &Record, part: Option<u8>) -> Value {
-    share(record, part, |flow| flow.received)
+    share(record, part, Brief::received)
 }
 
 /// A sum over the flows of a class that count.

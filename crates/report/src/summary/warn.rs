@@ -137,7 +137,7 @@ fn time(ps: u64) -> String {
 fn left_over(group: &Group<'_>) -> Option<String> {
     let left: usize = group.records.iter().map(|record| unfinished(record)).sum();
     let counted = group.records.iter().flat_map(|record| counted(record));
-    let all = counted.filter(|flow| flow.bytes.is_some()).count();
+    let all = counted.filter(|flow| flow.bytes().is_some()).count();
     (left > 0).then(|| {
         let part = real(left) / real(all) * 100.0;
         format!(
@@ -153,7 +153,7 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
     let of = |what: &str, takes: fn(&Brief) -> bool| {
         let finished = |record: &Record| {
             counted(record)
-                .filter(|flow| flow.fct_ps.is_some() && takes(flow))
+                .filter(|flow| flow.fct_ps().is_some() && takes(flow))
                 .count()
         };
         let counts: Vec<usize> = group
@@ -180,7 +180,7 @@ fn too_few(group: &Group<'_>) -> Vec<String> {
         }
     };
     let small = of("small flows", |flow| flow.class == Class::Small);
-    let everything = of("slowdowns", |flow| flow.ideal_ps.is_some());
+    let everything = of("slowdowns", |flow| flow.ideal_ps().is_some());
     // The small ones are among all: one sentence will do.
     let endings = small.or(everything);
     let nothing = group

@@ -27,14 +27,14 @@ const MEASURES: [Measure; 2] = [
         title: "completion time",
         axis: "flow completion time",
         unit: "s",
-        of: |flow| Some(flow.fct_ps? as f64 / 1e12),
+        of: |flow| Some(flow.fct_ps()? as f64 / 1e12),
     },
     Measure {
         id: "slowdown",
         title: "slowdown",
         axis: "slowdown (completion time / that in an empty network)",
         unit: "",
-        of: |flow| match (flow.fct_ps, flow.ideal_ps) {
+        of: |flow| match (flow.fct_ps(), flow.ideal_ps()) {
             (Some(fct), Some(ideal)) if ideal > 0 => Some(fct as f64 / ideal as f64),
             _ => None,
         },
@@ -135,12 +135,12 @@ fn chart(
 fn values(records: &[&Record], measure: &Measure, class: Option<Class>) -> (Vec<f64>, usize) {
     let flows = records.iter().flat_map(|record| record.briefs());
     let wanted = flows.filter(|flow| {
-        flow.counts && flow.bytes.is_some() && class.is_none_or(|class| flow.class == class)
+        flow.counts && flow.bytes().is_some() && class.is_none_or(|class| flow.class == class)
     });
     let mut values = Vec::new();
     let mut unfinished = 0;
     for flow in wanted {
-        unfinished += usize::from(flow.fct_ps.is_none());
+        unfinished += usize::from(flow.fct_ps().is_none());
         values.extend((measure.of)(&flow));
     }
     values.sort_by(f64::total_cmp);
