@@ -100,7 +100,7 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> 
         let path = below(out, &part.place);
         let folder = Folder::open(&path).map_err(Error::new)?;
         let baseline = folder.manifest().baseline.clone();
-        let comparison = Comparison::of(vec![folder], baseline.as_deref())?;
+        let comparison = Comparison::packed(vec![folder], baseline.as_deref())?;
         let page = path.join(report::PAGE);
         comparison.write(&page, None)?;
         if part.place.as_os_str().is_empty() {

@@ -43,7 +43,7 @@ pub(crate) fn report(arguments: &Report, output: Output) -> Result<Verdict, Erro
         _ => None,
     };
     let baseline = arguments.baseline.clone().or(of_folder);
-    let comparison = Comparison::of(folders, baseline.as_deref())?;
+    let comparison = Comparison::packed(folders, baseline.as_deref())?;
     let written = comparison.write(&page, arguments.figures.titles());
     written.map_err(|error| with_way_out(error, arguments.out.is_some()))?;
     if output.json {
@@ -101,6 +101,19 @@ pub(crate) struct Comparison {
 impl Comparison {
     /// Reads all finished runs of the folders.
     pub(crate) fn of(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
+        Self::read(folders, baseline, |_| {})
+    }
+
+    /// The same, with flows packed: enough for summaries and pages, and little for very many runs.
+    pub(crate) fn packed(folders: Vec<Folder>, baseline: Option<&str>) -> Result<Self, Error> {
+        Self::read(folders, baseline, Record::pack)
+    }
+
+    fn read(
+        folders: Vec<Folder>,
+        baseline: Option<&str>,
+        keep: fn(&mut Record),
+    ) -> Result<Self, Error> {
         let (mut records, mut missing) = (Vec::new(), Vec::new());
         let names = names(&folders);
         for (folder, name) in folders.iter().zip(&names) {
@@ -109,7 +122,7 @@ impl Comparison {
             missing.extend(runs.filter(|run| !finished.contains(&run.id)).cloned());
             for id in &finished {
                 let mut record = folder.read(id).map_err(Error::new)?;
-                record.pack();
+                keep(&mut record);
                 if folders.len() > 1 {
                     // Points of different folders may have the same label.
                     record.run.label = format!("{name}: {}", record.run.label);

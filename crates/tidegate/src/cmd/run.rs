@@ -313,7 +313,7 @@ fn run_job(
         };
         return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
-    let comparison = Comparison::of(vec![folder], baseline(running, &job.scenario))?;
+    let comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
     if comparison

@@ -91,7 +91,7 @@ pub(super) fn so_far(folders: Vec<Folder>) -> Result<Comparison, String> {
         crate::output::Error::Other(text) => text,
         crate::output::Error::ClosedPipe => "the results cannot be read".to_owned(),
     };
-    Comparison::of(folders.clone(), baseline.as_deref())
-        .or_else(|_| Comparison::of(folders, None))
+    Comparison::packed(folders.clone(), baseline.as_deref())
+        .or_else(|_| Comparison::packed(folders, None))
         .map_err(words)
 }
