@@ -307,7 +307,8 @@ pub(crate) struct Serve {
     /// A playground that crates/web/build has made, instead of the one in the program
     #[arg(long, value_name = "FOLDER")]
     pub(crate) playground: Option<PathBuf>,
-    /// Write the playground and all pages but results into a folder instead, for any web server
+    /// Write the playground, the galleries of published figures and all pages but results into a folder instead, for any
+    /// web server
     #[arg(long, value_name = "FOLDER")]
     pub(crate) export: Option<PathBuf>,
     #[command(flatten)]

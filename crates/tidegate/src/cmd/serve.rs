@@ -74,10 +74,10 @@ fn stop_with_us(studies: &Studies, output: Output) {
     }
 }
 
-/// Writes what does not change into a folder.
+/// Writes what any web server can show into a folder.
 fn export(site: &Site, folder: &Path, output: Output) -> Result<Verdict, Error> {
     let mut written = Vec::new();
-    for (path, bytes) in site.fixed() {
+    for (path, bytes) in site.files() {
         let file = folder.join(path);
         let cannot = |error| Error::new(format!("cannot write {}: {error}", file.display()));
         if let Some(parent) = file.parent() {

@@ -404,6 +404,16 @@ fn what_cannot_be_served_is_said_at_once() {
 #[test]
 fn the_fixed_part_is_written_for_other_servers() {
     let room = room("serve-export");
+    for (name, text) in [
+        ("results/figures/reproduction.json", "{}"),
+        ("results/figures/index.html", "<p>all"),
+        ("results/figures/tcn-f10/report.html", "<p>one"),
+        ("results/figures/secret/report.html", "<p>no figure"),
+    ] {
+        let path = room.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     let said = room.run("serve results --playground playground --export site");
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     assert_eq!(said.stdout, "site/index.html\n");
@@ -414,5 +424,10 @@ fn the_fixed_part_is_written_for_other_servers() {
     assert!(read("assets/serve.css").contains(".framed"));
     assert_eq!(read("playground/index.html"), "<p>play");
     assert!(read("docs/reproduction.html").contains("<table"));
+    assert!(read("index.html").contains("galleries/figures/index.html"));
+    assert_eq!(read("galleries/figures/index.html"), "<p>all");
+    assert_eq!(read("galleries/figures/tcn-f10/report.html"), "<p>one");
+    let site = room.path().join("site/galleries/figures");
+    assert!(!site.join("secret").exists());
     assert!(read("explain/ecn-sharp.html").contains("pst_target"));
 }

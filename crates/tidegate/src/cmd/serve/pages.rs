@@ -75,8 +75,8 @@ fn links(up: &str) -> String {
     out
 }
 
-/// The first page: with the results as they stand on a server, without them in a folder of files.
-pub(super) fn index(results: Option<&str>, has_playground: bool) -> String {
+/// The first page: with the results as they stand on a server, with the galleries alone in a folder of files.
+pub(super) fn index(results: Option<&str>, galleries: &[String], has_playground: bool) -> String {
     let mut body = results.unwrap_or_default().to_owned();
     if has_playground {
         body.push_str(
@@ -92,9 +92,16 @@ pub(super) fn index(results: Option<&str>, has_playground: bool) -> String {
     }
     body.push_str(
         "<section><h2>Reference</h2><ul><li><a href=\"docs/scenario.html\">Scenario files</a>: every key\
-         <li><a href=\"docs/reproduction.html\">Published figures, run again</a></ul></section>\n\
-         <section><h2>What a name means</h2>\n",
+         <li><a href=\"docs/reproduction.html\">Published figures, run again</a>",
     );
+    for name in galleries {
+        let name = escaped(name);
+        _ = write!(
+            body,
+            "<li><a href=\"galleries/{name}/index.html\">Published figures, drawn: {name}</a>"
+        );
+    }
+    body.push_str("</ul></section>\n<section><h2>What a name means</h2>\n");
     let mut kind = None;
     for entry in catalogue::all() {
         if kind != Some(entry.kind) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tidegate_lab::reproduce::library;
 use tidegate_report::folder::Folder;
 use tidegate_report::page::{STYLE, document};
 
@@ -51,8 +52,6 @@ impl Site {
             site.fixed.insert(format!("playground/{name}"), bytes);
         }
         site.add_pages();
-        let index = pages::index(None, site.has_playground());
-        site.add("index.html", &index);
         Ok(site)
     }
 
@@ -64,9 +63,30 @@ impl Site {
         &self.studies
     }
 
-    /// What does not change, by path.
-    pub(super) fn fixed(&self) -> impl Iterator<Item = (&String, &Vec<u8>)> {
-        self.fixed.iter()
+    /// What any web server can show, by path: the pages that do not change, and the galleries as they are.
+    pub(super) fn files(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut files = self.fixed.clone();
+        let mut galleries = Vec::new();
+        for (name, item) in self.shelf.all() {
+            let Item::Reproduction(path) = item else {
+                continue;
+            };
+            // It is written when all figures are judged.
+            let Ok(index) = shelf::read(&path, "index.html") else {
+                continue;
+            };
+            files.insert(format!("galleries/{name}/index.html"), index);
+            for figure in library::ids() {
+                let page = format!("{figure}/report.html");
+                if let Ok(bytes) = shelf::read(&path, &page) {
+                    files.insert(format!("galleries/{name}/{page}"), bytes);
+                }
+            }
+            galleries.push(name);
+        }
+        let index = pages::index(None, &galleries, self.has_playground());
+        files.insert("index.html".to_owned(), index.into());
+        files
     }
 
     fn add(&mut self, path: &str, text: &str) {
@@ -127,7 +147,7 @@ impl Site {
         match request.path.as_str() {
             "" | "index.html" => {
                 let results = pages::results(&self.shelf.all());
-                own(pages::index(Some(&results), self.has_playground()))
+                own(pages::index(Some(&results), &[], self.has_playground()))
             }
             "start/" => {
                 let home = self.shelf.home();
