@@ -231,8 +231,10 @@ impl Page<'_> {
         reason = "a browser works in real time, and nobody tells when it is done"
     )]
     pub fn wait(&self, expression: &str) {
+        // What a page shows before its scripts have run does not answer yet.
+        let is_true = format!("document.readyState === 'complete' && ({expression})");
         for _ in 0..STEPS {
-            if self.value(expression) == true {
+            if self.value(&is_true) == true {
                 return;
             }
             thread::sleep(Duration::from_millis(50));
