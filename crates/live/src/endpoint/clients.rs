@@ -35,8 +35,8 @@ pub(super) struct Clients {
     shared: Arc<Shared>,
     clock: Clock,
     places: [Option<Client>; MOST],
-    /// Whether a client may wait whom the system refused.
-    is_refused: bool,
+    /// When to accept again, if a client may wait who was not accepted.
+    retry: Option<Time>,
 }
 
 struct Client {
@@ -69,7 +69,7 @@ impl Clients {
             shared,
             clock: Clock::start(),
             places: [const { None }; MOST],
-            is_refused: false,
+            retry: None,
         }
     }
 
@@ -82,7 +82,7 @@ impl Clients {
             if self.shared.is_over.load(Ordering::Acquire) {
                 return;
             }
-            let mut has_callers = self.is_refused;
+            let mut has_callers = self.retry.is_some();
             for event in &events {
                 match event.token() {
                     LISTENER => has_callers = true,
@@ -103,16 +103,19 @@ impl Clients {
     /// How long until something happens by itself.
     fn timeout(&self) -> Option<Duration> {
         let deadlines = self.places.iter().flatten().map(|client| client.deadline);
-        let retry = self.is_refused.then(|| self.clock.now() + PAUSE);
-        let next = deadlines.chain(retry).min()?;
-        let span = next - self.clock.now();
+        let next = deadlines.chain(self.retry).min()?;
+        let now = self.clock.now();
+        if next <= now {
+            return Some(Duration::ZERO);
+        }
         // Not before the moment has come.
-        Some(Duration::from_nanos(span.as_ns()) + Duration::from_millis(1))
+        Some(Duration::from_nanos((next - now).as_ns()) + Duration::from_millis(1))
     }
 
+    /// Takes in who waits, but no more than there are places: those who were taken in come first.
     fn accept(&mut self) {
-        self.is_refused = false;
-        loop {
+        self.retry = None;
+        for _ in 0..MOST {
             match self.listener.accept() {
                 Ok((stream, _)) => self.admit(stream),
                 Err(error) => match error.kind() {
@@ -120,12 +123,13 @@ impl Clients {
                     io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
                     _ => {
                         // Such as too many open files: it may pass.
-                        self.is_refused = true;
+                        self.retry = Some(self.clock.now() + PAUSE);
                         return;
                     }
                 },
             }
         }
+        self.retry = Some(self.clock.now());
     }
 
     /// Takes a client in. If all places are taken, it gets that of the client that has taken longest to
