@@ -8,11 +8,12 @@
 //! - [`frames`] sends any frames through the live switch and checks what comes out.
 //! - [`oracle`] has slow and obvious models to compare with.
 //! - [`parts`] lists every scheme, scheduler and buffer, for tests that try them all.
-//! - [`fuzz`] is what the fuzz targets call.
+//! - [`fuzz`] is what the fuzz targets call, and [`mutate`] makes inputs for them from others.
 
 pub mod connection;
 pub mod frames;
 pub mod fuzz;
+pub mod mutate;
 pub mod ops;
 pub mod oracle;
 pub mod parts;

@@ -1,54 +1,109 @@
-//! The inputs that fuzzing has found to cover all it covers, on any toolchain.
+//! The inputs that fuzzing has kept because they cover all that it covers, and mutations of them, on any
+//! toolchain: a thousand for each target, or as many as it takes in `TIDEGATE_FUZZ_SECONDS`.
 
 #![expect(
     clippy::unwrap_used,
-    reason = "a file that is not there fails the test"
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a file that is not there fails the test, which can be told how long to go on and says how far it came"
 )]
 
+use std::env;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tidegate_testkit::fuzz;
+use tidegate_testkit::mutate::{cross, mutate};
+use tidegate_units::Rng;
 
-/// Calls `target` with every input that is kept for it.
-fn replay(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
+/// Where a test stops to mutate.
+enum Bound {
+    Inputs(u64),
+    Time(Duration),
+}
+
+impl Bound {
+    fn from_environment() -> Self {
+        match env::var("TIDEGATE_FUZZ_SECONDS") {
+            Ok(text) => Self::Time(Duration::from_secs(text.parse().expect("seconds"))),
+            Err(_) => Self::Inputs(1_000),
+        }
+    }
+
+    fn is_reached(&self, tried: u64, begun: Instant) -> bool {
+        match *self {
+            Self::Inputs(most) => tried >= most,
+            Self::Time(longest) => begun.elapsed() >= longest,
+        }
+    }
+}
+
+/// Calls `target` with every input that is kept for it, then with what is made of them. The order is the
+/// same each time, so what fails once fails again.
+fn explore(name: &str, target: impl Fn(&[u8]) -> Result<(), String>) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let mut count = 0;
-    for entry in fs::read_dir(folder.join(name)).unwrap() {
-        let path = entry.unwrap().path();
-        let bytes = fs::read(&path).unwrap();
-        if let Err(problem) = target(&bytes) {
+    let entries = fs::read_dir(folder.join(name)).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let kept: Vec<_> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert!(!kept.is_empty(), "{name} has a corpus");
+    for (path, input) in paths.iter().zip(&kept) {
+        if let Err(problem) = target(input) {
             panic!("{}: {problem}", path.display());
         }
-        count += 1;
     }
-    assert!(count > 0, "{name} has a corpus");
+    let (bound, begun) = (Bound::from_environment(), Instant::now());
+    let mut tried = 0;
+    while !bound.is_reached(tried, begun) {
+        let mut rng = Rng::new(tried, 0);
+        let mut any = || &kept[rng.next_u32() as usize % kept.len()];
+        let (head, tail) = (any(), any());
+        let mut input = match rng.next_u32() % 4 {
+            0 => cross(&mut rng, head, tail),
+            _ => head.clone(),
+        };
+        mutate(&mut rng, &mut input);
+        if let Err(problem) = target(&input) {
+            panic!("mutation {tried}: {}: {problem}", input.escape_ascii());
+        }
+        tried += 1;
+    }
+    println!(
+        "{name}: {} kept and {tried} mutated inputs pass",
+        kept.len()
+    );
 }
 
 #[test]
-fn every_kept_input_of_frames_passes() {
-    replay("frames", fuzz::frames);
+fn inputs_near_those_kept_for_frames_pass() {
+    explore("frames", fuzz::frames);
 }
 
 #[test]
-fn every_kept_input_of_port_passes() {
-    replay("port", fuzz::port);
+fn inputs_near_those_kept_for_port_pass() {
+    explore("port", fuzz::port);
 }
 
 #[test]
-fn every_kept_input_of_transport_passes() {
-    replay("transport", fuzz::transport);
+fn inputs_near_those_kept_for_scenario_pass() {
+    explore("scenario", tidegate_scenario::fuzz::scenario);
 }
 
 #[test]
-fn every_kept_input_of_vectors_passes() {
-    replay("vectors", |bytes| {
+fn inputs_near_those_kept_for_transport_pass() {
+    explore("transport", fuzz::transport);
+}
+
+#[test]
+fn inputs_near_those_kept_for_vectors_pass() {
+    explore("vectors", |bytes| {
         fuzz::vectors(bytes);
         Ok(())
     });
 }
 
 #[test]
-fn every_kept_input_of_workload_passes() {
-    replay("workload", fuzz::workload);
+fn inputs_near_those_kept_for_workload_pass() {
+    explore("workload", fuzz::workload);
 }

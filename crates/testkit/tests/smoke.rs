@@ -5,30 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use tidegate_testkit::fuzz;
+use tidegate_testkit::mutate::{bytes, mutate};
 use tidegate_units::Rng;
-
-fn bytes(rng: &mut Rng, most: u32) -> Vec<u8> {
-    let count = rng.next_u32() % most;
-    (0..count)
-        .map(|_| rng.next_u32().to_le_bytes()[3])
-        .collect()
-}
-
-/// Changes, removes or repeats a few bytes.
-fn mutate(rng: &mut Rng, text: &mut Vec<u8>) {
-    for _ in 0..=rng.next_u32() % 4 {
-        let at = rng.next_u32() as usize % text.len().max(1);
-        let end = (at + rng.next_u32() as usize % 8).min(text.len());
-        match rng.next_u32() % 5 {
-            0 if at < text.len() => text[at] = rng.next_u32().to_le_bytes()[0],
-            1 if at < text.len() => text[at] = b"0123456789-.'\"[]{}=,\n"[at % 21],
-            2 => drop(text.drain(at..end)),
-            3 => text.extend_from_within(at..end),
-            // A longer number, for the extremes.
-            _ => drop(text.splice(at..at, *b"99999")),
-        }
-    }
-}
 
 #[test]
 fn the_vector_runners_answer_whatever_they_read() {
