@@ -80,6 +80,11 @@ const TIMES: &[Unit] = &[
     Unit(&["ns"], 1_000),
     Unit(&["ps"], 1),
 ];
+/// Read, but never printed: what is printed is the same as ever.
+const LONG_TIMES: &[Unit] = &[
+    Unit(&["h"], 3_600_000_000_000_000),
+    Unit(&["min"], 60_000_000_000_000),
+];
 const RATES: &[Unit] = &[
     Unit(&["Tbps", "Tb/s"], 1_000_000_000_000),
     Unit(&["Gbps", "Gb/s"], 1_000_000_000),
@@ -100,7 +105,7 @@ const BINARY_SIZES: &[Unit] = &[
 ];
 const PACKETS: &[Unit] = &[Unit(&["pkts", "pkt"], 1)];
 
-const TIME_ACCEPTS: &str = "a time in ps, ns, us, ms or s, such as 78us";
+const TIME_ACCEPTS: &str = "a time in ps, ns, us, ms, s, min or h, such as 78us";
 const RATE_ACCEPTS: &str = "a rate in bps, Kbps, Mbps, Gbps or Tbps, such as 10Gbps";
 const BYTES_ACCEPTS: &str = "a size in B, KB, MB, GB, KiB, MiB or GiB, such as 300KB";
 const SIZE_ACCEPTS: &str =
@@ -198,7 +203,7 @@ impl FromStr for Span {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        quantity(text, &[TIMES], TIME_ACCEPTS).map(Self::from_ps)
+        quantity(text, &[TIMES, LONG_TIMES], TIME_ACCEPTS).map(Self::from_ps)
     }
 }
 
@@ -212,7 +217,7 @@ impl FromStr for Time {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        quantity(text, &[TIMES], TIME_ACCEPTS).map(Self::from_ps)
+        quantity(text, &[TIMES, LONG_TIMES], TIME_ACCEPTS).map(Self::from_ps)
     }
 }
 
@@ -349,6 +354,12 @@ mod tests {
         assert_eq!(" 1_000 ns ".parse(), Ok(Span::from_us(1)));
         assert_eq!("1.5ms".parse(), Ok(Time::from_us(1_500)));
         assert_eq!("0s".parse(), Ok(Span::ZERO));
+        assert_eq!("1.5h".parse(), Ok(Span::from_secs(5_400)));
+        assert_eq!("2 min".parse(), Ok(Span::from_secs(120)));
+        assert_eq!(
+            message::<Span>("6000h").split("; ").next(),
+            Some("`6000h` is too large")
+        );
         assert_eq!("10Gbps".parse(), Ok(Rate::from_gbps(10)));
         assert_eq!("995Mb/s".parse::<Rate>().map(Rate::as_bps), Ok(995_000_000));
         assert_eq!("300KB".parse(), Ok(Bytes(300_000)));
@@ -397,7 +408,7 @@ mod tests {
         assert_eq!(
             message::<Span>("78parsecs"),
             "`78parsecs` has an unknown unit; accepted: \
-             a time in ps, ns, us, ms or s, such as 78us"
+             a time in ps, ns, us, ms, s, min or h, such as 78us"
         );
         assert_eq!(
             message::<Rate>("10"),
@@ -448,6 +459,7 @@ mod tests {
     fn printing_is_short_and_exact() {
         let cases = [
             (Span::from_us(78).to_string(), "78us"),
+            (Span::from_secs(3_600).to_string(), "3600s"),
             (Span::from_ns(100_800).to_string(), "100.8us"),
             (Span::from_ps(1_000_001).to_string(), "1.000001us"),
             (Span::ZERO.to_string(), "0ps"),

@@ -179,7 +179,7 @@ fn quantity(form: Form) -> Value {
         Form::Bytes => with_unit(BYTES),
         Form::Rate => with_unit("[TGMKk]?bps|[TGMKk]?b/s"),
         Form::Size => with_unit(&format!("{BYTES}|pkts?")),
-        Form::Span => with_unit("ps|ns|us|µs|μs|ms|s"),
+        Form::Span => with_unit("ps|ns|us|µs|μs|ms|s|min|h"),
         _ => {
             let pattern = "^ *[0-9][0-9_]*((\\.[0-9_]+)? *%?| */ *[0-9]+) *$";
             any_of(&[
