@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::Duration;
 
@@ -44,10 +45,45 @@ pub struct Page<'a> {
 /// How long a condition may take to come true, in steps of a twentieth of a second.
 const STEPS: u32 = 600;
 
-/// Whether there is a browser to begin.
-pub fn is_installed() -> bool {
+static IS_INSTALLED: LazyLock<bool> = LazyLock::new(|| {
     let chromium = Command::new("chromium").arg("--version").output();
     chromium.is_ok_and(|output| output.status.success())
+});
+
+/// What a test may need besides a browser. `./test` sees to it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Need {
+    /// The built playground.
+    Playground,
+    /// What finds barriers.
+    Axe,
+}
+
+impl Need {
+    /// Where it is, if it is there.
+    pub fn path(self) -> PathBuf {
+        let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+        target.join(match self {
+            Self::Playground => "playground",
+            Self::Axe => "axe/package/axe.min.js",
+        })
+    }
+}
+
+/// Why a test that has these needs cannot run, if it cannot.
+pub fn missing(needs: &[Need]) -> Option<String> {
+    let is_needed = |need| needs.contains(&need);
+    let reason = if !*IS_INSTALLED {
+        "no chromium; on Debian: apt-get install chromium"
+    } else if is_needed(Need::Playground) && !Need::Playground.path().join("tidegate.wasm").exists()
+    {
+        "the playground is not built: crates/web/build"
+    } else if is_needed(Need::Axe) && !Need::Axe.path().exists() {
+        "no axe-core; ./test takes it from npm"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
 }
 
 impl Browser {

@@ -11,10 +11,10 @@
 mod serve;
 mod server;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tidegate_harness::{browser, suite, tests};
+use tidegate_harness::browser::{self, Need};
+use tidegate_harness::{suite, tests};
 
 const TESTS: &[suite::Test] = tests![
     serve::a_sweep_is_started_followed_stopped_and_resumed,
@@ -26,30 +26,12 @@ const TESTS: &[suite::Test] = tests![
     serve::the_playground_runs_under_its_policy,
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn playground() -> PathBuf {
-    root().join("target/playground")
-}
-
-/// Where `./test` puts axe-core.
-fn axe() -> PathBuf {
-    root().join("target/axe/package/axe.min.js")
-}
-
 fn main() -> ExitCode {
-    let has_chromium = browser::is_installed();
-    suite::run(TESTS, move |name| {
-        if !has_chromium {
-            Some("no chromium; on Debian: apt-get install chromium".to_owned())
-        } else if name.contains("playground") && !playground().join("tidegate.wasm").exists() {
-            Some("the playground is not built: crates/web/build".to_owned())
-        } else if name.contains("keep_nobody_out") && !axe().exists() {
-            Some("no axe-core; ./test takes it from npm".to_owned())
-        } else {
-            None
-        }
+    suite::run(TESTS, |name| {
+        browser::missing(match name {
+            "the_playground_runs_under_its_policy" => &[Need::Playground],
+            "pages_fit_a_phone_and_keep_nobody_out" => &[Need::Axe],
+            _ => &[],
+        })
     })
 }

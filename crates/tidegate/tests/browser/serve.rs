@@ -3,10 +3,9 @@
 use std::fs;
 
 use serde_json::json;
-use tidegate_harness::browser::Page;
+use tidegate_harness::browser::{Need, Page};
 
 use super::server::{Room, sweep};
-use super::{axe, playground};
 
 const WIDE: (u32, u32) = (1280, 1000);
 const PHONE: (u32, u32) = (390, 844);
@@ -312,7 +311,11 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
                 "{name}: {wide} pixels"
             );
             page.picture(&room.picture(&format!("{name}-{scheme}")));
-            assert_eq!(page.barriers(&axe()), [""; 0], "{name}, {scheme}");
+            assert_eq!(
+                page.barriers(&Need::Axe.path()),
+                [""; 0],
+                "{name}, {scheme}"
+            );
         }
         is_well(&room, &page);
     }
@@ -320,7 +323,10 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
 
 pub(super) fn the_playground_runs_under_its_policy() {
     let room = Room::new("playground");
-    let server = room.serve(&format!(" --playground {}", playground().display()));
+    let server = room.serve(&format!(
+        " --playground {}",
+        Need::Playground.path().display()
+    ));
     let page = room.browser.open(
         &format!("{}playground/#lesson=incast", server.address),
         WIDE,

@@ -11,10 +11,10 @@
 mod page;
 mod server;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tidegate_harness::{browser, suite, tests};
+use tidegate_harness::browser::{self, Need};
+use tidegate_harness::{suite, tests};
 
 const TESTS: &[suite::Test] = tests![
     page::every_lesson_has_the_numbers_of_the_native_run,
@@ -29,31 +29,11 @@ const TESTS: &[suite::Test] = tests![
     page::axe_finds_nothing,
 ];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The folder that is served.
-fn playground() -> PathBuf {
-    root().join("target/playground")
-}
-
-/// Where `./test` puts axe-core.
-fn axe() -> PathBuf {
-    root().join("target/axe/package/axe.min.js")
-}
-
 fn main() -> ExitCode {
-    let has_chromium = browser::is_installed();
-    suite::run(TESTS, move |name| {
-        if !has_chromium {
-            Some("no chromium; on Debian: apt-get install chromium".to_owned())
-        } else if !playground().join("tidegate.wasm").exists() {
-            Some("the playground is not built: crates/web/build".to_owned())
-        } else if name == "axe_finds_nothing" && !axe().exists() {
-            Some("no axe-core; ./test takes it from npm".to_owned())
-        } else {
-            None
-        }
+    suite::run(TESTS, |name| {
+        browser::missing(match name {
+            "axe_finds_nothing" => &[Need::Playground, Need::Axe],
+            _ => &[Need::Playground],
+        })
     })
 }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use tidegate_harness::browser::{Browser, Page};
+use tidegate_harness::browser::{Browser, Need, Page};
 use tidegate_web::answer;
 use tidegate_web::lessons::LESSONS;
 
-use super::{axe, playground, server};
+use super::server;
 
 const WIDE: (u32, u32) = (1280, 1000);
 
@@ -19,7 +19,10 @@ const SHOWN: &str = "[...document.querySelectorAll('.lane')].map(lane => ({ \
 
 fn begun(name: &str) -> (Browser, String) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
-    (Browser::begun(&folder), server::begun(&playground()))
+    (
+        Browser::begun(&folder),
+        server::begun(&Need::Playground.path()),
+    )
 }
 
 /// Waits until the pictures of a scenario are there.
@@ -366,7 +369,7 @@ pub(super) fn axe_finds_nothing() {
         let page = browser.open(&format!("{address}#lesson=one-sided"), WIDE);
         page.prefer(scheme, "reduce");
         is_ready(&page);
-        assert_eq!(page.barriers(&axe()), [""; 0], "{scheme}");
+        assert_eq!(page.barriers(&Need::Axe.path()), [""; 0], "{scheme}");
         is_well(&browser, &page);
     }
 }
