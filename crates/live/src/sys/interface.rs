@@ -75,8 +75,8 @@ pub(crate) fn disable_offloads(socket: BorrowedFd, name: &str) -> io::Result<()>
 }
 
 /// Lets an interface carry two VLAN tags besides the longest packet of its hosts, as the kernel's bridge
-/// does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. An MTU that is no
-/// multiple of ten has such room already. Where it cannot be changed, long frames with tags are refused.
+/// does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. Where the MTU cannot be
+/// changed, long frames with tags are refused.
 pub(crate) fn make_room_for_tags(socket: BorrowedFd, name: &str) {
     let _ = raise_mtu(socket, name);
 }
@@ -87,16 +87,20 @@ fn raise_mtu(socket: BorrowedFd, name: &str) -> io::Result<()> {
     unsafe { control_interface(socket, libc::SIOCGIFMTU as _, &mut request) }?;
     // SAFETY: that is what the kernel wrote; any bytes are an integer.
     let mtu = unsafe { request.ifr_ifru.ifru_mtu };
-    if mtu % 10 != 0 {
+    let Some(roomy) = with_room_for_tags(mtu) else {
         return Ok(());
-    }
-    request.ifr_ifru.ifru_mtu = mtu + TWO_TAGS;
+    };
+    request.ifr_ifru.ifru_mtu = roomy;
     // SAFETY: this request reads a number from an interface request.
     unsafe { control_interface(socket, libc::SIOCSIFMTU as _, &mut request) }
 }
 
-/// Bytes of two VLAN tags.
-const TWO_TAGS: c_int = 8;
+/// The MTU with two tags more, or `None` if this one has them already. What hosts use is even, and what
+/// comes out here is odd: opened once more, perhaps by another process, an interface stays as it is.
+fn with_room_for_tags(mtu: c_int) -> Option<c_int> {
+    const TWO_TAGS: c_int = 8;
+    (mtu % 2 == 0).then_some(mtu.saturating_add(TWO_TAGS + 1))
+}
 
 /// Asks whether there is a carrier.
 const ETHTOOL_GLINK: u32 = 0x0A;
@@ -148,4 +152,18 @@ pub(super) unsafe fn control_interface(
     let request: *mut ifreq = request;
     // SAFETY: as the caller promises.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), operation, request.cast::<c_void>()) }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_tags_is_made_once() {
+        for mtu in [68, 1_280, 1_492, 1_500, 9_000, 65_534] {
+            let roomy = with_room_for_tags(mtu).unwrap();
+            assert!(roomy >= mtu + 8);
+            assert_eq!(with_room_for_tags(roomy), None);
+        }
+    }
 }

@@ -2,11 +2,13 @@
 //! likes.
 
 use std::process::Command;
+use std::thread;
+use std::time::Instant;
 
 use tidegate_live::config::Checksums;
 use tidegate_live::namespace::Namespace;
 
-use super::bed::{Bed, address};
+use super::bed::{Bed, TIMEOUT, address};
 
 pub(crate) fn checksums_that_hosts_leave_to_hardware_are_finished_on_request() {
     let bed = Bed::new(2);
@@ -30,32 +32,45 @@ pub(crate) fn checksums_that_hosts_leave_to_hardware_are_finished_on_request() {
     }
 }
 
-/// Sends frames of 1500 bytes and a tag of 802.1ad, or of two tags and four bytes less.
+/// Sends frames of as many bytes as it is told and a tag of 802.1ad, or of two tags and four bytes less.
 const SEND: &str = r#"
-import socket
+import socket, sys
+longest = int(sys.argv[1])
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 out.bind(("host", 0))
 stations = bytes([2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8])
 service, customer = b"\x88\xa8\x00\x05", b"\x81\x00\x00\x06"
 for _ in range(10):
-    out.send(stations + service + b"\x88\xb5" + bytes(1500))
-    out.send(stations + service + customer + b"\x88\xb5" + bytes(1496))
+    out.send(stations + service + b"\x88\xb5" + bytes(longest))
+    out.send(stations + service + customer + b"\x88\xb5" + bytes(longest - 4))
 "#;
 
 pub(crate) fn service_tags_pass_besides_the_longest_packet() {
-    let bed = Bed::new(2);
-    for host in &bed.hosts {
-        host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
-    }
-    bed.hosts[0].ip("link set host mtu 1508").unwrap();
-    let before = bed.frames(1)[0];
-    let counters = bed.run(&bed.config("1Gbps"), || {
-        let send = || Command::new("python3").args(["-c", SEND]).status();
-        assert!(bed.hosts[0].run(send).unwrap().unwrap().success());
-        while bed.frames(1)[0] < before + 20 {
-            std::thread::yield_now();
+    // 1492 is what is left of 1500 behind PPPoE.
+    for mtu in [1500, 1492] {
+        let bed = Bed::new(2);
+        for (number, host) in bed.hosts.iter().enumerate() {
+            host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
+            host.ip(&format!("link set host mtu {mtu}")).unwrap();
+            let port = format!("link set port{number} mtu {mtu}");
+            bed.switch.ip(&port).unwrap();
         }
-    });
-    assert_eq!(counters.ports[0].received.packets, 20, "{counters:?}");
-    assert_eq!(counters.ports[1].dropped(), 0, "{counters:?}");
+        let sending = format!("link set host mtu {}", mtu + 8);
+        bed.hosts[0].ip(&sending).unwrap();
+        let before = bed.frames(1)[0];
+        let counters = bed.run(&bed.config("1Gbps"), || {
+            let send = || {
+                let mut python = Command::new("python3");
+                python.args(["-c", SEND, &mtu.to_string()]).status()
+            };
+            assert!(bed.hosts[0].run(send).unwrap().unwrap().success());
+            let end = Instant::now() + TIMEOUT;
+            while bed.frames(1)[0] < before + 20 && Instant::now() < end {
+                thread::yield_now();
+            }
+        });
+        assert_eq!(bed.frames(1)[0], before + 20, "{counters:?}");
+        assert_eq!(counters.ports[0].received.packets, 20, "{counters:?}");
+        assert_eq!(counters.ports[1].dropped(), 0, "{counters:?}");
+    }
 }
