@@ -117,15 +117,18 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Runs a command of the guide. It builds in a place of its own: in the tests' own one it would put
-/// another library under the name of theirs.
+/// Runs a command of the guide. Its program goes to a place of its own: in the tests' own one it would
+/// take the place of theirs.
 fn run(command: &str, root: &Path, outcome: Outcome<'_>) {
     let mut words = command.split_whitespace();
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide-target");
+    let ours = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let target = ours.join("guide-target");
     let output = Command::new(words.next().unwrap())
         .args(words)
         .current_dir(root)
         .env("CARGO_TARGET_DIR", target)
+        // Libraries from elsewhere are built already; a cargo before 1.91 builds them again.
+        .env("CARGO_BUILD_BUILD_DIR", ours.parent().unwrap())
         .env("CARGO_NET_OFFLINE", "true")
         // It is built for a few tests that take no time.
         .env("CARGO_PROFILE_TEST_OPT_LEVEL", "0")
