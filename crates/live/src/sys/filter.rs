@@ -43,6 +43,8 @@ fn restricted() -> Rules {
     let code = libc::PROT_EXEC as u64;
     Ok(vec![
         (libc::SYS_ioctl, requests),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, one(masked(1, writing, 0)?)?),
         (libc::SYS_openat, one(masked(2, writing, 0)?)?),
         (libc::SYS_mmap, one(masked(2, code, 0)?)?),
         (libc::SYS_mprotect, one(masked(2, code, 0)?)?),
@@ -68,7 +70,7 @@ fn masked(argument: u8, mask: u64, value: u64) -> Condition {
 
 /// Requests about interfaces, for which the kernel asks for a privilege where they change something,
 /// and whether a file is a terminal. C libraries disagree on the type of some.
-const REQUESTS: [u64; 7] = [
+const REQUESTS: [u64; 8] = [
     libc::SIOCGIFINDEX,
     libc::SIOCGIFFLAGS,
     libc::SIOCSIFFLAGS,
@@ -76,6 +78,7 @@ const REQUESTS: [u64; 7] = [
     libc::TUNSETIFF as _,
     libc::FIONBIO as _,
     libc::TCGETS as _,
+    libc::TIOCGWINSZ as _,
 ];
 
 /// Calls that are allowed with any arguments.
@@ -118,7 +121,7 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_nanosleep,
-    // Threads and signals. Capabilities can only be given up.
+    // Threads and signals. Capabilities can only be given up, and without them priority too.
     libc::SYS_capget,
     libc::SYS_capset,
     libc::SYS_clone,
@@ -136,8 +139,10 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_rt_sigprocmask,
     libc::SYS_rt_sigreturn,
     libc::SYS_sched_getaffinity,
+    libc::SYS_sched_setattr,
     libc::SYS_sched_yield,
     libc::SYS_set_robust_list,
+    libc::SYS_setpriority,
     libc::SYS_sigaltstack,
     libc::SYS_tgkill,
 ];
@@ -176,6 +181,20 @@ mod tests {
             assert_eq!(interface::index(socket.as_fd(), "lo").unwrap(), Some(1));
             assert_eq!(thread::spawn(|| 7).join().unwrap(), 7);
         });
+    }
+
+    /// By the calls that the C library at hand makes of it.
+    #[test]
+    fn frames_are_sent_under_the_filter() {
+        let Ok(socket) = packet::socket() else {
+            eprintln!("skipped: needs CAP_NET_RAW");
+            return;
+        };
+        let loopback = interface::index(socket.as_fd(), "lo").unwrap().unwrap();
+        packet::bind(socket.as_fd(), loopback).unwrap();
+        let frames: [&[u8]; 2] = [&[0; 60]; 2];
+        let outcome = filtered(|| packet::send(&socket, &frames));
+        assert_eq!(outcome, packet::Outcome::Taken(2));
     }
 
     #[test]

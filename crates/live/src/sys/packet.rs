@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
 
-use libc::{c_int, sockaddr_ll};
+use libc::{c_int, c_uint, sockaddr_ll};
 
 use super::ring::Ring;
 use super::{check, option, set_option};
@@ -81,10 +81,11 @@ pub(crate) fn missed(socket: BorrowedFd) -> u32 {
     option(socket, libc::SOL_PACKET, name, none).map_or(0, |stats| stats.tp_drops)
 }
 
-/// Takes the error that an interface's going down leaves behind: the next call would report it.
-pub(crate) fn clear_error(socket: BorrowedFd) {
-    // Whatever it was, it is gone now.
-    let _ = option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR, 0);
+/// Whether the interface went down since this was last asked. That leaves an error behind, which is
+/// taken away here: the next call would report it, and until then nobody could wait for frames.
+pub(crate) fn went_down(socket: BorrowedFd) -> bool {
+    let error = option::<c_int>(socket, libc::SOL_SOCKET, libc::SO_ERROR, 0);
+    error.is_ok_and(|error| error == libc::ENETDOWN)
 }
 
 /// Sends frames, at most a burst, without waiting.
@@ -102,17 +103,20 @@ pub(crate) fn send(socket: &OwnedFd, frames: &[&[u8]]) -> Outcome {
         message.msg_hdr.msg_iov = vector;
         message.msg_hdr.msg_iovlen = 1;
     }
+    // By its number: where the C library is musl, its function makes another call for each frame.
     // SAFETY: the first `count` messages each have one vector, of a frame that outlives the call;
     // the kernel reads the frames and writes only into `messages`.
     let result = unsafe {
-        libc::sendmmsg(
+        libc::syscall(
+            libc::SYS_sendmmsg,
             socket.as_fd().as_raw_fd(),
             messages.as_mut_ptr(),
-            count as u32,
-            libc::MSG_DONTWAIT as _, // C libraries disagree on its type
+            count as c_uint,
+            libc::MSG_DONTWAIT as c_uint,
         )
     };
-    match check(result) {
+    // A number of frames, or -1.
+    match check(result as c_int) {
         Ok(taken) => Outcome::Taken(taken.unsigned_abs() as usize),
         Err(error) => match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM) => Outcome::Taken(0),
