@@ -60,7 +60,8 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// A port without a limit of its stations.
 pub const NO_LIMIT: u32 = u32::MAX;
 
-/// A station is not learned because its port has as many as it may.
+/// A station is not learned because its port has as many as it may, or because it is at another port
+/// and this one has a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMany;
 
@@ -133,6 +134,10 @@ impl Fdb {
         let entries = &mut self.sets[set].0;
         let known = entries.iter().position(|entry| entry.is(source));
         let old = |entry: &Entry| entry.is_old(now, self.ageing);
+        // Nor does anybody take over a station from there.
+        if members.limit != NO_LIMIT && known.is_some_and(|way| !old(&entries[way])) {
+            return Err(TooMany);
+        }
         let way = known
             .or_else(|| entries.iter().position(old))
             .unwrap_or_else(|| place_of_another(entries, port));
@@ -373,15 +378,15 @@ mod tests {
     #[test]
     fn a_port_has_no_more_stations_than_it_may() {
         let mut fdb = Fdb::new(64, AGEING, &[2, NO_LIMIT], 7).unwrap();
+        // A station of another port cannot be taken over, though there is room.
+        learn(&mut fdb, 4, 1, Time::ZERO);
+        assert_eq!(fdb.learn(mac(4), PortId(0), Time::ZERO), Err(TooMany));
+        assert_eq!(fdb.lookup(mac(4), Time::ZERO), Some(PortId(1)));
         let mut at_limited = |number, now| fdb.learn(mac(number), PortId(0), now);
         assert_eq!(at_limited(1, Time::ZERO), Ok(()));
         assert_eq!(at_limited(2, Time::ZERO), Ok(()));
         assert_eq!(at_limited(3, Time::ZERO), Err(TooMany));
         assert_eq!(at_limited(1, Time::from_us(1)), Ok(()));
-        // A station of another port cannot be taken over.
-        learn(&mut fdb, 4, 1, Time::ZERO);
-        assert_eq!(fdb.learn(mac(4), PortId(0), Time::ZERO), Err(TooMany));
-        assert_eq!(fdb.lookup(mac(4), Time::ZERO), Some(PortId(1)));
         // One that moves away or ages makes room.
         learn(&mut fdb, 2, 1, Time::from_us(2));
         assert_eq!(fdb.learn(mac(3), PortId(0), Time::from_us(3)), Ok(()));
@@ -390,6 +395,11 @@ mod tests {
         fdb.sweep(later);
         assert_eq!(fdb.learn(mac(5), PortId(0), later), Ok(()));
         assert_eq!(fdb.stations_at(PortId(0)), 2);
+        // So does one that was silent for so long elsewhere.
+        let much_later = later + AGEING + AGEING;
+        fdb.sweep(much_later);
+        learn(&mut fdb, 4, 1, much_later - AGEING - AGEING);
+        assert_eq!(fdb.learn(mac(4), PortId(0), much_later), Ok(()));
     }
 
     #[test]
