@@ -31,6 +31,10 @@ pub struct PacketSocket {
     index: Option<i32>,
     clock: Clock,
     is_up: bool,
+    /// How often its flags may still know of no carrier before it is asked for.
+    patience: u32,
+    /// Whether a frame was not sent because the interface was down.
+    was_down: bool,
     missed: u64,
     unfinished: u64,
 }
@@ -57,17 +61,35 @@ impl PacketSocket {
         ))?;
         interface::make_room_for_tags(socket.as_fd(), name);
         packet::bind(socket.as_fd(), index).map_err(Error::system(action(), "CAP_NET_RAW"))?;
-        let is_up = interface::is_running(socket.as_fd(), name);
-        Ok(Self {
+        let mut device = Self {
             ring,
             socket,
             name: name.into(),
             index: Some(index),
             clock,
-            is_up,
+            is_up: false,
+            patience: 0,
+            was_down: false,
             missed: 0,
             unfinished: 0,
-        })
+        };
+        device.is_up = device.is_running();
+        Ok(device)
+    }
+
+    /// Whether the interface is up and has a carrier, which it may have lost or got up to a second ago.
+    fn is_running(&mut self) -> bool {
+        let socket = self.socket.as_fd();
+        if let Some(is_up) = interface::is_running(socket, &self.name) {
+            self.patience = 0;
+            return is_up;
+        }
+        if self.patience > 0 {
+            self.patience -= 1;
+            return self.is_up;
+        }
+        self.patience = PATIENCE;
+        interface::has_carrier(socket, &self.name)
     }
 
     /// What can be polled for frames.
@@ -75,6 +97,9 @@ impl PacketSocket {
         self.socket.as_raw_fd()
     }
 }
+
+/// A second, at ten looks in each.
+const PATIENCE: u32 = 9;
 
 impl Device for PacketSocket {
     #[inline]
@@ -113,6 +138,7 @@ impl Device for PacketSocket {
             Outcome::Refused => Err(SendError::Refused),
             Outcome::Down => {
                 self.is_up = false;
+                self.was_down = true;
                 Err(SendError::LinkDown)
             }
         }
@@ -127,13 +153,10 @@ impl Device for PacketSocket {
             // Gone, or another one of the same name.
             self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
         }
-        let is_up = self.index.is_some() && interface::is_running(socket, &self.name);
-        if !is_up || !self.is_up {
-            packet::clear_error(socket);
-        }
-        self.is_up = is_up;
-        // The link was down in between, though nobody looked.
-        is_up && !is_another
+        let went_down = packet::went_down(socket) || std::mem::take(&mut self.was_down);
+        self.is_up = self.index.is_some() && self.is_running();
+        // The link may have been down in between, though nobody looked.
+        self.is_up && !is_another && !went_down
     }
 
     fn missed(&self) -> u64 {

@@ -29,16 +29,22 @@ pub(crate) fn index(socket: BorrowedFd, name: &str) -> io::Result<Option<c_int>>
     }
 }
 
-/// Whether an interface is up and has a carrier.
-pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> bool {
-    // The flag for a carrier follows it up to a second later; this answer does not.
-    let has_carrier = ethtool(socket, name, ETHTOOL_GLINK, 0);
-    let wanted = match has_carrier {
-        Ok(0) => return false,
-        Ok(_) => libc::IFF_UP,
-        Err(_) => libc::IFF_UP | libc::IFF_RUNNING,
-    } as c_short;
-    flags(socket, name).is_ok_and(|flags| flags & wanted == wanted)
+/// What the flags of an interface say about its link: up or not, or `None` if it is up and they know of
+/// no carrier. They follow it up to a second later.
+pub(crate) fn is_running(socket: BorrowedFd, name: &str) -> Option<bool> {
+    let flags = flags(socket, name).unwrap_or_default();
+    let has = |flag: c_int| flags & flag as c_short != 0;
+    match (has(libc::IFF_UP), has(libc::IFF_RUNNING)) {
+        (false, _) => Some(false),
+        (true, true) => Some(true),
+        (true, false) => None,
+    }
+}
+
+/// Whether an interface has a carrier now. This takes a lock of the kernel's that others may hold for
+/// long, while they make or remove interfaces: not to be asked often where frames wait.
+pub(crate) fn has_carrier(socket: BorrowedFd, name: &str) -> bool {
+    ethtool(socket, name, ETHTOOL_GLINK, 0).is_ok_and(|carrier| carrier != 0)
 }
 
 /// Whether the frames of an interface are those of Ethernet between stations: not those of the

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use tidegate_live::config::{DeviceKind, PortSettings};
+use tidegate_live::config::{DeviceKind, OnLoop, PortSettings};
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Live};
 use tidegate_units::Rate;
@@ -23,6 +23,26 @@ pub(crate) fn a_link_that_goes_down_and_comes_back_is_used_again() {
     });
     assert_eq!(counters.imbalance(), 0);
     assert!(counters.ports.iter().all(|port| port.is_up));
+}
+
+/// The kernel keeps an error for whoever sends next: a frame that comes much later must not meet it.
+pub(crate) fn a_link_that_was_down_for_a_moment_costs_no_frame_later() {
+    let bed = Bed::new(2);
+    for host in &bed.hosts {
+        // Nobody speaks in that moment.
+        host.set("net/ipv6/conf/host/disable_ipv6", "1").unwrap();
+    }
+    let mut config = bed.config("1Gbps");
+    // Nor the switch later.
+    config.options.on_loop = OnLoop::Ignore;
+    let counters = bed.run(&config, || {
+        assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
+        let moment = "link set port1 down\nlink set port1 up\n";
+        bed.switch.ip_batch(moment).unwrap();
+        thread::sleep(Duration::from_millis(500));
+        assert!(bed.reaches(0, 1));
+    });
+    assert_eq!(counters.ports[1].dropped(), 0, "{counters:?}");
 }
 
 pub(crate) fn an_interface_that_is_made_again_is_used_again() {

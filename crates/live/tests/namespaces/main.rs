@@ -34,6 +34,7 @@ const TESTS: &[suite::Test] = tests![
     exactness::the_queue_of_kernel_tcp_follows_the_threshold,
     links::a_frame_longer_than_a_hosts_mtu_stops_no_port,
     links::a_link_that_goes_down_and_comes_back_is_used_again,
+    links::a_link_that_was_down_for_a_moment_costs_no_frame_later,
     links::a_tap_interface_that_is_removed_is_left_alone_and_used_again,
     links::an_interface_that_is_made_again_is_used_again,
     links::tap_interfaces_are_ports_too,
