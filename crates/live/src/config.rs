@@ -1,5 +1,6 @@
 //! The configuration of a switch.
 
+use tidegate_dataplane::sched::Scheduler;
 use tidegate_dataplane::{NonEct, buffer, classify, mark, sched};
 use tidegate_units::{ConfigError, Rate, Size, Span, choices, settings};
 
@@ -188,8 +189,7 @@ impl Config {
                 .iter()
                 .any(|other| other.interface == *name)
             {
-                let allowed = "an interface that is not another port's";
-                return Err(ConfigError::out_of_range("interface", name, allowed));
+                return Err(another_ports(name));
             }
         }
         let ring = self.options.ring;
@@ -197,7 +197,7 @@ impl Config {
             let allowed = format!("1 to {MAX_RING}");
             return Err(ConfigError::out_of_range("ring", ring, allowed));
         }
-        let slot = u64::from(self.options.frame_size).next_power_of_two();
+        let slot = u64::from(crate::sys::ring::slot(self.options.frame_size));
         let rings = self.ports.len() as u64 * slot;
         if u64::from(ring) * rings > MAX_RINGS {
             let allowed = format!(
@@ -208,57 +208,69 @@ impl Config {
             );
             return Err(ConfigError::out_of_range("ring", ring, allowed));
         }
-        self.check_marking()
-    }
-
-    /// Refuses a threshold of zero, which marks whatever comes.
-    fn check_marking(&self) -> Result<(), ConfigError> {
-        for field in self.marking.fields() {
-            let is_threshold = matches!(
-                field.name,
-                "threshold" | "thresholds" | "strict_threshold" | "port_threshold" | "target"
-            );
-            let text = self.marking.value(field.name).unwrap_or_default();
-            if is_threshold && text.split(',').any(is_zero) {
-                let allowed = "above zero: it would mark every packet";
-                return Err(ConfigError::out_of_range(field.name, text, allowed));
-            }
-        }
-        Ok(())
+        check_marking(&self.marking)
     }
 
     /// What can run and may not do what was meant.
     pub fn warnings(&self) -> Vec<String> {
         let options = &self.options;
-        let ports = self.ports.len() as u64;
-        let bytes = match &self.buffer {
-            buffer::Config::PerPort(config) => match config.limit {
-                Size::Bytes(limit) => limit.0 * ports,
-                // One that is counted in packets holds as many frames as it says.
-                Size::Packets(limit) => {
-                    u64::from(limit) * u64::from(options.count.bytes(FULL_FRAME)) * ports
-                }
-            },
-            buffer::Config::PerQueue(config) => {
-                let queues = config.limit.iter().map(|limit| limit.0).sum();
-                config.port_limit.map_or(queues, |limit| limit.0) * ports
-            }
-            buffer::Config::DynamicThreshold(config) => {
-                config.pool_size.0 + config.reserve_size.0 * ports
-            }
-            _ => 0,
+        let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
+        let beyond = format!(
+            "and `frames` is {}: those beyond are dropped as no-memory, and each port is sure of {reserve}",
+            options.frames
+        );
+        let Some(bytes) = self.most_bytes() else {
+            return vec![format!(
+                "the buffer allows any number of frames to wait, {beyond}"
+            )];
         };
         let full_frames = bytes / u64::from(options.count.bytes(FULL_FRAME));
         if full_frames <= u64::from(options.frames) {
             return Vec::new();
         }
-        let reserve = crate::store::reserve(options.frames, self.ports.len() as u16);
         vec![format!(
-            "the buffer allows {full_frames} frames of {FULL_FRAME} bytes to wait, and `frames` is {}: \
-             those beyond are dropped as no-memory, and each port is sure of {reserve}\n\
-             hint: frames = {full_frames}, or a smaller buffer",
-            options.frames
+            "the buffer allows {full_frames} frames of {FULL_FRAME} bytes to wait, {beyond}\n\
+             hint: frames = {full_frames}, or a smaller buffer"
         )]
+    }
+
+    /// How many bytes the buffer lets wait in the whole switch; `None` for any number.
+    fn most_bytes(&self) -> Option<u64> {
+        let ports = self.ports.len() as u64;
+        let most = match &self.buffer {
+            buffer::Config::PerPort(config) => match config.limit {
+                Size::Bytes(limit) => limit.0,
+                // One that is counted in packets holds as many frames as it says.
+                Size::Packets(limit) => {
+                    u64::from(limit) * u64::from(self.options.count.bytes(FULL_FRAME))
+                }
+            }
+            .saturating_mul(ports),
+            buffer::Config::PerQueue(config) => {
+                let queues = match config.limit[..] {
+                    [limit] => limit.0.saturating_mul(self.queues()),
+                    ref limits => limits
+                        .iter()
+                        .fold(0, |sum: u64, limit| sum.saturating_add(limit.0)),
+                };
+                let port = config
+                    .port_limit
+                    .map_or(queues, |limit| limit.0.min(queues));
+                port.saturating_mul(ports)
+            }
+            buffer::Config::DynamicThreshold(config) => {
+                let reserves = config.reserve_size.0.saturating_mul(ports);
+                config.pool_size.0.saturating_add(reserves)
+            }
+            _ => return None,
+        };
+        Some(most)
+    }
+
+    /// The queues of a port.
+    fn queues(&self) -> u64 {
+        let scheduler = self.scheduling.build();
+        scheduler.map_or(1, |scheduler| scheduler.queues().into())
     }
 
     /// Refuses what no live switch can do.
@@ -275,8 +287,9 @@ impl Config {
             ("ageing", self.options.ageing),
             ("probe_every", self.options.probe_every),
         ] {
-            if span < Span::from_ms(10) {
-                return Err(ConfigError::out_of_range(field, span, "10ms or more"));
+            // Stations and loops are looked after ten times a second.
+            if span < Span::from_ms(100) {
+                return Err(ConfigError::out_of_range(field, span, "100ms or more"));
             }
         }
         Ok(())
@@ -288,6 +301,42 @@ impl Default for Config {
         Self::new()
     }
 }
+
+/// An interface that is a port already.
+pub(crate) fn another_ports(interface: &str) -> ConfigError {
+    let allowed = "an interface that is not another port's";
+    ConfigError::out_of_range("interface", interface, allowed)
+}
+
+/// Refuses a threshold of zero, or an RTT from which one follows: it marks whatever comes.
+fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
+    if let mark::Config::Or(pair) = marking {
+        check_marking(&pair.0)?;
+        return check_marking(&pair.1);
+    }
+    for field in marking.fields() {
+        let text = marking.value(field.name).unwrap_or_default();
+        if MARK_ABOVE.contains(&field.name) && text.split(',').any(is_zero) {
+            let allowed = "above zero: it would mark every packet";
+            return Err(ConfigError::out_of_range(field.name, text, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// What schemes mark above, and what that follows from where it is not given.
+const MARK_ABOVE: [&str; 10] = [
+    "ins_target",
+    "mean_rtt",
+    "pool_threshold",
+    "port_threshold",
+    "pst_target",
+    "rtt",
+    "strict_threshold",
+    "target",
+    "threshold",
+    "thresholds",
+];
 
 /// Whether the text of an amount, such as `0us`, is that of nothing.
 fn is_zero(text: &str) -> bool {
@@ -360,7 +409,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
         type Change = fn(&mut Config);
-        let cases: [(Change, &str); 9] = [
+        let cases: [(Change, &str); 13] = [
             (
                 |config| config.ports[1].interface = "a".into(),
                 "interface = a",
@@ -372,7 +421,7 @@ mod tests {
                     config.options.ring = 1 << 14;
                     config.options.frame_size = 0xFFFF;
                 },
-                "ring = 16384 is out of range; allowed: at most 8192 for 2 ports",
+                "ring = 16384 is out of range; allowed: at most 4096 for 2 ports",
             ),
             (
                 |config| config.marking.set("threshold", "0us").unwrap(),
@@ -392,7 +441,33 @@ mod tests {
                 },
                 "target = 0",
             ),
+            (
+                |config| {
+                    config.marking = mark::Config::named("ecn-sharp").unwrap();
+                    config.marking.set("pst_target", "0us").unwrap();
+                },
+                "pst_target = 0",
+            ),
+            (
+                |config| {
+                    config.marking.set("threshold", "none").unwrap();
+                    config.marking.set("rtt", "0us").unwrap();
+                },
+                "rtt = 0",
+            ),
+            (
+                |config| {
+                    let mut second = config.marking.clone();
+                    second.set("threshold", "0us").unwrap();
+                    config.marking = mark::Config::Or(Box::new((config.marking.clone(), second)));
+                },
+                "threshold = 0",
+            ),
             (|config| config.options.ageing = Span::ZERO, "ageing = 0"),
+            (
+                |config| config.options.probe_every = Span::from_ms(99),
+                "probe_every = 99ms",
+            ),
             (
                 |config| config.options.probe_every = Span::ZERO,
                 "probe_every = 0",
@@ -423,5 +498,18 @@ mod tests {
         assert!(warnings[0].contains("allows 26007 frames"), "{warnings:?}");
         config.options.frames = 26_007;
         assert_eq!(config.warnings(), Vec::<String>::new());
+        // A limit for all queues is that of each.
+        config.options.frames = 1_000;
+        config.buffer = buffer::Config::named("per-queue").unwrap();
+        assert_eq!(config.warnings(), Vec::<String>::new());
+        config.scheduling = sched::Config::named("dwrr").unwrap();
+        config.scheduling.set("quanta", "1500, 1500, 1500").unwrap();
+        let warnings = config.warnings();
+        assert!(warnings[0].contains("allows 1170 frames"), "{warnings:?}");
+        config.buffer.set("port_limit", "300KB").unwrap();
+        assert_eq!(config.warnings(), Vec::<String>::new());
+        config.buffer = buffer::Config::named("unlimited").unwrap();
+        let warnings = config.warnings();
+        assert!(warnings[0].contains("any number"), "{warnings:?}");
     }
 }

@@ -9,9 +9,10 @@ use tidegate_dataplane::observe::Window;
 use tidegate_units::{Span, Time};
 
 use crate::clock::{self, Clock};
-use crate::config::{Config, DeviceKind, Options, PortSettings, Wait};
+use crate::config::{Config, DeviceKind, Options, PortSettings, Wait, another_ports};
 use crate::counters::{Counters, Pace};
-use crate::device::packet_socket::PacketSocket;
+use crate::device::memory::Memory;
+use crate::device::packet_socket::{self, PacketSocket};
 use crate::device::tap::Tap;
 use crate::device::{Device, Received, SendError};
 use crate::error::Error;
@@ -43,6 +44,12 @@ impl Live {
     /// The same with a clock of others, whose time the switch then has.
     pub(crate) fn open_with(config: &Config, clock: Clock) -> Result<Self, Error> {
         config.check_interfaces()?;
+        // What cannot be made or found is refused before an interface is changed.
+        drop(Switch::new(
+            config,
+            vec![Memory::new(); config.ports.len()],
+        )?);
+        find_all(&config.ports)?;
         let ports = config.ports.iter();
         let interfaces = ports.map(|port| Interface::open(port, &config.options, clock));
         let interfaces = interfaces.collect::<Result<Vec<_>, _>>()?;
@@ -162,6 +169,21 @@ impl Live {
     pub fn counters(&self) -> Counters {
         self.switch.counters(self.clock.now())
     }
+}
+
+/// Looks for the interfaces that must be there. One may have several names.
+fn find_all(ports: &[PortSettings]) -> Result<(), Error> {
+    let mut found = Vec::new();
+    for port in ports {
+        if port.device == DeviceKind::PacketSocket {
+            let index = packet_socket::find(&port.interface)?;
+            if found.contains(&index) {
+                return Err(another_ports(&port.interface).into());
+            }
+            found.push(index);
+        }
+    }
+    Ok(())
 }
 
 /// Gives up all capabilities of this thread for good. A switch with its interfaces open needs none.

@@ -44,15 +44,8 @@ impl PacketSocket {
     /// joins packets together and has to be kept from it.
     pub(crate) fn open(name: &str, options: &Options, clock: Clock) -> Result<Self, Error> {
         let action = || format!("open a packet socket for {name}");
+        let index = find(name)?;
         let socket = socket().map_err(Error::system(action(), "CAP_NET_RAW"))?;
-        let find = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
-        let index = interface::index(socket.as_fd(), name)
-            .and_then(|index| index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV)))
-            .map_err(find())?;
-        if !interface::is_ethernet(socket.as_fd(), name).map_err(find())? {
-            let allowed = "an Ethernet interface, such as one end of a veth pair";
-            return Err(ConfigError::out_of_range("interface", name, allowed).into());
-        }
         let ring = packet::prepare(socket.as_fd(), options.ring, options.frame_size)
             .map_err(Error::system(action(), "CAP_NET_RAW"))?;
         interface::disable_offloads(socket.as_fd(), name).map_err(Error::system(
@@ -96,6 +89,20 @@ impl PacketSocket {
     pub(crate) fn descriptor(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
+}
+
+/// The number of an interface that can be a port. Nothing of it is changed, and no privilege needed.
+pub(crate) fn find(name: &str) -> Result<i32, Error> {
+    let failed = || Error::system(format!("find interface {name}"), "CAP_NET_RAW");
+    let control = interface::control().map_err(failed())?;
+    let index = interface::index(control.as_fd(), name)
+        .and_then(|index| index.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV)))
+        .map_err(failed())?;
+    if !interface::is_ethernet(control.as_fd(), name).map_err(failed())? {
+        let allowed = "an Ethernet interface, such as one end of a veth pair";
+        return Err(ConfigError::out_of_range("interface", name, allowed).into());
+    }
+    Ok(index)
 }
 
 /// A second, at ten looks in each.

@@ -42,10 +42,16 @@ pub(crate) struct InRing<'a> {
 // SAFETY: the ring owns its memory; only the kernel shares it.
 unsafe impl Send for Ring {}
 
+/// The bytes that a frame of at most `frame_size` has in a ring.
+pub(crate) fn slot(frame_size: u32) -> u32 {
+    let needed = frame_size.saturating_add(OVERHEAD);
+    needed.checked_next_power_of_two().unwrap_or(1 << 31)
+}
+
 impl Ring {
     /// A ring for at least `frames` frames of at most `frame_size` bytes.
     pub(super) fn new(socket: BorrowedFd, frames: u32, frame_size: u32) -> io::Result<Self> {
-        let frame_size = frame_size.saturating_add(OVERHEAD).next_power_of_two();
+        let frame_size = slot(frame_size);
         let block_size = frame_size.max(BLOCK);
         let blocks = frames.div_ceil(block_size / frame_size).max(1);
         let frames = blocks * (block_size / frame_size);

@@ -219,4 +219,12 @@ pub(crate) fn what_is_no_ethernet_between_stations_is_refused() {
         "{found}"
     );
     assert!(error(&["lo", "lo"]).contains("not another port's"));
+    // Nor is one of several changed, or the same by another name.
+    let commands = "link add one type veth peer two\nlink property add dev one altname uno\n";
+    namespace.ip_batch(commands).unwrap();
+    assert!(error(&["one", "two", "lo"]).starts_with("interface = lo"));
+    assert!(error(&["one", "two", "gone"]).contains("find interface gone"));
+    assert!(error(&["one", "uno"]).contains("not another port's"));
+    let shown = namespace.ip("link show one").unwrap();
+    assert!(shown.contains("mtu 1500"), "{shown}");
 }

@@ -2,7 +2,6 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::thread;
 
 use tidegate_live::config::DeviceKind;
 use tidegate_live::{Live, drop_privileges};
@@ -44,23 +43,22 @@ pub(crate) fn without_privilege_every_test_is_skipped_by_name() {
 pub(crate) fn without_privilege_the_error_names_it() {
     let bed = Bed::new(1);
     let mut config = bed.config("1Gbps");
-    config.ports[0].interface = "lo".into();
-    // Only this thread loses its privileges.
-    let error = |config: tidegate_live::Config| {
-        let thread = thread::spawn(move || {
+    // Only the thread there loses its privileges.
+    let error = |config: &tidegate_live::Config| {
+        let open = || {
             drop_privileges().unwrap();
-            Live::open(&config).unwrap_err()
-        });
-        thread.join().unwrap()
+            Live::open(config).unwrap_err()
+        };
+        bed.switch.run(open).unwrap()
     };
-    let found = error(config.clone());
+    let found = error(&config);
     assert!(
         found.is_privilege() && found.to_string().contains("CAP_NET_RAW"),
         "{found}"
     );
     config.ports[0].device = DeviceKind::Tap;
     config.ports[0].interface = "tap-new".into();
-    let found = error(config);
+    let found = error(&config);
     assert!(found.to_string().contains("CAP_NET_ADMIN"), "{found}");
     let mut config = bed.config("1Gbps");
     config.ports[0].interface = "absent".into();
