@@ -33,12 +33,18 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// A new one with a name, as `ip netns` makes them, whose loopback is up. Needs `CAP_SYS_ADMIN`.
-    pub fn named(name: &str) -> Result<Self, Error> {
-        call(Command::new("ip").args(["netns", "add", name]), "")?;
-        let namespace = Self::open(name)?;
-        namespace.ip("link set lo up")?;
-        Ok(namespace)
+    /// Gives it a name, as `ip netns` does, with which it stays until it is [removed](Self::remove).
+    /// Needs `CAP_SYS_ADMIN`.
+    pub fn set_name(&self, name: &str) -> Result<(), Error> {
+        self.run(|| {
+            // PID/task/TID: the program is told of a thread that is there.
+            let thread = fs::read_link("/proc/thread-self");
+            let thread = thread.map_err(Error::system("find this thread", "no capability"))?;
+            let thread = thread.file_name().unwrap_or_default();
+            let mut command = Command::new("ip");
+            command.args(["netns", "attach", name]).arg(thread);
+            call(&mut command, "").map(drop)
+        })?
     }
 
     /// The one with this name.

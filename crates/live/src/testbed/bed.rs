@@ -71,9 +71,12 @@ impl Bed {
 
     fn make_named(hosts: usize, names: &mut Vec<String>) -> Result<Self, Error> {
         let mut make = |name: String| {
-            let namespace = new_named(&name)?;
-            names.push(name);
+            check_is_free(&name)?;
+            let namespace = Namespace::new()?;
+            // It has its mark before it has its name: whenever this ends, all that stays is known.
             namespace.ip(&format!("link set lo alias {MARK}"))?;
+            namespace.set_name(&name)?;
+            names.push(name);
             Ok::<_, Error>(namespace)
         };
         let host = |number| make(format!("{PREFIX}host{number}"));
@@ -192,8 +195,8 @@ pub(super) fn switch_name() -> String {
     format!("{PREFIX}switch")
 }
 
-/// A namespace with a name that nobody else has.
-fn new_named(name: &str) -> Result<Namespace, Error> {
+/// Refuses a name that a namespace has.
+fn check_is_free(name: &str) -> Result<(), Error> {
     if names().any(|taken| taken == name) {
         return Err(Error::System {
             action: format!("make network namespace {name}"),
@@ -202,7 +205,7 @@ fn new_named(name: &str) -> Result<Namespace, Error> {
             )),
         });
     }
-    Namespace::named(name)
+    Ok(())
 }
 
 /// The names of all namespaces that have one.

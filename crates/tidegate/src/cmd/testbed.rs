@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -42,15 +42,39 @@ fn note_file() -> PathBuf {
 
 /// `tidegate testbed up`.
 pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
+    check_file(&arguments.file)?;
     let rig = first_run(arguments, output)?;
     let note = clear(arguments.replace, output)?.0;
+    check_address()?;
+    let stop = tidegate_live::stop_on_signals();
     // What was removed of an earlier one may be a while in going.
     let bed = Bed::named(rig.config.ports.len()).map_err(Error::new)?;
-    let done = hold(arguments, &rig, &bed, note, output);
+    let done = hold(arguments, &rig, &bed, note, stop, output);
     if arguments.stay || done.is_err() {
         remove_leftovers().map_err(Error::new)?;
     }
     done
+}
+
+/// Refuses what can be read only once: the process of the switch reads it again.
+fn check_file(file: &str) -> Result<(), Error> {
+    let is_once = file == "-" || fs::metadata(file).is_ok_and(|found| !found.is_file());
+    if is_once {
+        return Err(Error::new(format!(
+            "{file}: a testbed needs a file that can be read twice"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses to begin while somebody else has the address of the testbed's switch, and would answer for it.
+fn check_address() -> Result<(), Error> {
+    let bound = Listener::bind(LISTEN, &[]);
+    bound.map(drop).map_err(|error| {
+        let hint =
+            "hint: another switch may be there; end it, or give it another address: --listen";
+        Error::new(format!("{error}\n{hint}"))
+    })
 }
 
 /// The testbed of a scenario's first run.
@@ -77,14 +101,35 @@ fn hold(
     rig: &Rig,
     bed: &Bed,
     mut note: Note,
+    stop: &AtomicBool,
     output: Output,
 ) -> Result<Verdict, Error> {
     bed.prepare(&rig.plan.tcp).map_err(Error::new)?;
-    let stop = tidegate_live::stop_on_signals();
-    let cannot = |error: io::Error| Error::new(format!("cannot start the switch: {error}"));
-    let mut switch = start(arguments, &note).map_err(cannot)?;
-    note.write(switch.id()).map_err(cannot)?;
-    await_answer(&mut switch)?;
+    let mut switch = start(arguments, &note).map_err(|error| cannot_start(&error))?;
+    let noted = note.write(switch.id());
+    let noted = noted.map_err(|error| cannot_start(&error));
+    let done = noted.and_then(|()| attend(arguments, rig, &mut switch, stop, output));
+    if done.is_err() {
+        // It may have ended by itself.
+        let _ = switch.kill();
+        let _ = switch.wait();
+    }
+    done
+}
+
+fn cannot_start(error: &io::Error) -> Error {
+    Error::new(format!("cannot start the switch: {error}"))
+}
+
+/// Waits for a switch that was started, says that it is there and, on request, stays until it has ended.
+fn attend(
+    arguments: &Up,
+    rig: &Rig,
+    switch: &mut Child,
+    stop: &AtomicBool,
+    output: Output,
+) -> Result<Verdict, Error> {
+    await_answer(switch, stop)?;
     if output.json {
         let hosts = rig.config.ports.len();
         let value = json!({ "hosts": hosts, "process": switch.id(), "counters": LISTEN });
@@ -96,13 +141,14 @@ fn hold(
         output.say("`tidegate testbed down` removes it");
         return Ok(Verdict::Good);
     }
-    while !stop.load(Ordering::Relaxed) && switch.try_wait().map_err(cannot)?.is_none() {
+    let lost = |error: io::Error| Error::new(format!("cannot see the switch: {error}"));
+    while !stop.load(Ordering::Relaxed) && switch.try_wait().map_err(lost)?.is_none() {
         thread::park_timeout(NAP);
     }
-    if switch.try_wait().map_err(cannot)?.is_none() {
+    if switch.try_wait().map_err(lost)?.is_none() {
         tidegate_live::ask_to_end(switch.id()).map_err(Error::new)?;
     }
-    switch.wait().map_err(cannot)?;
+    switch.wait().map_err(lost)?;
     Ok(Verdict::Good)
 }
 
@@ -129,8 +175,11 @@ fn start(arguments: &Up, note: &Note) -> io::Result<Child> {
 }
 
 /// Waits until the switch answers. An error is what it complained of.
-fn await_answer(switch: &mut Child) -> Result<(), Error> {
+fn await_answer(switch: &mut Child, stop: &AtomicBool) -> Result<(), Error> {
     loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::new("interrupted"));
+        }
         let ended = switch.try_wait();
         let ended = ended.map_err(|error| Error::new(format!("cannot see the switch: {error}")))?;
         if let Some(status) = ended {

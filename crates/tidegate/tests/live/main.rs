@@ -24,6 +24,7 @@ const TESTS: &[suite::Test] = tests![
     switch::what_a_switch_keeps_can_be_chosen,
     testbed::a_scenario_runs_on_real_packets_and_leaves_a_report,
     testbed::a_testbed_comes_up_is_found_again_and_goes_down,
+    testbed::a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing,
     testbed::a_twin_compares_both_worlds,
     testbed::nothing_of_others_is_removed_when_a_testbed_comes_up,
     testbed::what_a_testbed_cannot_do_is_refused_with_a_hint,

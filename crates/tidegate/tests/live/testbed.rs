@@ -1,6 +1,7 @@
 //! `tidegate testbed` and `tidegate run --on live`.
 
 use std::path::Path;
+use std::process::Stdio;
 
 use tidegate_live::namespace::Namespace;
 
@@ -135,7 +136,7 @@ struct Foreign(&'static str);
 
 impl Foreign {
     fn new(name: &'static str) -> Self {
-        Namespace::named(name).unwrap();
+        Namespace::new().unwrap().set_name(name).unwrap();
         Self(name)
     }
 }
@@ -155,6 +156,22 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
         words.extend(arguments);
         tidegate(&words).output().unwrap()
     };
+    // Another switch that answers where a testbed's would is not taken for it.
+    let other = std::net::TcpListener::bind("127.0.0.1:9755").unwrap();
+    let output = up(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = talk(&output);
+    assert!(said.contains("hint: another switch may be there"), "{said}");
+    assert!(!is_taken());
+    drop(other);
+    // Nor is a file read that can be read once only.
+    let output = tidegate(&["testbed", "up", "-"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        talk(&output).contains("a file that can be read twice"),
+        "{}",
+        talk(&output)
+    );
     let mine = Foreign::new("tidegate-mine");
     // One that is in the way is named, and stays.
     let host = Foreign::new("tidegate-host1");
@@ -190,6 +207,33 @@ pub(crate) fn nothing_of_others_is_removed_when_a_testbed_comes_up() {
     assert!(output.status.success(), "{}", talk(&output));
     assert!(!is_taken());
     assert!(Namespace::open(mine.0).is_ok(), "it is none of ours");
+}
+
+pub(crate) fn a_testbed_that_is_interrupted_while_it_comes_up_leaves_nothing() {
+    let _down = Down;
+    let folder = Folder::new("interrupted");
+    // Enough hosts that it takes a while.
+    let file = folder.file("large.toml", &SCENARIO.replace("hosts = 3", "hosts = 40"));
+    let arguments = ["testbed", "up", &file];
+    let start = || tidegate(&arguments).stderr(Stdio::null()).spawn();
+    let mut rising = start().unwrap();
+    while !is_taken() {
+        assert!(rising.try_wait().unwrap().is_none(), "it never was there");
+        std::thread::yield_now();
+    }
+    tidegate_live::ask_to_end(rising.id()).unwrap();
+    assert_eq!(rising.wait().unwrap().code(), Some(2));
+    assert!(!is_taken());
+    // One that has no time to clear up leaves only what the next one knows.
+    let mut rising = start().unwrap();
+    while !is_taken() {
+        std::thread::yield_now();
+    }
+    rising.kill().unwrap();
+    rising.wait().unwrap();
+    let output = tidegate(&["testbed", "down"]).output().unwrap();
+    assert!(output.status.success(), "{}", talk(&output));
+    assert!(!is_taken());
 }
 
 pub(crate) fn a_testbed_comes_up_is_found_again_and_goes_down() {
