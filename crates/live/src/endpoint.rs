@@ -101,6 +101,7 @@ impl Listener {
         let thread = thread.spawn(move || {
             // If it fails there was nothing to give up.
             let _ = process::drop_capabilities();
+            process::lower_priority();
             clients.serve();
         });
         let thread = thread.map_err(Error::system("start a thread", "no capability"))?;

@@ -33,6 +33,7 @@ pub use config::Config;
 pub use counters::Counters;
 pub use error::Error;
 pub use run::{
-    Live, ask_to_end, drop_privileges, raise_priority, reload_on_signal, run, stop_on_signals,
+    Live, ask_to_end, drop_privileges, lower_priority, raise_priority, reload_on_signal, run,
+    stop_on_signals,
 };
 pub use switch::Switch;

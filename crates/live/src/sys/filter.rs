@@ -142,7 +142,6 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_sched_setattr,
     libc::SYS_sched_yield,
     libc::SYS_set_robust_list,
-    libc::SYS_setpriority,
     libc::SYS_sigaltstack,
     libc::SYS_tgkill,
 ];

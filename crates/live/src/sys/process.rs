@@ -79,8 +79,14 @@ pub(crate) fn raise_priority() -> io::Result<()> {
     }
     // SAFETY: no pointers.
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) })?;
-    take_short_turns();
+    // From Linux 6.12 on, a thread with shorter turns does not wait for the end of another's.
+    schedule(-20, SHORTEST_TURN);
     Ok(())
+}
+
+/// Gives up the precedence that this thread has from the one that started it.
+pub(crate) fn lower_priority() {
+    schedule(0, Span::ZERO);
 }
 
 /// How the kernel takes the scheduling of a thread: its first version.
@@ -96,16 +102,16 @@ struct Scheduling {
     period: u64,
 }
 
-/// Asks for short turns: from Linux 6.12 on, a thread with shorter turns does not wait for the end of
-/// another's. Older kernels take no notice.
-fn take_short_turns() {
+/// Gives this thread a weight, if it may have it, and turns as long as this, or of the usual length for
+/// zero. Kernels before 6.12 take no notice of turns.
+fn schedule(nice: i32, turn: Span) {
     let scheduling = Scheduling {
         size: size_of::<Scheduling>() as u32,
         policy: libc::SCHED_OTHER.cast_unsigned(),
         flags: 0,
-        nice: -20,
+        nice,
         priority: 0,
-        runtime: SHORTEST_TURN.as_ns(),
+        runtime: turn.as_ns(),
         deadline: 0,
         period: 0,
     };

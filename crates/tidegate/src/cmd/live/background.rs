@@ -211,7 +211,11 @@ fn prepare(source: &Source, config: &Config) -> Result<(Config, Markers), Error>
 
 /// A thread with the privileges of this one, for which nobody waits.
 fn start(name: &str, action: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-    let started = thread::Builder::new().name(name.into()).spawn(action);
+    let thread = thread::Builder::new().name(name.into());
+    let started = thread.spawn(|| {
+        tidegate_live::lower_priority();
+        action();
+    });
     started.map(drop).map_err(Error::new)
 }
 
