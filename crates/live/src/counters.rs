@@ -64,6 +64,8 @@ pub struct PortCounters {
     pub missed: u64,
     /// Frames whose sender left the checksum to its hardware: offloading should be off.
     pub unfinished: u64,
+    /// Those of them whose checksum was computed here.
+    pub finished: u64,
     /// Frames that wait, those handed to the kernel among them.
     pub held: u64,
     /// Time in which packets waited and the wire was idle, beyond what was caught up, in

@@ -151,6 +151,12 @@ const PORT: &[Number<PortCounters>] = &[
         "Frames without a checksum",
         |port| port.unfinished,
     ),
+    (
+        "port_finished_packets_total",
+        "counter",
+        "Frames whose checksum was computed here",
+        |port| port.finished,
+    ),
     ("port_held_packets", "gauge", "Frames that wait", |port| {
         port.held
     }),

@@ -150,9 +150,10 @@ impl Live {
         self.switch.observed(end)
     }
 
-    /// Frames that came without a checksum because their sender left it to hardware, by port.
+    /// Frames that came without a checksum, because their sender left it to hardware, and got none here,
+    /// by port.
     pub fn unfinished(&self) -> impl Iterator<Item = u64> {
-        self.switch.devices().iter().map(Device::unfinished)
+        self.switch.unfinished()
     }
 
     /// How long ago the switch was opened.
@@ -196,6 +197,11 @@ pub fn drop_privileges() -> Result<(), Error> {
 /// the program with `setsid`. Needs `CAP_SYS_NICE`.
 pub fn raise_priority() -> Result<(), Error> {
     process::raise_priority().map_err(Error::system("raise the priority", "CAP_SYS_NICE"))
+}
+
+/// Gives up the precedence of a thread that a switch has started beside itself.
+pub fn lower_priority() {
+    process::lower_priority();
 }
 
 /// Becomes true when the process is asked to end, by Ctrl-C or `kill`.

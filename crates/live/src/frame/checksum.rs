@@ -2,21 +2,20 @@
 
 use super::{Version, parse, u16_at};
 
-/// Computes the checksum of the TCP or UDP packet in a frame whose sender left that to hardware: what
-/// is in its place there is no checksum yet. Fragments and all other packets stay as they are.
-pub fn finish_checksum(frame: &mut [u8]) {
+/// Computes the checksum of the TCP or UDP packet in a frame whose sender left that to hardware. Returns
+/// whether it did. In its place such a packet has the sum of its pseudo-header; where that is not so the
+/// checksum that is missing is another one, such as that of a packet in a tunnel, and all stays as it is.
+pub fn finish_checksum(frame: &mut [u8]) -> bool {
     let found = parse(frame).and_then(|facts| facts.ip);
     let Some((ip, packet)) = found.and_then(|ip| Some((ip, frame.get_mut(ip.offset.into()..)?)))
     else {
-        return;
+        return false;
     };
     let segment = match ip.version {
         Version::V4 => segment_v4(packet),
         Version::V6 => segment_v6(packet),
     };
-    if let Some(segment) = segment {
-        finish(packet, &segment);
-    }
+    segment.is_some_and(|segment| finish(packet, &segment))
 }
 
 /// Where the payload of an IP packet is and what is summed with it.
@@ -47,28 +46,29 @@ fn segment_v6(packet: &[u8]) -> Option<Segment> {
     })
 }
 
-fn finish(packet: &mut [u8], segment: &Segment) {
+fn finish(packet: &mut [u8], segment: &Segment) -> bool {
     let place = match segment.protocol {
         TCP => 16,
         UDP => 6,
-        _ => return,
+        _ => return false,
     };
     let at = segment.start + place;
     if at + 2 > segment.end || segment.end > packet.len() {
-        return;
+        return false;
     }
-    packet[at..at + 2].fill(0);
     let len = (segment.end - segment.start) as u64;
-    let sum = u64::from(segment.protocol)
-        + len
-        + words(&packet[segment.addresses.clone()])
-        + words(&packet[segment.start..segment.end]);
-    let sum = match !fold(sum) {
+    let pseudo = u64::from(segment.protocol) + len + words(&packet[segment.addresses.clone()]);
+    if u16_at(packet, at) != Some(fold(pseudo)) {
+        return false;
+    }
+    // The pseudo-header is in the sum by what is in the checksum's place.
+    let sum = match !fold(words(&packet[segment.start..segment.end])) {
         // Zero would say that there is none.
         0 if segment.protocol == UDP => 0xFFFF,
         sum => sum,
     };
     packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    true
 }
 
 const TCP: u8 = 6;
@@ -118,6 +118,19 @@ mod tests {
         checksum(&pseudo)
     }
 
+    /// Leaves the checksum of an IP packet to hardware, as Linux does.
+    fn leave(packet: &mut [u8]) {
+        let (start, protocol, addresses) = match packet[0] >> 4 {
+            4 => (20, packet[9], 12..20),
+            _ => (40, packet[6], 8..40),
+        };
+        let mut pseudo = packet[addresses].to_vec();
+        pseudo.extend([0, protocol]);
+        pseudo.extend(((packet.len() - start) as u16).to_be_bytes());
+        let at = start + if protocol == TCP { 16 } else { 6 };
+        packet[at..at + 2].copy_from_slice(&(!checksum(&pseudo)).to_be_bytes());
+    }
+
     #[test]
     fn udp_and_tcp_of_both_ips_get_the_checksum_that_is_right() {
         let mut rng = Rng::new(1, 0);
@@ -130,11 +143,12 @@ mod tests {
                 let protocol = if kind == 0x0800 { 9 } else { 6 };
                 for number in [TCP, UDP] {
                     packet[protocol] = number;
+                    leave(&mut packet);
                     for tags in 0..=2 {
                         let mut frame = tagged(tags, kind, &packet);
                         // What an Ethernet pads with is no part of it.
                         frame.extend([7; 5]);
-                        finish_checksum(&mut frame);
+                        assert!(finish_checksum(&mut frame));
                         let start = 14 + 4 * tags;
                         assert_eq!(found(&frame[start..start + packet.len()]), 0);
                         assert_eq!(frame[frame.len() - 5..], [7; 5]);
@@ -146,13 +160,15 @@ mod tests {
 
     #[test]
     fn a_checksum_of_udp_is_never_zero() {
+        let finished = |payload: [u8; 2]| {
+            let mut packet = ipv4(0, &payload);
+            leave(&mut packet);
+            let mut frame = tagged(0, 0x0800, &packet);
+            assert!(finish_checksum(&mut frame));
+            [frame[40], frame[41]]
+        };
         // The payload that makes the sum come out as all ones.
-        let mut frame = tagged(0, 0x0800, &ipv4(0, &[0, 0]));
-        finish_checksum(&mut frame);
-        let sum = [frame[40], frame[41]];
-        let mut frame = tagged(0, 0x0800, &ipv4(0, &sum));
-        finish_checksum(&mut frame);
-        assert_eq!(frame[40..42], [0xFF, 0xFF]);
+        assert_eq!(finished(finished([0, 0])), [0xFF, 0xFF]);
     }
 
     #[test]
@@ -163,17 +179,25 @@ mod tests {
         fragment[6] = 0x20;
         let mut short = ipv4(0, &[]);
         short[9] = TCP;
-        for packet in [other, fragment, short] {
+        // What it carries has none: this one's is right, or there is none.
+        let mut tunnel = ipv4(0, b"payload");
+        leave(&mut tunnel);
+        tunnel[26] ^= 1;
+        let mut without = ipv4(0, b"payload");
+        without[26..28].fill(0);
+        for packet in [other, fragment, short, tunnel, without] {
             let before = tagged(0, 0x0800, &packet);
             let mut after = before.clone();
-            finish_checksum(&mut after);
+            assert!(!finish_checksum(&mut after));
             assert_eq!(before, after);
         }
         for len in 0..60 {
-            let mut frame = tagged(0, 0x0800, &ipv4(0, &[1; 40]));
+            let mut packet = ipv4(0, &[1; 40]);
+            leave(&mut packet);
+            let mut frame = tagged(0, 0x0800, &packet);
             frame.truncate(len);
             let before = frame.clone();
-            finish_checksum(&mut frame);
+            assert!(!finish_checksum(&mut frame));
             assert_eq!(frame, before);
         }
     }

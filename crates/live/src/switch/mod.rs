@@ -223,6 +223,12 @@ impl<D: Device> Switch<D> {
         self.core.ports.iter_mut().map(SwitchPort::take_pace)
     }
 
+    /// Frames that came without a checksum and got none here, by port.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = u64> {
+        let ports = self.core.ports.iter().zip(&self.devices);
+        ports.map(|(port, device)| device.unfinished().saturating_sub(port.tally.finished))
+    }
+
     /// What the switch has done.
     pub fn counters(&self, now: Time) -> Counters {
         let Core { ports, fdb, .. } = &self.core;
@@ -277,7 +283,7 @@ impl Core {
             Err(Refused::Oversized) => return port.lose(Loss::Oversized),
         };
         if is_unfinished && self.checksums == Checksums::Finish {
-            frame::finish_checksum(self.store.bytes_mut(id));
+            port.tally.finished += u64::from(frame::finish_checksum(self.store.bytes_mut(id)));
         }
         match self.cables.get_mut(ingress.index()) {
             None => self.forward(id, ingress, arrival),

@@ -90,6 +90,7 @@ pub(super) struct Tally {
     pub(super) filtered: u64,
     pub(super) probes: u64,
     pub(super) loops: u64,
+    pub(super) finished: u64,
     losses: [u64; Loss::ALL.len()],
 }
 
@@ -398,6 +399,7 @@ impl SwitchPort {
             drops: losses.into_iter().chain(drops).filter(occurred).collect(),
             missed: device.missed(),
             unfinished: device.unfinished(),
+            finished: self.tally.finished,
             held: u64::from(self.port.packets()) + self.staged.len as u64,
             lost_ns: self.pacer.lost().as_ns(),
             lateness: self.lateness.quantiles(),

@@ -27,24 +27,26 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
     let source = Source::new(&arguments.file);
     let config = source.read()?;
     let mut live = Live::open(&config).map_err(Error::new)?;
+    // Said later, by a thread that may wait for a reader.
+    let mut warnings = config.warnings();
     let listener = if arguments.silent {
         None
     } else {
-        Some(listen(arguments, output)?)
+        Some(listen(arguments, &mut warnings)?)
     };
     if let Err(error) = tidegate_live::raise_priority() {
-        output.warn(&format!("other work may delay packets: {error}"));
+        warnings.push(format!("other work may delay packets: {error}"));
     }
     let stop = tidegate_live::stop_on_signals();
     let reload = tidegate_live::reload_on_signal();
-    confine_to(arguments, &source, output)?;
+    confine_to(arguments, &source, &mut warnings)?;
     // From here on threads have no more privileges than this one.
     let endpoint = listener.map(Listener::start).transpose();
     let endpoint = endpoint.map_err(Error::new)?;
     let (logger, flush) = Logger::start(output)?;
     let reader = Reader::start(source, config.clone(), logger.clone())?;
-    for warning in config.warnings() {
-        logger.warn(&warning);
+    for warning in &warnings {
+        logger.warn(warning);
     }
     logger.say(&opened(&config, endpoint.as_ref()));
     let mut offloads = Offloads::new(&config);
@@ -87,7 +89,11 @@ fn looped(config: &Config, found: Loop) -> String {
 }
 
 /// Gives up what a running switch does not need.
-fn confine_to(arguments: &LiveRun, source: &Source, output: Output) -> Result<(), Error> {
+fn confine_to(
+    arguments: &LiveRun,
+    source: &Source,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
     let mut confinement = Confinement {
         user: None,
         is_filtered: !arguments.no_filter,
@@ -103,7 +109,7 @@ fn confine_to(arguments: &LiveRun, source: &Source, output: Output) -> Result<()
     confine(&confinement).map_err(Error::new)?;
     if let Err(error) = source.open() {
         let name = &source.name;
-        output.warn(&format!(
+        warnings.push(format!(
             "{name} cannot be read again by `kill -HUP`: {error}\nhint: let the user that the switch \
              runs as read it, or choose one who may: --user NAME"
         ));
@@ -111,18 +117,19 @@ fn confine_to(arguments: &LiveRun, source: &Source, output: Output) -> Result<()
     Ok(())
 }
 
-/// Says once for each port that its hosts leave checksums to hardware that is not there.
+/// Says once for each port that frames without checksums pass through it.
 struct Offloads {
     names: Vec<Option<String>>,
+    checksums: Checksums,
 }
 
 impl Offloads {
     fn new(config: &Config) -> Self {
-        let is_wanted = config.options.checksums == Checksums::Pass;
         let names = config.ports.iter();
-        let names = names.map(|port| is_wanted.then(|| port.interface.clone()));
+        let names = names.map(|port| Some(port.interface.clone()));
         Self {
             names: names.collect(),
+            checksums: config.options.checksums,
         }
     }
 
@@ -131,20 +138,26 @@ impl Offloads {
             if count > 0
                 && let Some(name) = name.take()
             {
+                let (which, or) = match self.checksums {
+                    Checksums::Pass => ("", "; or checksums = \"finish\" in [switch]"),
+                    Checksums::Finish => (" of packets in tunnels, or of other kinds,", ""),
+                };
                 logger.warn(&format!(
-                    "{name}: frames come without their checksums, and their receivers will drop \
-                     them\nhint: at their sender, ethtool -K DEV tx off tso off gso off gro off; or \
-                     checksums = \"finish\" in [switch]"
+                    "{name}: frames{which} come without their checksums, and their receivers will \
+                     drop them\nhint: at their sender, {TURN_OFF}{or}"
                 ));
             }
         }
     }
 }
 
-fn listen(arguments: &LiveRun, output: Output) -> Result<Listener, Error> {
+/// How a sender is told to do all of its work.
+const TURN_OFF: &str = "ethtool -K DEV tx off tso off gso off gro off";
+
+fn listen(arguments: &LiveRun, warnings: &mut Vec<String>) -> Result<Listener, Error> {
     let address = arguments.listen;
     if !address.ip().is_loopback() {
-        output.warn(&format!(
+        warnings.push(format!(
             "everybody who reaches {address} can read the counters: there is no password, and \
              nothing is encrypted"
         ));
@@ -189,11 +202,11 @@ fn warn(counters: &Counters, logger: &Logger) {
                 port.missed
             ));
         }
-        if port.unfinished > 0 {
+        let unfinished = port.unfinished.saturating_sub(port.finished);
+        if unfinished > 0 {
             logger.warn(&format!(
-                "{name}: {} frames came without a checksum\nhint: at their sender, ethtool -K DEV \
-                 tx off tso off gso off gro off",
-                port.unfinished
+                "{name}: {unfinished} frames came without a checksum, and left so\nhint: at their \
+                 sender, {TURN_OFF}"
             ));
         }
         if let Some(lost) = port.drops.get("no-buffer") {
