@@ -219,6 +219,7 @@ impl SwitchPort {
         if self.staged.len == 0 && device.send(&[probe]) == Ok(1) {
             self.tally.sent.add(probe.len());
             self.tally.probes += 1;
+            self.stall.on_sent(probe.len());
         }
     }
 

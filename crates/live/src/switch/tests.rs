@@ -337,6 +337,18 @@ fn a_frame_that_a_device_refuses_does_not_hold_up_the_next() {
 }
 
 #[test]
+fn a_device_that_takes_a_probe_does_not_stand_still() {
+    let mut switch = switch(&config(2));
+    switch.devices_mut()[1].longest_behind = 1249;
+    switch.devices_mut()[0].push(Time::ZERO, frame(1, 2, 0));
+    step(&mut switch, Time::ZERO);
+    drain(&mut switch);
+    assert!(counts(&switch, |port| port.stalled_ns)[1] > 0);
+    switch.maintain(Time::from_secs(3));
+    assert_eq!(counts(&switch, |port| port.stalled_ns), [0, 0]);
+}
+
+#[test]
 fn stations_behind_a_link_that_went_down_are_looked_for_again() {
     let mut switch = switch(&config(3));
     let at = Time::from_us(100);
