@@ -12,7 +12,7 @@ use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
 
 /// Longer than anything takes that happens at all.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Hosts with an interface `host` each, and the namespace of the switch with the other ends,
 /// `port0` and so on. Host `n` has the addresses 10.0.0.n+1 and `fd00::n+1`.

@@ -35,11 +35,18 @@ pub(crate) fn a_link_that_was_down_for_a_moment_costs_no_frame_later() {
     let mut config = bed.config("1Gbps");
     // Nor the switch later.
     config.options.on_loop = OnLoop::Ignore;
-    let counters = bed.run(&config, || {
+    let looks = AtomicU64::new(0);
+    let count = |_: &mut Live| {
+        looks.fetch_add(1, Ordering::Relaxed);
+    };
+    let counters = bed.run_with(&config, count, || {
         assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
         let moment = "link set port1 down\nlink set port1 up\n";
         bed.switch.ip_batch(moment).unwrap();
-        thread::sleep(Duration::from_millis(500));
+        let before = looks.load(Ordering::Relaxed);
+        while looks.load(Ordering::Relaxed) < before + 4 {
+            thread::yield_now();
+        }
         assert!(bed.reaches(0, 1));
     });
     assert_eq!(counters.ports[1].dropped(), 0, "{counters:?}");
