@@ -34,3 +34,16 @@ fn problems_are_shown_with_file_line_caret_and_advice() {
     }
     assert_eq!(before, after);
 }
+
+#[test]
+fn what_is_too_deep_for_the_stack_is_refused() {
+    // The parser takes 80 tables in each other, and 80 words in each key.
+    let key = ["a"; 79].join(".");
+    let (begin, end) = (format!("{key} = {{ "), " }");
+    let deep = [begin.repeat(70).as_str(), "b = 1", end.repeat(70).as_str()].concat();
+    let said = Scenario::parse("case.toml", &deep, &[]).unwrap_err();
+    assert!(said.to_string().contains("more than 64 deep"), "{said}");
+    let far = [vec!["a"; 100_000].join("."), "=1".to_owned()].concat();
+    let said = Scenario::parse("case.toml", "", &[far]).unwrap_err();
+    assert!(said.to_string().contains("more than 64 words"), "{said}");
+}

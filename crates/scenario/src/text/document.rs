@@ -10,6 +10,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::depth::{DEEPEST, too_deep};
 use super::problem::{Location, Problem, Source};
 
 /// A value and where it was written.
@@ -55,6 +56,7 @@ pub(crate) enum Overlay {
 impl Table {
     /// Reads a file.
     pub(crate) fn parse(source: &Arc<Source>) -> Result<Self, Problem> {
+        refuse_depth(source, &source.text, 0)?;
         match DeTable::parse(&source.text) {
             Ok(table) => Converter { source, shift: 0 }.table(table.into_inner()),
             Err(error) => Err(syntax(source, &error, 0)),
@@ -260,6 +262,10 @@ pub(crate) fn steps(
     let mut steps = Vec::new();
     let mut begin = 0;
     while begin <= path.len() {
+        if steps.len() == DEEPEST {
+            let message = format!("no key has more than {DEEPEST} words");
+            return Err(Problem::new(message).at(&loc(0..path.len())));
+        }
         let rest = &path[begin..];
         let trimmed = rest.trim_start();
         let lead = rest.len() - trimmed.len();
@@ -308,6 +314,7 @@ pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
     // A key in quotes may hold anything but a quote; none of the known ones holds `=`.
     let steps = steps(path, &source, 0..path.len())?;
     let shift = path.len() + 1;
+    refuse_depth(&source, value, shift)?;
     let node = match DeValue::parse(value.trim()) {
         Ok(parsed) => {
             let shift = shift + (value.len() - value.trim_start().len());
@@ -340,6 +347,19 @@ fn syntax(source: &Arc<Source>, error: &toml::de::Error, shift: usize) -> Proble
     };
     let said = error.message().trim().replace('\n', ", ");
     Problem::new(format!("not TOML: {said}")).at(&loc)
+}
+
+/// Refuses a text that would be too deep for the stack. It begins at `shift` in its source.
+fn refuse_depth(source: &Arc<Source>, text: &str, shift: usize) -> Result<(), Problem> {
+    let Some(at) = too_deep(text) else {
+        return Ok(());
+    };
+    let loc = Location {
+        source: Arc::clone(source),
+        span: shift + at..shift + at + 1,
+    };
+    let message = format!("tables and lists are in each other more than {DEEPEST} deep");
+    Err(Problem::new(message).at(&loc))
 }
 
 /// `-` and `_` are the same in a key.
