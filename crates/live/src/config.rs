@@ -259,8 +259,17 @@ impl Config {
                 port.saturating_mul(ports)
             }
             buffer::Config::DynamicThreshold(config) => {
-                let reserves = config.reserve_size.0.saturating_mul(ports);
-                config.pool_size.0.saturating_add(reserves)
+                let pools = match config.pools.iter().max() {
+                    Some(&last) => u64::from(last) + 1,
+                    None => ports.div_ceil(u64::from(config.ports_per_pool.max(1))),
+                };
+                let owners = match config.reserve {
+                    buffer::dynamic_threshold::Reserve::PerQueue => ports * self.queues(),
+                    _ => ports,
+                };
+                let reserves = config.reserve_size.0.saturating_mul(owners);
+                let pools = config.pool_size.0.saturating_mul(pools);
+                pools.saturating_add(reserves)
             }
             _ => return None,
         };
@@ -314,29 +323,34 @@ fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
         check_marking(&pair.0)?;
         return check_marking(&pair.1);
     }
-    for field in marking.fields() {
-        let text = marking.value(field.name).unwrap_or_default();
-        if MARK_ABOVE.contains(&field.name) && text.split(',').any(is_zero) {
+    let value = |name: &str| marking.value(name).unwrap_or_default();
+    let names = || marking.fields().iter().map(|field| field.name);
+    let is_derived = names().any(|name| MARK_ABOVE.contains(&name) && value(name) == "none");
+    for name in names() {
+        let counts = MARK_ABOVE.contains(&name) || is_derived && DERIVED_FROM.contains(&name);
+        let text = value(name);
+        if counts && text.split(',').any(is_zero) {
             let allowed = "above zero: it would mark every packet";
-            return Err(ConfigError::out_of_range(field.name, text, allowed));
+            return Err(ConfigError::out_of_range(name, text, allowed));
         }
     }
     Ok(())
 }
 
-/// What schemes mark above, and what that follows from where it is not given.
-const MARK_ABOVE: [&str; 10] = [
+/// What schemes mark above.
+const MARK_ABOVE: [&str; 8] = [
     "ins_target",
-    "mean_rtt",
     "pool_threshold",
     "port_threshold",
     "pst_target",
-    "rtt",
     "strict_threshold",
     "target",
     "threshold",
     "thresholds",
 ];
+
+/// What that follows from where it is not given.
+const DERIVED_FROM: [&str; 3] = ["lambda", "mean_rtt", "rtt"];
 
 /// Whether the text of an amount, such as `0us`, is that of nothing.
 fn is_zero(text: &str) -> bool {
@@ -409,7 +423,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
         type Change = fn(&mut Config);
-        let cases: [(Change, &str); 13] = [
+        let cases: [(Change, &str); 14] = [
             (
                 |config| config.ports[1].interface = "a".into(),
                 "interface = a",
@@ -457,6 +471,13 @@ mod tests {
             ),
             (
                 |config| {
+                    config.marking.set("threshold", "none").unwrap();
+                    config.marking.set("lambda", "0").unwrap();
+                },
+                "lambda = 0",
+            ),
+            (
+                |config| {
                     let mut second = config.marking.clone();
                     second.set("threshold", "0us").unwrap();
                     config.marking = mark::Config::Or(Box::new((config.marking.clone(), second)));
@@ -474,6 +495,10 @@ mod tests {
             ),
         ];
         assert!(two_ports().check_interfaces().is_ok());
+        // What is not used is not looked at.
+        let mut unused = two_ports();
+        unused.marking.set("rtt", "0us").unwrap();
+        assert!(unused.check_interfaces().is_ok());
         for (change, expected) in cases {
             let mut config = two_ports();
             change(&mut config);
@@ -508,6 +533,11 @@ mod tests {
         assert!(warnings[0].contains("allows 1170 frames"), "{warnings:?}");
         config.buffer.set("port_limit", "300KB").unwrap();
         assert_eq!(config.warnings(), Vec::<String>::new());
+        // 3 MiB for each eight ports, and 128 KiB for each.
+        config.buffer = buffer::Config::named("dynamic-threshold").unwrap();
+        config.ports = vec![config.ports[0].clone(); 64];
+        let warnings = config.warnings();
+        assert!(warnings[0].contains("allows 21816 frames"), "{warnings:?}");
         config.buffer = buffer::Config::named("unlimited").unwrap();
         let warnings = config.warnings();
         assert!(warnings[0].contains("any number"), "{warnings:?}");

@@ -134,9 +134,14 @@ impl Fdb {
         let entries = &mut self.sets[set].0;
         let known = entries.iter().position(|entry| entry.is(source));
         let old = |entry: &Entry| entry.is_old(now, self.ageing);
-        // Nor does anybody take over a station from there.
-        if members.limit != NO_LIMIT && known.is_some_and(|way| !old(&entries[way])) {
-            return Err(TooMany);
+        // Nor does anybody take over a station from there, or one that is there.
+        if let Some(holder) = known.map(|way| entries[way]).filter(|entry| !old(entry)) {
+            if members.limit != NO_LIMIT {
+                return Err(TooMany);
+            }
+            if self.ports[holder.port().index()].limit != NO_LIMIT {
+                return Ok(());
+            }
         }
         let way = known
             .or_else(|| entries.iter().position(old))
@@ -387,14 +392,15 @@ mod tests {
         assert_eq!(at_limited(2, Time::ZERO), Ok(()));
         assert_eq!(at_limited(3, Time::ZERO), Err(TooMany));
         assert_eq!(at_limited(1, Time::from_us(1)), Ok(()));
-        // One that moves away or ages makes room.
+        // Nor is one of its own lost to who uses its address elsewhere.
         learn(&mut fdb, 2, 1, Time::from_us(2));
-        assert_eq!(fdb.learn(mac(3), PortId(0), Time::from_us(3)), Ok(()));
-        assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [2, 2]);
+        assert_eq!(fdb.lookup(mac(2), Time::from_us(2)), Some(PortId(0)));
+        assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [2, 1]);
+        // One that ages makes room.
         let later = Time::from_us(3) + AGEING;
         fdb.sweep(later);
         assert_eq!(fdb.learn(mac(5), PortId(0), later), Ok(()));
-        assert_eq!(fdb.stations_at(PortId(0)), 2);
+        assert_eq!(fdb.stations_at(PortId(0)), 1);
         // So does one that was silent for so long elsewhere.
         let much_later = later + AGEING + AGEING;
         fdb.sweep(much_later);

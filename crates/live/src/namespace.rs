@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
@@ -205,6 +206,8 @@ fn complaint_of(text: &str) -> io::Error {
 }
 
 fn run_with_input(command: &mut Command, input: &str) -> io::Result<Output> {
+    // Ctrl-C is for this program, which lets what it has begun come to its end.
+    let command = command.process_group(0);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {

@@ -150,10 +150,10 @@ impl Live {
         self.switch.observed(end)
     }
 
-    /// Frames that came without a checksum, because their sender left it to hardware, and got none here,
-    /// by port.
-    pub fn unfinished(&self) -> impl Iterator<Item = u64> {
-        self.switch.unfinished()
+    /// Frames that came in by each port without a checksum, because their sender left it to hardware,
+    /// and were passed on so.
+    pub fn unchecked(&self) -> impl Iterator<Item = u64> {
+        self.switch.unchecked()
     }
 
     /// How long ago the switch was opened.

@@ -385,7 +385,7 @@ impl Ledger<'_> {
             chaos,
             imbalance: counters.imbalance(),
             lost_before: lost(offered, came, dropped_before),
-            // What the kernel drops here it reports, and then it was not forwarded.
+            // What the kernel drops here it reports, at least Linux 6.18, and then it was not forwarded.
             lost_behind: lost(forwarded, arrived, 0),
             memory: memory(),
         })

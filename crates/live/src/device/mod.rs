@@ -53,7 +53,8 @@ pub trait Device {
     /// Sends the first frames, as many as there is room for, and returns how many. Does not wait.
     fn send(&mut self, frames: &[&[u8]]) -> Result<usize, SendError>;
 
-    /// Looks after the link, which is asked for some times a second. Returns whether it is up.
+    /// Looks after the link, which is asked for some times a second. Returns whether it is up,
+    /// and has been since the last time.
     fn maintain(&mut self) -> bool {
         true
     }

@@ -160,7 +160,8 @@ impl Device for PacketSocket {
             // Gone, or another one of the same name.
             self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
         }
-        let went_down = packet::went_down(socket) || std::mem::take(&mut self.was_down);
+        let was_down = std::mem::take(&mut self.was_down);
+        let went_down = packet::went_down(socket) || was_down;
         self.is_up = self.index.is_some() && self.is_running();
         // The link may have been down in between, though nobody looked.
         self.is_up && !is_another && !went_down

@@ -181,7 +181,8 @@ impl<D: Device> Switch<D> {
         let ports = ports.iter_mut().zip(&mut self.devices);
         for ((port, device), id) in ports.zip((0..).map(PortId)) {
             let is_up = device.maintain();
-            if port.is_up && !is_up {
+            // Also those that were learned between two moments in which it was down.
+            if !is_up && fdb.stations_at(id) > 0 {
                 fdb.forget(id);
             }
             port.is_up = is_up;
@@ -223,10 +224,9 @@ impl<D: Device> Switch<D> {
         self.core.ports.iter_mut().map(SwitchPort::take_pace)
     }
 
-    /// Frames that came without a checksum and got none here, by port.
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = u64> {
-        let ports = self.core.ports.iter().zip(&self.devices);
-        ports.map(|(port, device)| device.unfinished().saturating_sub(port.tally.finished))
+    /// Frames that came in by each port without a checksum and were passed on so.
+    pub(crate) fn unchecked(&self) -> impl Iterator<Item = u64> {
+        self.core.ports.iter().map(|port| port.tally.unchecked)
     }
 
     /// What the switch has done.
@@ -282,8 +282,14 @@ impl Core {
             Err(Refused::Full) => return port.lose(Loss::NoMemory),
             Err(Refused::Oversized) => return port.lose(Loss::Oversized),
         };
-        if is_unfinished && self.checksums == Checksums::Finish {
-            port.tally.finished += u64::from(frame::finish_checksum(self.store.bytes_mut(id)));
+        if is_unfinished {
+            if self.checksums == Checksums::Finish
+                && frame::finish_checksum(self.store.bytes_mut(id))
+            {
+                port.tally.finished += 1;
+            } else {
+                port.tally.unchecked += 1;
+            }
         }
         match self.cables.get_mut(ingress.index()) {
             None => self.forward(id, ingress, arrival),

@@ -90,7 +90,9 @@ pub(super) struct Tally {
     pub(super) filtered: u64,
     pub(super) probes: u64,
     pub(super) loops: u64,
+    /// Frames whose missing checksum was computed, and those that were passed on without.
     pub(super) finished: u64,
+    pub(super) unchecked: u64,
     losses: [u64; Loss::ALL.len()],
 }
 

@@ -73,7 +73,7 @@ impl Bed {
         let mut make = |name: String| {
             check_is_free(&name)?;
             let namespace = Namespace::new()?;
-            // It has its mark before it has its name: whenever this ends, all that stays is known.
+            // It has its mark before it has its name: whenever this ends, what stays is known.
             namespace.ip(&format!("link set lo alias {MARK}"))?;
             namespace.set_name(&name)?;
             names.push(name);
@@ -225,10 +225,24 @@ fn has_mark(text: &str) -> bool {
         .any(|line| line.trim().strip_prefix("alias ") == Some(MARK))
 }
 
+/// Whether a name of ours is that of nothing: what a program leaves that is killed while it gives a
+/// namespace its name.
+fn is_husk(name: &str) -> bool {
+    let number = name
+        .strip_prefix(PREFIX)
+        .and_then(|rest| rest.strip_prefix("host"));
+    let is_ours = number.is_some_and(|number| number.parse::<u16>().is_ok());
+    let entered = Namespace::open(name).and_then(|namespace| namespace.run(|| ()));
+    let is_none = |error: &Error| matches!(error, Error::System { error, .. } if error.raw_os_error() == Some(libc::EINVAL));
+    (is_ours || name == switch_name()) && entered.is_err_and(|error| is_none(&error))
+}
+
 /// Removes the namespaces of testbeds with names, whichever process made them. Returns their names.
 pub fn remove_leftovers() -> Result<Vec<String>, Error> {
     let names = names().filter(|name| name.starts_with(PREFIX));
-    let mut names: Vec<String> = names.filter(|name| is_ours(name)).collect();
+    let mut names: Vec<String> = names
+        .filter(|name| is_ours(name) || is_husk(name))
+        .collect();
     names.sort_unstable();
     for name in &names {
         Namespace::remove(name)?;

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
     done.map_err(Error::new)?;
     let counters = live.counters();
     print(&counters, output)?;
-    warn(&counters, &logger);
+    warn(&counters, live.unchecked(), &logger);
     drop((logger, reader));
     flush.wait();
     Ok(Verdict::Good)
@@ -134,7 +134,7 @@ impl Offloads {
     }
 
     fn look(&mut self, live: &Live, logger: &Logger) {
-        for (name, count) in self.names.iter_mut().zip(live.unfinished()) {
+        for (name, count) in self.names.iter_mut().zip(live.unchecked()) {
             if count > 0
                 && let Some(name) = name.take()
             {
@@ -192,8 +192,8 @@ fn print(counters: &Counters, output: Output) -> Result<(), Error> {
 }
 
 /// Says what should not have happened.
-fn warn(counters: &Counters, logger: &Logger) {
-    for port in &counters.ports {
+fn warn(counters: &Counters, unchecked: impl Iterator<Item = u64>, logger: &Logger) {
+    for (port, unchecked) in counters.ports.iter().zip(unchecked) {
         let name = &port.interface;
         if port.missed > 0 {
             logger.warn(&format!(
@@ -202,10 +202,9 @@ fn warn(counters: &Counters, logger: &Logger) {
                 port.missed
             ));
         }
-        let unfinished = port.unfinished.saturating_sub(port.finished);
-        if unfinished > 0 {
+        if unchecked > 0 {
             logger.warn(&format!(
-                "{name}: {unfinished} frames came without a checksum, and left so\nhint: at their \
+                "{name}: {unchecked} frames came without a checksum, and left so\nhint: at their \
                  sender, {TURN_OFF}"
             ));
         }

@@ -44,12 +44,13 @@ fn note_file() -> PathBuf {
 pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
     check_file(&arguments.file)?;
     let rig = first_run(arguments, output)?;
-    let note = clear(arguments.replace, output)?.0;
+    // Nobody else has a testbed until this one is whole or gone.
+    let mut note = clear(arguments.replace, output)?.0;
     check_address()?;
     let stop = tidegate_live::stop_on_signals();
     // What was removed of an earlier one may be a while in going.
-    let bed = Bed::named(rig.config.ports.len()).map_err(Error::new)?;
-    let done = hold(arguments, &rig, &bed, note, stop, output);
+    let bed = Bed::named(rig.config.ports.len()).map_err(Error::new);
+    let done = bed.and_then(|bed| hold(arguments, &rig, &bed, &mut note, stop, output));
     if arguments.stay || done.is_err() {
         remove_leftovers().map_err(Error::new)?;
     }
@@ -100,12 +101,12 @@ fn hold(
     arguments: &Up,
     rig: &Rig,
     bed: &Bed,
-    mut note: Note,
+    note: &mut Note,
     stop: &AtomicBool,
     output: Output,
 ) -> Result<Verdict, Error> {
     bed.prepare(&rig.plan.tcp).map_err(Error::new)?;
-    let mut switch = start(arguments, &note).map_err(|error| cannot_start(&error))?;
+    let mut switch = start(arguments, note).map_err(|error| cannot_start(&error))?;
     let noted = note.write(switch.id());
     let noted = noted.map_err(|error| cannot_start(&error));
     let done = noted.and_then(|()| attend(arguments, rig, &mut switch, stop, output));

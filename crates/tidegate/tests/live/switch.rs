@@ -145,13 +145,13 @@ pub(crate) fn assert_confined(process: u32) {
     assert!(!is_dumpable(process));
 }
 
-/// Whether a crash of a process that is not root's may write its memory: what is in `/proc` of one
-/// that must not is root's.
 /// The weight of a thread in the form of `/proc/PID/stat`: the 17th field behind its name.
 fn nice(stat: &str) -> Option<&str> {
     stat.rsplit_once(") ")?.1.split(' ').nth(16)
 }
 
+/// Whether a crash of a process that is not root's may write its memory: what is in `/proc` of one
+/// that must not is root's.
 fn is_dumpable(process: u32) -> bool {
     let found = std::fs::metadata(format!("/proc/{process}/status")).unwrap();
     std::os::unix::fs::MetadataExt::uid(&found) != 0
