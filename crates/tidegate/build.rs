@@ -9,14 +9,21 @@ use std::{env, fs, io};
 /// Where the pages are, below `docs`.
 const FOLDERS: [&str; 4] = ["", "flow-control/", "schemes/", "transports/"];
 
+/// What else of the workspace the program is made of.
+const BESIDE: [&str; 3] = ["../../Cargo.lock", "../../Cargo.toml", "../../networks"];
+
 fn main() -> io::Result<()> {
     // The sources of all crates, and the commit that they are compared with.
     println!("cargo::rerun-if-changed=..");
+    for path in BESIDE {
+        println!("cargo::rerun-if-changed={path}");
+    }
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={head}");
     }
     let revision = git(&["rev-parse", "--short=12", "HEAD"]);
-    let changed = git(&["status", "--porcelain", "--untracked-files=no", "--", ".."]);
+    let status = ["status", "--porcelain", "--untracked-files=no", "--", ".."];
+    let changed = git(&[&status[..], &BESIDE].concat());
     let revision = match (revision, changed) {
         (Some(revision), Some(changed)) if changed.is_empty() => revision,
         (Some(revision), _) => format!("{revision}-changed"),

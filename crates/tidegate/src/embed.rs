@@ -150,7 +150,10 @@ impl Study {
             });
             report::check_baseline(name, points).map_err(text_of)?;
         }
-        let manifest = run::manifest(&self.job);
+        let mut manifest = run::manifest(&self.job);
+        if let Some(custom) = &options.custom {
+            manifest.by = format!("the marker {}", custom.name);
+        }
         let folder = self.folder(options, &manifest)?;
         let memory = Memory::default();
         let board = Board::new(0, Output::quiet());
@@ -249,7 +252,10 @@ fn simulate_custom(
     let record = sweep::simulate(experiment, built, command, sweep.interrupt, &mut report);
     let mut record = record.map_err(|error| refused(&error))?;
     record.run.scheme.clone_from(&custom.name);
-    Ok((record.run.end != End::Interrupted).then_some(record))
+    // Once it is interrupted the scheme marks nothing, though the run may come to its end.
+    let is_interrupted =
+        sweep.interrupt.load(Ordering::Relaxed) || record.run.end == End::Interrupted;
+    Ok((!is_interrupted).then_some(record))
 }
 
 /// Tells the folder's log and whoever runs it.

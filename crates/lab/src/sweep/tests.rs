@@ -83,6 +83,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
         baseline: None,
         scenario: scenario.resolved(),
         command: "test".to_owned(),
+        by: String::new(),
         version: "0".to_owned(),
         revision: String::new(),
         build: String::new(),

@@ -40,6 +40,27 @@ pub(super) fn replace(path: &Path, bytes: &[u8], create: Create) -> Result<(), E
     written
 }
 
+/// Puts a file in its place, in full, unless there is one. Returns whether it did.
+pub(super) fn publish(path: &Path, bytes: &[u8], create: Create) -> Result<bool, Error> {
+    let partial = beside(path);
+    let published = write(&partial, bytes, create).and_then(|()| {
+        match fs::hard_link(&partial, path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            // A file system without second names: whoever comes last has the place.
+            Err(_) => fs::rename(&partial, path)
+                .map(|()| true)
+                .map_err(Error::write(path)),
+        }
+    });
+    // Its first name is of no use, or gone.
+    drop(fs::remove_file(&partial));
+    if matches!(published, Ok(true)) {
+        sync_parent(path)?;
+    }
+    published
+}
+
 /// Writes a file and brings it to the disk.
 pub(super) fn write(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     let attempt = || {
@@ -96,5 +117,14 @@ pub(super) fn clear(directory: &Path) -> Result<(), Error> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    fs::read(path).map_err(Error::read(path))
+    read_file(path).map_err(Error::read(path))
+}
+
+/// Reads a file, if it is one: a pipe or a device in its place would be waited for, or never end.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    fs::read(path)
 }

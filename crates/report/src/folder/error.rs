@@ -108,7 +108,7 @@ impl Error {
                 "nothing says what the runs beside it are; run again with another --out"
             }
             Self::Broken { .. } => {
-                "it was cut off or changed after it was written; --resume runs it again"
+                "it was cut off or changed after it was written; remove its run's folder, and --resume runs it again"
             }
             Self::Differs { .. } => {
                 "give a new folder with --out, or repeat what the folder was begun with"

@@ -23,6 +23,9 @@ pub struct Manifest {
     pub scenario: String,
     /// The command that began it.
     pub command: String,
+    /// What ran it, if not the simulator alone: real packets, or a scheme of the user's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub by: String,
     /// The version of the program.
     pub version: String,
     /// The revision of the program's source; empty if it is not known.
@@ -99,6 +102,7 @@ impl Manifest {
         let texts = [
             ("the scenario's name", &self.name, &now.name),
             ("the first seed", &self.seed, &now.seed),
+            ("what runs it", &self.by, &now.by),
             ("the program's version", &self.version, &now.version),
             ("the program's revision", &self.revision, &now.revision),
             ("the program's build", &self.build, &now.build),

@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use disk::read_file;
 pub use error::{Error, Found};
 pub use manifest::{Manifest, Planned};
 
@@ -65,7 +66,14 @@ impl Folder {
         let runs = path.join(RUNS);
         fs::create_dir_all(&runs).map_err(Error::write(&runs))?;
         let folder = Self::at(path, manifest.clone());
-        folder.write_json(MANIFEST, manifest)?;
+        let text = folder.json(MANIFEST, manifest)?;
+        if !disk::publish(&path.join(MANIFEST), &text, folder.create)? {
+            // Another program was faster.
+            return Err(Error::Exists {
+                path: path.to_owned(),
+                found: Found::Results,
+            });
+        }
         disk::sync_parent(path)?;
         Ok(folder)
     }
@@ -115,7 +123,7 @@ impl Folder {
     /// Opens a folder to read it.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = path.join(MANIFEST);
-        let text = match fs::read(&file) {
+        let text = match read_file(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_dir() => {
                 return Err(Error::NoResults {
                     path: path.to_owned(),
@@ -264,10 +272,15 @@ impl Folder {
     }
 
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
+        self.write_file(name, &self.json(name, value)?)
+    }
+
+    /// The text of a file.
+    fn json(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>, Error> {
         let text = serde_json::to_vec_pretty(value);
         let mut text = text.map_err(|error| Error::broken(&self.path.join(name), error))?;
         text.push(b'\n');
-        self.write_file(name, &text)
+        Ok(text)
     }
 
     /// The directory of a run of the manifest, and the number of its point.

@@ -52,6 +52,7 @@ fn folder(name: &str) -> Folder {
         baseline: None,
         scenario: String::new(),
         command: String::new(),
+        by: String::new(),
         version: String::new(),
         revision: String::new(),
         build: String::new(),
@@ -153,6 +154,12 @@ fn several_programs_may_fill_one_folder() {
     };
     let error = Folder::join(&path, &other).unwrap_err().to_string();
     assert!(error.contains("the program's build is"), "{error}");
+    let live = Manifest {
+        by: "--on live".to_owned(),
+        ..begun.manifest().clone()
+    };
+    let error = Folder::resume(&path, &live).unwrap_err().to_string();
+    assert!(error.contains("what runs it is \"\" there"), "{error}");
     // One that is not there is begun.
     let fresh = path.join("fresh");
     let fresh = Folder::join(&fresh, begun.manifest()).unwrap();
@@ -165,5 +172,48 @@ fn several_programs_may_fill_one_folder() {
     assert_eq!(present, ["done", "next"]);
     let alike = begun.open_alike(&[fresh.path().to_owned()]).unwrap();
     assert!(Arc::ptr_eq(&alike[0].manifest, &begun.manifest));
+    fs::remove_dir_all(&path).unwrap();
+}
+
+/// Two programs that begin at the same moment: the second finds the first one's.
+#[test]
+fn a_manifest_takes_the_place_of_no_other() {
+    let begun = folder("begun");
+    let path = begun.path().to_owned();
+    let file = path.join(MANIFEST);
+    assert!(!disk::publish(&file, b"other", |path| File::create(path)).unwrap());
+    assert_eq!(
+        Folder::open(&path).unwrap().manifest(),
+        begun.manifest(),
+        "it is the first one's"
+    );
+    assert_eq!(
+        fs::read_dir(&path).unwrap().count(),
+        2,
+        "nothing else is left"
+    );
+    fs::remove_dir_all(&path).unwrap();
+}
+
+/// Who made a folder may be anybody.
+#[test]
+#[cfg(unix)]
+fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
+    let begun = folder("foreign");
+    let path = begun.path().to_owned();
+    begun.write(&record("done")).unwrap();
+    let run = path.join(RUNS).join("done/run.json");
+    let text = fs::read_to_string(&run).unwrap();
+    fs::write(&run, text.replace("flows.parquet", "../../../escaped")).unwrap();
+    let error = begun.check("done").unwrap_err().to_string();
+    assert!(error.contains("is no name of a file"), "{error}");
+    let fresh = Folder::create(&path.join("fresh"), begun.manifest()).unwrap();
+    assert!(fresh.adopt([(&begun, "done")].into_iter()).is_err());
+    assert!(!path.join("escaped").exists());
+    // A device never ends, and a pipe has nobody who writes.
+    fs::remove_file(&run).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &run).unwrap();
+    let error = begun.check("done").unwrap_err().to_string();
+    assert!(error.contains("not a regular file"), "{error}");
     fs::remove_dir_all(&path).unwrap();
 }

@@ -108,10 +108,15 @@ impl Column {
                 Some(Sample::new(record.run.percentile, blocked(record, value)))
             }
             Of::Probes(_) => {
-                let count = record.probes.len().max(1);
-                let probes = record.probes.iter().enumerate();
-                let blocked =
-                    probes.map(|(index, probe)| (seconds(probe.rtt_ps), index * BLOCKS / count));
+                // A block is a stretch of time, of all series: they stand one after the other.
+                let series = record
+                    .probes
+                    .chunk_by(|one, next| one.series == next.series);
+                let blocked = series.flat_map(|series| {
+                    let block = |index| index * BLOCKS / series.len();
+                    let probes = series.iter().enumerate();
+                    probes.map(move |(index, probe)| (seconds(probe.rtt_ps), block(index)))
+                });
                 Some(Sample::new(Percentile::NearestRank, blocked))
             }
             Of::Run(_) => None,
@@ -123,7 +128,11 @@ impl Column {
         let key = |flow: Brief| (flow.number, flow.start_ps, flow.bytes());
         match self.measure.of {
             Of::Flows(..) => counted(run).map(key).eq(counted(other).map(key)),
-            Of::Probes(_) => run.probes.len() == other.probes.len(),
+            Of::Probes(_) => {
+                let mut probes = run.probes.iter().zip(&other.probes);
+                run.probes.len() == other.probes.len()
+                    && probes.all(|(one, other)| one.series == other.series)
+            }
             Of::Run(_) => false,
         }
     }

@@ -80,6 +80,7 @@ pub(super) fn manifest(records: &[Record]) -> Manifest {
         scenario: "name = \"leaf-spine\"\nseed = 1\nruns = 3\n\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\n"
             .to_owned(),
         command: "tidegate run leaf-spine.toml --out results".to_owned(),
+        by: String::new(),
         version: "0.1.0".to_owned(),
         revision: "3777b8e".to_owned(),
         build: String::new(),

@@ -36,6 +36,7 @@ pub(crate) fn manifest(ids: &[&str]) -> Manifest {
         baseline: None,
         scenario: "name = \"star\"\n[switch]\nmarking = \"tcn\"\n".to_owned(),
         command: "tidegate run star.toml".to_owned(),
+        by: String::new(),
         version: "0.1.0".to_owned(),
         revision: "0123abc".to_owned(),
         build: String::new(),

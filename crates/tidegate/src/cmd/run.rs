@@ -138,7 +138,9 @@ pub(crate) fn run(
     let mut results = Vec::new();
     for job in &jobs {
         if is_interrupted() {
-            break;
+            verdict = Verdict::Bad;
+            output.warn(&format!("interrupted: {} was not begun", job.file));
+            continue;
         }
         let (of_job, value) = run_job(job, running, output)?;
         if of_job == Verdict::Bad {
@@ -420,6 +422,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
         command: job.command.clone(),
+        by: job.on.to_string().trim().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         revision: env!("TIDEGATE_REVISION").to_owned(),
         build: env!("TIDEGATE_BUILD").to_owned(),
@@ -467,10 +470,15 @@ fn again(job: &Job, running: &Running) -> String {
     let folder = quoted(&job.path.display().to_string());
     let baseline = running.baseline.as_deref();
     let baseline = baseline.map(|label| format!(" --baseline {}", quoted(label)));
-    let command = &job.command;
+    let shard = running.share.shard;
+    let shard = shard.map(|shard| format!(" --shard {shard}"));
+    let learn = running.share.learn.as_ref();
+    let learn = learn.map(|from| format!(" --learn {}", quoted(&from.display().to_string())));
+    let options = [baseline, shard, learn].map(Option::unwrap_or_default);
     format!(
-        "{command}{} --out {folder} --resume",
-        baseline.unwrap_or_default()
+        "{}{} --out {folder} --resume",
+        job.command,
+        options.concat()
     )
 }
 
