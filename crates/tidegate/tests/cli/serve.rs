@@ -46,6 +46,16 @@ impl Server {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
+    /// Does something by what its pages send.
+    fn did(&self, path: &str, body: &serde_json::Value) -> String {
+        let (port, body) = (self.port, body.to_string());
+        let length = body.len();
+        self.asked(&format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        ))
+    }
+
     fn got(&self, path: &str) -> String {
         let port = self.port;
         self.asked(&format!(
@@ -254,6 +264,7 @@ fn links_lead_nowhere_else() {
     fs::rename(room.path().join("linked"), room.path().join("shelf/linked")).unwrap();
     let server = Server::begun(&room, &["results", "shelf/linked"]);
     let answer = server.got("/results/tiny/summary.csv");
+    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     assert!(answer.contains("a link out of its folder"), "{answer}");
     assert!(!answer.contains("secret"), "{answer}");
     // One that is named is meant; one that is found is not.
@@ -264,6 +275,50 @@ fn links_lead_nowhere_else() {
     );
     let said = room.run("serve shelf --port 0");
     assert_eq!(said.code, Some(2), "{}", said.stdout);
+}
+
+/// What goes on is told its scenario, and nothing is written where a link may be.
+#[test]
+fn going_on_writes_to_nobody_elses_file() {
+    let room = room("serve-resume");
+    let tiny = room.path().join("results/tiny");
+    let mut runs: Vec<_> = fs::read_dir(tiny.join("runs")).unwrap().collect();
+    fs::remove_dir_all(runs.remove(0).unwrap().path()).unwrap();
+    // As an own text of another study would be named.
+    room.write("results/tiny.toml", "no scenario");
+    std::os::unix::fs::symlink(room.path().join("secret"), tiny.join("scenario.toml")).unwrap();
+    let server = Server::begun(&room, &["results"]);
+    let answer = server.did("/results/tiny/resume", &serde_json::json!({}));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(!answer.contains("error"), "{answer}");
+    while !server
+        .got("/results/tiny/")
+        .contains("4 of 4 runs finished")
+    {
+        std::thread::yield_now();
+    }
+    let secret = fs::read_to_string(room.path().join("secret")).unwrap();
+    assert_eq!(secret, "secret");
+}
+
+/// No text ends the server.
+#[test]
+fn a_plan_too_deep_for_the_stack_is_refused() {
+    let room = room("serve-deep");
+    let server = Server::begun(&room, &["results", "--read-only"]);
+    let key = ["a"; 79].join(".");
+    let text = [
+        format!("{key} = {{ ").repeat(70),
+        "b = 1".to_owned(),
+        " }".repeat(70),
+    ];
+    let asked = serde_json::json!({ "text": text.concat() });
+    let answer = server.did("/plan/answer", &asked);
+    assert!(answer.contains("more than 64 deep"), "{answer}");
+    // Nor is anything checked where nothing can be started.
+    let answer = server.did("/start/check", &serde_json::json!({ "text": TINY }));
+    assert!(answer.contains("--read-only"), "{answer}");
+    assert!(server.got("/").starts_with("HTTP/1.1 200"));
 }
 
 /// Other machines need the token, which the address has that is printed.

@@ -95,6 +95,14 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 impl Answer {
+    /// A page that says why something is not there.
+    pub(super) fn missing(text: String) -> Self {
+        Self {
+            status: "404 Not Found",
+            ..Self::page(Policy::Own, text)
+        }
+    }
+
     fn new(kind: &'static str, policy: Policy, bytes: Vec<u8>) -> Self {
         Self {
             status: "200 OK",

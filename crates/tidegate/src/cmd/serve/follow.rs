@@ -33,6 +33,8 @@ pub(super) struct Progress {
     pub(super) failed: Vec<(String, String)>,
     /// Whether some program writes to it.
     pub(super) is_written: bool,
+    /// Whether its table is there, which is written when all runs are finished.
+    pub(super) is_whole: bool,
     /// The process that was started for it here.
     #[serde(flatten)]
     pub(super) process: Shown,
@@ -96,6 +98,10 @@ impl Follower {
         let process = self.studies.shown(&self.path);
         let is_there = self.path.join("manifest.json").is_file();
         if self.folder.is_none() || !is_there {
+            // What comes next under this name may be something else.
+            self.folder = None;
+            self.complete.clear();
+            self.log = (0, BTreeMap::new());
             match Folder::open(&self.path) {
                 Ok(folder) => self.folder = Some(folder),
                 Err(_) if process.is_running => {
@@ -133,6 +139,7 @@ impl Follower {
             finished: self.complete.len(),
             failed: failed.take(FAILED).collect(),
             is_written: process.is_running || claim::is_taken(&self.path),
+            is_whole: self.path.join("summary.json").is_file(),
             process,
             problem: None,
         }

@@ -112,8 +112,11 @@ impl Guard {
     /// cannot be.
     fn is_own(&self, host: &str) -> bool {
         let port = format!(":{}", self.port);
-        let Some(name) = host.strip_suffix(&port) else {
-            return false;
+        let name = match host.strip_suffix(&port) {
+            Some(name) => name,
+            // Browsers leave the usual port out.
+            None if self.port == 80 => host,
+            None => return false,
         };
         let bare = name
             .strip_prefix('[')

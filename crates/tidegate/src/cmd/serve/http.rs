@@ -18,9 +18,10 @@ use super::answer::{Answer, Body};
 use super::guard::Guard;
 use super::site::Site;
 
-/// The most bytes of a head and of a body, and lines of a head.
+/// The most bytes of a text, which JSON may make twice as long, of a head and of a body, and lines of a head.
+const TEXT: usize = 256 << 10;
 const HEAD: usize = 16 << 10;
-const BODY: usize = 256 << 10;
+const BODY: usize = 2 * TEXT;
 const LINES: usize = 64;
 
 /// Connections at a time, those among them that are told what happens, and the time that a request may take.

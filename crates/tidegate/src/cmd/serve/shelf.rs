@@ -42,15 +42,16 @@ impl Item {
 
 pub(super) struct Shelf {
     roots: Vec<PathBuf>,
-    /// Where what is started goes.
+    /// Where what is started goes, and whether that is shown besides what was named.
     home: PathBuf,
+    is_home_shown: bool,
     /// Names stay what they are, whatever comes and goes.
     named: Mutex<BTreeMap<String, Item>>,
 }
 
 impl Shelf {
     /// The folders that are named; without names, the one that runs write to.
-    pub(super) fn new(named: &[PathBuf]) -> Result<Self, Error> {
+    pub(super) fn new(named: &[PathBuf], is_home_shown: bool) -> Result<Self, Error> {
         let usual = PathBuf::from(place::HOME);
         for path in named {
             let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
@@ -63,6 +64,7 @@ impl Shelf {
         let home = named.iter().find(|path| Item::at(path).is_none());
         Ok(Self {
             home: home.unwrap_or(&usual).clone(),
+            is_home_shown,
             roots: if named.is_empty() {
                 vec![usual]
             } else {
@@ -80,7 +82,7 @@ impl Shelf {
     pub(super) fn all(&self) -> Vec<(String, Item)> {
         let mut all: Vec<(String, Item)> = Vec::new();
         let mut roots: Vec<&PathBuf> = self.roots.iter().collect();
-        if !self.roots.contains(&self.home) {
+        if self.is_home_shown && !self.roots.contains(&self.home) {
             roots.push(&self.home);
         }
         for root in roots {
@@ -162,7 +164,7 @@ pub(super) fn read(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
     if !path.starts_with(folder.canonicalize().map_err(cannot)?) {
         return Err(format!("{name} is a link out of its folder"));
     }
-    fs::read(path).map_err(cannot)
+    tidegate_report::folder::read_file(&path).map_err(cannot)
 }
 
 /// The page of a figure, in the folder of a reproduction.

@@ -44,7 +44,11 @@ impl Site {
     pub(super) fn new(arguments: &Serve) -> Result<Self, Error> {
         let mut site = Self {
             fixed: BTreeMap::new(),
-            shelf: Shelf::new(&arguments.folders)?,
+            // What can be started is shown when it is there.
+            shelf: Shelf::new(
+                &arguments.folders,
+                !arguments.read_only && arguments.export.is_none(),
+            )?,
             studies: Studies::new(arguments),
             glances: Glances::default(),
         };
@@ -237,13 +241,13 @@ impl Site {
                 });
                 match made {
                     Ok(html) => Answer::file(PAGE, Policy::Results, html),
-                    Err(why) => Answer::page(Policy::Own, pages::words(name, up, &why)),
+                    Err(why) => Answer::missing(pages::words(name, up, &why)),
                 }
             }
             // No other name gets to the disk.
             file if FILES.contains(&file) => match shelf::read(&path, file) {
                 Ok(bytes) => Answer::file(file, Policy::Closed, bytes),
-                Err(why) => Answer::page(Policy::Own, pages::words(name, up, &why)),
+                Err(why) => Answer::missing(pages::words(name, up, &why)),
             },
             _ => return None,
         })
@@ -268,7 +272,7 @@ impl Site {
                     "../../../"
                 };
                 let why = format!("{why}\nIt is written when all figures are judged.");
-                Answer::page(Policy::Own, pages::words(name, up, &why))
+                Answer::missing(pages::words(name, up, &why))
             }
         })
     }
@@ -334,7 +338,7 @@ impl Site {
                 };
                 let done = match action {
                     "stop" => self.studies.stop(&path),
-                    "resume" => self.studies.resume(&path, self.shelf.home()),
+                    "resume" => self.studies.resume(&path),
                     _ => return None,
                 };
                 done.map(|()| json!({}))

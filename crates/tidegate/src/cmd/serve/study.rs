@@ -7,13 +7,14 @@
 )]
 
 use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ use tidegate_report::folder::Folder;
 use super::super::run::{claim, count};
 use super::shelf::plain;
 use crate::args::Serve;
+use crate::embed;
 
 /// How long it may take to say what a scenario means.
 const CHECK: Duration = Duration::from_secs(20);
@@ -47,6 +49,10 @@ const LONGEST: u64 = 8 << 20;
 pub(super) struct Studies {
     bounds: Bounds,
     by_folder: Arc<Mutex<BTreeMap<PathBuf, Arc<Study>>>>,
+    /// Held by who has a scenario checked: one at a time.
+    checking: Arc<Mutex<()>>,
+    /// Nothing is started any more.
+    is_ending: Arc<AtomicBool>,
 }
 
 /// What may be started.
@@ -79,6 +85,13 @@ enum State {
     },
 }
 
+/// Where a study has its scenario from.
+enum Text<'a> {
+    Of(&'a Path),
+    /// Handed to it, so that nothing is written for it.
+    Given(String),
+}
+
 /// Why a study was stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
@@ -109,6 +122,8 @@ impl Studies {
                 jobs: arguments.jobs,
             },
             by_folder: Arc::default(),
+            checking: Arc::default(),
+            is_ending: Arc::default(),
         }
     }
 
@@ -129,6 +144,10 @@ impl Studies {
 
     /// What a scenario means, as `tidegate check --json` says it.
     pub(super) fn check(&self, text: &str) -> Result<Value, Refusal> {
+        self.refuse_read_only()?;
+        let Ok(_alone) = self.checking.try_lock() else {
+            return Err("another scenario is being checked: try again".to_owned());
+        };
         let words = ["check", "-", "--json"].map(OsString::from);
         let mut child = self.begin(&words, Stdio::piped())?;
         let said = thread::scope(|scope| {
@@ -140,7 +159,10 @@ impl Studies {
             let output = scope.spawn(move || all(output));
             let errors = scope.spawn(move || all(errors));
             let limit = Instant::now() + CHECK;
-            while matches!(child.try_wait(), Ok(None)) && Instant::now() < limit {
+            while matches!(child.try_wait(), Ok(None))
+                && Instant::now() < limit
+                && !self.is_ending.load(Ordering::Relaxed)
+            {
                 thread::sleep(TICK);
             }
             // It may be over.
@@ -161,7 +183,7 @@ impl Studies {
 
     /// Starts a scenario, with a new folder in `home`. Returns the folder.
     pub(super) fn start(&self, text: &str, home: &Path) -> Result<PathBuf, Refusal> {
-        self.refuse_read_only()?;
+        refuse_others(&self.lock())?;
         let checked = self.check(text)?;
         if checked["ok"] != true {
             return Err(problems(&checked));
@@ -173,25 +195,25 @@ impl Studies {
         let mut studies = self.lock();
         refuse_others(&studies)?;
         let (file, folder) = place(home, &name, text)?;
-        self.spawn(&mut studies, &file, &folder, false)?;
+        self.spawn(&mut studies, Text::Of(&file), &folder, false)?;
         Ok(folder)
     }
 
     /// Goes on with the runs that a folder lacks.
-    pub(super) fn resume(&self, path: &Path, home: &Path) -> Result<(), Refusal> {
+    pub(super) fn resume(&self, path: &Path) -> Result<(), Refusal> {
         self.refuse_read_only()?;
         let folder = Folder::open(path).map_err(|error| error.to_string())?;
         let manifest = folder.manifest();
         // Runs of a testbed, of a figure or of a search have commands of their own.
-        let is_simple = manifest.command.starts_with("tidegate run ")
-            && !manifest.command.contains(" --on live");
+        let is_simple = manifest.command.starts_with("tidegate run ") && manifest.by.is_empty();
         if !is_simple {
             return Err(format!(
                 "this was made by another command, which goes on with it: {}",
                 manifest.command
             ));
         }
-        if folder.finished().len() == manifest.runs.len() {
+        let is_whole = path.join("summary.json").is_file();
+        if is_whole && folder.finished().len() == manifest.runs.len() {
             return Err("all of its runs are finished".to_owned());
         }
         if manifest.runs.len() > self.bounds.runs {
@@ -203,16 +225,9 @@ impl Studies {
             return Err("it is being run already".to_owned());
         }
         refuse_others(&studies)?;
-        // The text that it was started with here; else what its manifest says, which means the same.
-        let begun = path.with_extension("toml");
-        let file = if path.parent() == Some(home) && begun.is_file() {
-            begun
-        } else {
-            let file = path.join("scenario.toml");
-            fs::write(&file, &manifest.scenario).map_err(|error| unwritten(&file, &error))?;
-            file
-        };
-        self.spawn(&mut studies, &file, path, true)
+        // What its manifest says means what it was begun with.
+        let text = manifest.scenario.clone();
+        self.spawn(&mut studies, Text::Given(text), path, true)
     }
 
     /// Asks what was started here to stop: what is finished is kept.
@@ -239,13 +254,22 @@ impl Studies {
 
     /// Stops everything, and waits for it.
     pub(super) fn end(&self) {
-        let all: Vec<Arc<Study>> = self.lock().values().cloned().collect();
+        let all: Vec<Arc<Study>> = {
+            let studies = self.lock();
+            self.is_ending.store(true, Ordering::Relaxed);
+            studies.values().cloned().collect()
+        };
+        drop(lock(&self.checking));
         for study in all.iter().filter(|study| study.is_running()) {
             study.ask_to_stop(Why::Asked);
         }
         let limit = Instant::now() + GRACE;
         while all.iter().any(|study| study.is_running()) && Instant::now() < limit {
             thread::sleep(TICK);
+        }
+        for study in all.iter().filter(|study| study.is_running()) {
+            // It had its time.
+            let _ = lock(&study.process).kill();
         }
     }
 
@@ -282,8 +306,10 @@ impl Studies {
     /// This program, with bounds.
     fn begin(&self, words: &[OsString], input: Stdio) -> Result<Child, Refusal> {
         let cannot = |error: io::Error| format!("the program cannot be started: {error}");
-        let program = std::env::current_exe().map_err(cannot)?;
-        let mut command = Command::new(program);
+        if self.is_ending.load(Ordering::Relaxed) {
+            return Err("the server is ending".to_owned());
+        }
+        let mut command = embed::this_program().map_err(cannot)?;
         command
             .args(words)
             // Ctrl-C is for us, who ask it once: twice would be too much.
@@ -306,10 +332,14 @@ impl Studies {
     fn spawn(
         &self,
         studies: &mut BTreeMap<PathBuf, Arc<Study>>,
-        file: &Path,
+        text: Text<'_>,
         folder: &Path,
         resume: bool,
     ) -> Result<(), Refusal> {
+        let (file, input) = match &text {
+            Text::Of(file) => (file.as_os_str(), Stdio::null()),
+            Text::Given(_) => (OsStr::new("-"), Stdio::piped()),
+        };
         let mut words: Vec<OsString> =
             vec!["run".into(), file.into(), "--out".into(), folder.into()];
         if resume {
@@ -318,7 +348,11 @@ impl Studies {
         if let Some(jobs) = self.bounds.jobs {
             words.extend(["--jobs".into(), jobs.to_string().into()]);
         }
-        let mut child = self.begin(&words, Stdio::null())?;
+        let mut child = self.begin(&words, input)?;
+        if let (Some(mut input), Text::Given(text)) = (child.stdin.take(), text) {
+            // A program that does not read all says why.
+            thread::spawn(move || drop(input.write_all(text.as_bytes())));
+        }
         let (output, errors) = (child.stdout.take(), child.stderr.take());
         let study = Arc::new(Study {
             process: Mutex::new(child),

@@ -62,7 +62,7 @@ function followResults() {
   }
 
   function show(progress) {
-    const { planned, finished, failed, is_written, is_running, said, problem } = progress;
+    const { planned, finished, failed, is_written, is_whole, is_running, said, problem } = progress;
     // The page was made before the folder, and does not know its title yet.
     if (planned && element('progress').dataset.planned === '0') location.reload();
     element('bar').max = Math.max(planned, 1);
@@ -79,7 +79,7 @@ function followResults() {
       return item;
     }));
     if (stop) stop.hidden = !is_running;
-    if (resume) resume.hidden = is_written || problem !== null || finished >= planned;
+    if (resume) resume.hidden = is_written || problem !== null || (is_whole && finished >= planned);
     document.body.dataset.state = is_written ? 'running' : finished >= planned ? 'done' : 'stopped';
     shown.wanted = finished;
     refresh(finished);
@@ -94,6 +94,11 @@ function followResults() {
       events.addEventListener('message', event => show(JSON.parse(event.data)));
       events.addEventListener('error', () => {
         element('state').textContent = 'tidegate serve does not answer; trying again';
+        // After a refusal a browser does not try again by itself.
+        if (events?.readyState === EventSource.CLOSED) {
+          events = null;
+          setTimeout(listen, 5000);
+        }
       });
     }
   }
