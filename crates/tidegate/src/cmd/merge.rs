@@ -8,7 +8,7 @@ use tidegate_report::Folder;
 use super::laboratory::Begin;
 use super::report::{self, Comparison};
 use super::reproduce;
-use super::run::count;
+use super::run::{self, count};
 use crate::args::Merge;
 use crate::output::{Error, Output, Verdict};
 
@@ -96,6 +96,7 @@ fn is_reproduction(parts: &[Part]) -> bool {
 
 /// Makes of the joined runs what the command makes of its own.
 fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> {
+    let mut verdict = Verdict::Good;
     for part in parts {
         let path = below(out, &part.place);
         let folder = Folder::open(&path).map_err(Error::new)?;
@@ -103,21 +104,35 @@ fn finish(parts: &[Part], out: &Path, output: Output) -> Result<Verdict, Error> 
         let comparison = Comparison::packed(vec![folder], baseline.as_deref())?;
         let page = path.join(report::PAGE);
         comparison.write(&page, None)?;
+        let stalled = run::stalled(&comparison.records);
+        if !stalled.is_empty() {
+            verdict = Verdict::Bad;
+        }
         if part.place.as_os_str().is_empty() {
+            run::draw_trace(&comparison, &path, output)?;
             if output.json {
                 output.print_json(&serde_json::json!({
                     "folder": out.display().to_string(),
                     "report": page.display().to_string(),
+                    "failed": stalled,
                     "summary": comparison.summary,
                 }))?;
             } else {
                 report::print(&comparison, Some(&page), output)?;
             }
             report::warn(&comparison, output);
-            return Ok(Verdict::Good);
+            return Ok(verdict);
+        }
+        for run::Failed { run, why } in stalled {
+            output.warn(&format!("{}: {why}", part.named(&run)));
         }
     }
-    reproduce::judge_merged(out, output)
+    let judged = reproduce::judge_merged(out, output)?;
+    Ok(if verdict == Verdict::Bad {
+        verdict
+    } else {
+        judged
+    })
 }
 
 /// The places of results below a folder: itself, or the figures of a reproduction with their trials.

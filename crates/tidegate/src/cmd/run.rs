@@ -318,17 +318,7 @@ fn run_job(
     let comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
-    if comparison
-        .records
-        .iter()
-        .any(|record| !record.trace.is_empty())
-    {
-        let drawn = comparison.write_trace(&job.path.join(TRACES))?;
-        output.say(&format!(
-            "{drawn} charts of the trace in {}",
-            job.path.join(TRACES).display()
-        ));
-    }
+    draw_trace(&comparison, &job.path, output)?;
     let stalled = stalled(&comparison.records);
     let verdict = if result.failed.is_empty() && stalled.is_empty() {
         Verdict::Good
@@ -343,6 +333,24 @@ fn run_job(
     }
     report::warn(&comparison, output);
     Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?))
+}
+
+/// Draws the trace into a results folder, if there is one.
+pub(crate) fn draw_trace(
+    comparison: &Comparison,
+    folder: &Path,
+    output: Output,
+) -> Result<(), Error> {
+    let mut records = comparison.records.iter();
+    if records.any(|record| !record.trace.is_empty()) {
+        let folder = folder.join(TRACES);
+        let drawn = comparison.write_trace(&folder)?;
+        output.say(&format!(
+            "{drawn} charts of the trace in {}",
+            folder.display()
+        ));
+    }
+    Ok(())
 }
 
 /// Runs what the folder of a job lacks.

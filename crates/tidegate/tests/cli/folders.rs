@@ -221,6 +221,15 @@ fn a_run_that_stalls_is_reported_and_the_rest_go_on() {
     assert_eq!(result["failed"].as_array().unwrap().len(), 2);
     let why = result["failed"][0]["why"].as_str().unwrap();
     assert!(why.starts_with("stalled: "), "{why}");
+    // In parts it comes to the same.
+    for shard in ["1/2", "2/2"] {
+        let line = format!("run stalls.toml --shard {shard} --out part-{}", &shard[..1]);
+        room.run(&line).ended(0);
+    }
+    let said = room.run("merge part-1 part-2 --out whole --json");
+    said.ended(1);
+    let merged: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(merged["failed"], result["failed"]);
 }
 
 #[test]

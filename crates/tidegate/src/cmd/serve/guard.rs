@@ -181,27 +181,31 @@ mod tests {
     #[test]
     fn hosts_are_addresses_localhost_and_names_that_were_given() {
         let (near, far) = (
-            guard("127.0.0.1:80", &[]),
-            guard("0.0.0.0:80", &["lab.example"]),
+            guard("127.0.0.1:7117", &[]),
+            guard("0.0.0.0:7117", &["lab.example"]),
         );
         for (host, is_near, is_far) in [
-            ("127.0.0.1:80", true, true),
-            ("localhost:80", true, true),
-            ("LOCALHOST:80", true, true),
-            ("[::1]:80", true, true),
-            ("10.1.2.3:80", false, true),
-            ("lab.example:80", false, true),
+            ("127.0.0.1:7117", true, true),
+            ("localhost:7117", true, true),
+            ("LOCALHOST:7117", true, true),
+            ("[::1]:7117", true, true),
+            ("10.1.2.3:7117", false, true),
+            ("lab.example:7117", false, true),
             ("lab.example", false, false),
             ("localhost:81", false, false),
-            ("evil.example:80", false, false),
-            ("127.0.0.1.evil.example:80", false, false),
-            ("::1:80", false, false),
-            ("[127.0.0.1]:80", false, false),
+            ("evil.example:7117", false, false),
+            ("127.0.0.1.evil.example:7117", false, false),
+            ("::1:7117", false, false),
+            ("[127.0.0.1]:7117", false, false),
             ("", false, false),
         ] {
             assert_eq!(near.is_own(host), is_near, "{host}");
             assert_eq!(far.is_own(host), is_far, "{host}");
         }
+        // Browsers leave out the usual port of the web, and that alone.
+        let usual = guard("127.0.0.1:80", &[]);
+        assert!(usual.is_own("localhost") && usual.is_own("localhost:80"));
+        assert!(!usual.is_own("localhost:81") && !usual.is_own("lab.example"));
     }
 
     #[test]
