@@ -19,10 +19,13 @@ use super::guard::Guard;
 use super::site::Site;
 
 /// The most bytes of a text, which JSON may make twice as long, of a head and of a body, and lines of a head.
-const TEXT: usize = 256 << 10;
+pub(super) const TEXT: usize = 256 << 10;
 const HEAD: usize = 16 << 10;
 const BODY: usize = 2 * TEXT;
 const LINES: usize = 64;
+
+/// What is said of a longer text.
+pub(super) const TOO_LONG: &str = "that is too long: a text may have 256 KiB";
 
 /// Connections at a time, those among them that are told what happens, and the time that a request may take.
 const CONNECTIONS: usize = 64;
@@ -220,10 +223,7 @@ impl Request {
         match (said.next().map(str::parse::<usize>), said.next()) {
             (None, _) => Ok(0),
             (Some(Ok(length)), None) if length <= BODY => Ok(length),
-            (Some(Ok(_)), None) => {
-                let why = "that is too long: a text may have 256 KiB";
-                Err(Refused("413 Content Too Large", why))
-            }
+            (Some(Ok(_)), None) => Err(Refused("413 Content Too Large", TOO_LONG)),
             _ => Err(NO_REQUEST),
         }
     }

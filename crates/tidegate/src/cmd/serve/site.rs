@@ -11,7 +11,7 @@ use super::super::report::PAGE;
 use super::answer::{Answer, Policy};
 use super::follow::Follower;
 use super::glance::{self, Glances};
-use super::http::Request;
+use super::http::{self, Request};
 use super::pages::{self, Watched};
 use super::playground;
 use super::shelf::{self, Item, Shelf};
@@ -311,6 +311,9 @@ impl Site {
             return Some(Answer::text("400 Bad Request", "what was sent is no JSON"));
         };
         let text = asked["text"].as_str().unwrap_or_default();
+        if text.len() > http::TEXT {
+            return Some(Answer::text("413 Content Too Large", http::TOO_LONG));
+        }
         let result = match request.path.as_str() {
             "start/check" => self.studies.check(text).and_then(|checked| {
                 if checked["ok"] == true {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
 
-use super::super::run::{claim, count};
+use super::super::run::{claim, count, quoted};
 use super::shelf::plain;
 use crate::args::Serve;
 use crate::embed;
@@ -225,9 +225,17 @@ impl Studies {
             return Err("it is being run already".to_owned());
         }
         refuse_others(&studies)?;
-        // What its manifest says means what it was begun with.
-        let text = manifest.scenario.clone();
-        self.spawn(&mut studies, Text::Given(text), path, true)
+        // The text that it was started with here, which its runs name; else what its manifest says, which means the same.
+        let mut begun = path.as_os_str().to_owned();
+        begun.push(".toml");
+        let begun = PathBuf::from(begun);
+        let command = format!("tidegate run {}", quoted(&begun.display().to_string()));
+        let text = if manifest.command == command && begun.is_file() {
+            Text::Of(&begun)
+        } else {
+            Text::Given(manifest.scenario.clone())
+        };
+        self.spawn(&mut studies, text, path, true)
     }
 
     /// Asks what was started here to stop: what is finished is kept.
