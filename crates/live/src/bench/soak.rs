@@ -386,7 +386,7 @@ impl Ledger<'_> {
             imbalance: counters.imbalance(),
             lost_before: lost(offered, came, dropped_before),
             // What the kernel drops here it reports, at least Linux 6.18, and then it was not forwarded.
-            lost_behind: lost(forwarded, arrived, 0),
+            lost_behind: forwarded.cast_signed() - arrived.cast_signed(),
             memory: memory(),
         })
     }

@@ -27,6 +27,11 @@ pub(super) fn is_partial(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(PARTIAL)
 }
 
+/// Whether the name is of something in the directory itself, and not of ours for what is unfinished.
+pub(super) fn is_plain(name: &str) -> bool {
+    !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
 /// Puts a file in its place, in full or not at all.
 pub(super) fn replace(path: &Path, bytes: &[u8], create: Create) -> Result<(), Error> {
     let partial = beside(path);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::disk;
 use super::error::Error;
 use crate::record::Setting;
 
@@ -67,7 +68,7 @@ impl Manifest {
             if id.is_empty() || id.len() > 200 {
                 return Err(wrong("must have 1 to 200 bytes"));
             }
-            if id.starts_with('.') || id.contains(['/', '\\', '\0']) {
+            if !disk::is_plain(id) {
                 return Err(wrong(
                     "is not fit for a file name: no leading dot, no slash",
                 ));

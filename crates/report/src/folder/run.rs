@@ -175,8 +175,7 @@ fn header(directory: &Path) -> Result<(Vec<u8>, BTreeMap<String, Sum>), Error> {
     let Files { files, .. } =
         serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
     // Who made the folder may be anybody: no name leads elsewhere.
-    let is_plain = |name: &String| !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
-    match files.keys().find(|name| !is_plain(name)) {
+    match files.keys().find(|name| !disk::is_plain(name)) {
         Some(name) => Err(Error::broken(
             &path,
             format!("{name:?} is no name of a file"),
