@@ -25,6 +25,7 @@ use crate::args::testbed::On;
 use crate::args::{Cli, Command};
 use crate::catalogue::nearest;
 use crate::cmd::report::{self, Comparison};
+use crate::cmd::run::claim::{Claim, Others};
 use crate::cmd::run::{self, INTERRUPT, Job};
 use crate::cmd::{outline, source};
 use crate::output::{Captured, Error, Output, Paint, captured};
@@ -154,7 +155,7 @@ impl Study {
         if let Some(custom) = &options.custom {
             manifest.by = format!("the marker {}", custom.name);
         }
-        let folder = self.folder(options, &manifest)?;
+        let (folder, _claim) = self.folder(options, &manifest)?.unzip();
         let memory = Memory::default();
         let board = Board::new(0, Output::quiet());
         let observed = Observed {
@@ -217,21 +218,26 @@ impl Study {
     }
 
     /// The results folder, if there is to be one.
-    fn folder(&self, options: &Options<'_>, manifest: &Manifest) -> Result<Option<Folder>, String> {
+    fn folder(
+        &self,
+        options: &Options<'_>,
+        manifest: &Manifest,
+    ) -> Result<Option<(Folder, Claim)>, String> {
         let Some(path) = options.out else {
             return Ok(None);
         };
-        let folder = if options.resume {
-            Folder::resume(path, manifest)
+        let begin = if options.resume {
+            Folder::resume
         } else {
-            Folder::create(path, manifest)
+            Folder::create
         };
-        let folder = folder.map_err(|error| error.to_string())?;
+        let opened = Claim::open(path, Others::Kept, || begin(path, manifest));
+        let (folder, claim) = opened.map_err(text_of)?;
         if let Some(text) = &self.text {
             let written = folder.write_file(SCENARIO, text.as_bytes());
             written.map_err(|error| error.to_string())?;
         }
-        Ok(Some(folder))
+        Ok(Some((folder, claim)))
     }
 }
 

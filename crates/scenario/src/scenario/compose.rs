@@ -64,6 +64,7 @@ impl Text {
         let (axes, notes) = settle::settle(axes, &paths)?;
         let mut files = Listed::new(&*self.files);
         let base = describe::describe(&table, &top, &mut files)?;
+        let of_base = files.read_so_far();
         let name = match &base.name {
             Some(name) => name.item.clone(),
             None => name_of_file(&whole.source.name),
@@ -104,6 +105,8 @@ impl Text {
                 described: Arc::new(described),
             });
         }
+        let mut swept = files.read_so_far();
+        swept.retain(|path, _| !of_base.contains_key(path));
         Ok(Scenario {
             title: base.title.clone().unwrap_or_else(|| name.clone()),
             baseline: base.baseline.clone(),
@@ -111,6 +114,7 @@ impl Text {
             notes,
             base,
             axes,
+            swept,
             points,
             overrides,
             limits: *limits,

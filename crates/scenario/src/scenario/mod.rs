@@ -6,8 +6,9 @@ mod name;
 pub(crate) mod plan;
 mod write;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::files::Files;
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
     base: Described,
     axes: Vec<Axis>,
+    /// Files that only points of the sweep name, with their texts.
+    swept: BTreeMap<PathBuf, Arc<str>>,
     points: Vec<Point>,
     overrides: Vec<String>,
     limits: Limits,
@@ -199,7 +202,8 @@ impl Scenario {
     /// The whole scenario as one TOML text with every default written out, whatever it included and
     /// whatever was overridden. It gives the same runs.
     ///
-    /// Tables of sizes and lists of flows stand in it, so that it needs no other file. Three kinds of
+    /// Tables of sizes and lists of flows stand in it, so that it needs no other file but those that
+    /// its sweep names: of these it says what tells their texts from others. Three kinds of
     /// defaults stay out, as a sweep may change what they follow: settings of a receiver, which are
     /// the sender's; those of a profile that the sweep varies; and those that follow the speed of the
     /// links.

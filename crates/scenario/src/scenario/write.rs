@@ -1,6 +1,7 @@
 //! A scenario as one TOML text with every default written out.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use tidegate_sim::setup::Accounting;
 use tidegate_sim::workload::Source;
@@ -17,6 +18,7 @@ use crate::settings::traffic::{Follows, Traffic};
 use crate::setup::build::dcqcn_config;
 use crate::sweep::axis::Axis;
 use crate::text::document::{Node, Value, key, quoted};
+use crate::text::problem::Location;
 
 /// How flows that are in a file are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub(crate) fn scenario(scenario: &Scenario, lists: Lists) -> String {
         page.line("nic", "\"none\"");
     }
     page.body(base);
-    page.sweep();
+    page.sweep(scenario);
     page.text
 }
 
@@ -345,16 +347,29 @@ impl Page<'_> {
         }
     }
 
-    fn sweep(&mut self) {
+    fn sweep(&mut self, scenario: &Scenario) {
         if self.axes.is_empty() {
             return;
         }
         self.header("[sweep]");
+        // Results of a file that is edited are not those of this scenario any more.
+        for (path, text) in &scenario.swept {
+            let mut sum = DefaultHasher::new();
+            text.hash(&mut sum);
+            let path = path.display().to_string();
+            let _ = writeln!(
+                self.text,
+                "# {} has {} bytes with the sum {:016x}",
+                quoted(&path),
+                text.len(),
+                sum.finish()
+            );
+        }
         for axis in self.axes {
             let values: Vec<String> = axis
                 .values
                 .iter()
-                .map(|value| absolute(value).toml())
+                .map(|value| absolute(&axis.key, value).toml())
                 .collect();
             let lines = values.join(",\n    ");
             self.line(&axis.key, &format!("[\n    {lines},\n]"));
@@ -365,21 +380,28 @@ impl Page<'_> {
 /// A speed other than the one that defaults are shown for.
 const ANOTHER_LINE: Rate = Rate::from_gbps(77);
 
-/// The same value with names of files that hold from anywhere.
-fn absolute(node: &Node) -> Node {
+/// The same value of `key` with names of files that hold from anywhere.
+fn absolute(key: &str, node: &Node) -> Node {
     let value = match &node.value {
-        Value::List(items) => Value::List(items.iter().map(absolute).collect()),
-        Value::Text(text) => match (text.strip_prefix("file:"), &node.loc.source.folder) {
-            (Some(name), Some(folder)) => {
-                let path = folder.join(name.trim());
-                Value::Text(format!("file:{}", path.display()))
-            }
-            _ => Value::Text(text.clone()),
-        },
+        Value::List(items) => Value::List(items.iter().map(|item| absolute(key, item)).collect()),
+        Value::Table(table) => Value::Table(table.map(absolute)),
+        Value::Text(text) => Value::Text(absolute_text(key, text, &node.loc)),
         other => other.clone(),
     };
     Node {
         value,
         loc: node.loc.clone(),
+    }
+}
+
+fn absolute_text(key: &str, text: &str, loc: &Location) -> String {
+    let Some(folder) = &loc.source.folder else {
+        return text.to_owned();
+    };
+    let of_list = key.rsplit('.').next() == Some("file");
+    match text.strip_prefix("file:") {
+        Some(name) => format!("file:{}", folder.join(name.trim()).display()),
+        None if of_list => folder.join(text).display().to_string(),
+        None => text.to_owned(),
     }
 }

@@ -85,6 +85,11 @@ impl<'a> Listed<'a> {
         Ok(file)
     }
 
+    /// All that were read: names that hold from anywhere, and texts.
+    pub(crate) fn read_so_far(&self) -> BTreeMap<PathBuf, Arc<str>> {
+        self.texts.values().cloned().collect()
+    }
+
     /// The flows of a list, all of one group.
     fn list(&mut self, text: &Arc<str>, group: u8) -> Result<Arc<List>, LineError> {
         let key = (Arc::clone(text), group);

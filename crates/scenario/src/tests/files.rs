@@ -148,3 +148,34 @@ fn files_that_are_missing_or_include_themselves_are_refused() {
     );
     assert!(read_of(files, "diamond.toml", &[]).is_ok());
 }
+
+#[test]
+fn files_that_only_a_sweep_names_are_told_from_edited_ones() {
+    const MINE: (&str, &str) = (
+        "in/mine.toml",
+        "[[traffic]]\nkind = 'poisson'\nsizes = 'file:base.cdf'\nflows = 5\n[sweep]\nload = [{ label = 'a', \
+         'traffic.0.sizes' = 'file:a.cdf' }, { label = 'b', traffic = [{ kind = 'list', file = 'b.csv' }] }]\n",
+    );
+    const BASE: (&str, &str) = ("in/base.cdf", "5 0\n6 1\n");
+    const B: (&str, &str) = ("in/b.csv", "id,start_s,src,dst,bytes\nb,0.5,0,1,10\n");
+    let resolved = |files| read_of(files, "in/mine.toml", &[]).unwrap().resolved();
+    let first = resolved(&[MINE, BASE, B, ("in/a.cdf", "1000 0\n2000 1\n")]);
+    let edited = resolved(&[MINE, BASE, B, ("in/a.cdf", "1000 0\n2001 1\n")]);
+    let differ: Vec<_> = first
+        .lines()
+        .zip(edited.lines())
+        .filter(|(a, b)| a != b)
+        .collect();
+    let [(line, _)] = differ[..] else {
+        panic!("{differ:?}");
+    };
+    assert!(
+        line.starts_with("# \"in/a.cdf\" has 14 bytes with the sum "),
+        "{line}"
+    );
+    assert!(first.contains("# \"in/b.csv\" has 38 bytes"), "{first}");
+    // What stands in the text itself needs no sum, and names hold from anywhere.
+    assert!(!first.contains("base.cdf"), "{first}");
+    assert!(first.contains("\"file:in/a.cdf\""), "{first}");
+    assert!(first.contains("\"in/b.csv\""), "{first}");
+}

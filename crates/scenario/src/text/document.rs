@@ -82,6 +82,17 @@ impl Table {
         Some(self.entries.remove(at))
     }
 
+    /// The same keys with other values.
+    pub(crate) fn map(&self, change: impl Fn(&str, &Node) -> Node) -> Self {
+        let changed = |entry: &Entry| Entry {
+            node: change(&entry.key, &entry.node),
+            ..entry.clone()
+        };
+        Self {
+            entries: self.entries.iter().map(changed).collect(),
+        }
+    }
+
     /// The text of `key`, if it is text.
     pub(crate) fn text(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.value {

@@ -10,6 +10,7 @@ use tidegate_report::folder::{self, Manifest};
 use tidegate_report::{Folder, Record};
 use tidegate_scenario::{Experiment, Scenario};
 
+use super::run::claim::{Claim, Others};
 use super::run::{self, INTERRUPT, Job, place};
 use super::share;
 use crate::args::testbed::On;
@@ -36,6 +37,7 @@ pub(crate) fn alone(target: &Target) -> Begin {
 pub(crate) struct Laboratory {
     job: Job,
     folder: Folder,
+    _claim: Claim,
     jobs: NonZeroUsize,
     output: Output,
 }
@@ -45,7 +47,7 @@ impl Laboratory {
     pub(crate) fn open(
         text: &str,
         command: &str,
-        (target, begin): (&Target, Begin),
+        (target, begin, others): (&Target, Begin, Others),
         jobs: Option<NonZeroUsize>,
         output: Output,
     ) -> Result<Self, Error> {
@@ -61,13 +63,15 @@ impl Laboratory {
             command: command.to_owned(),
             on: On::default(),
         };
-        let folder = begin(&job.path, &run::manifest(&job)).map_err(Error::new)?;
+        let begin = || begin(&job.path, &run::manifest(&job));
+        let (folder, claim) = Claim::open(&job.path, others, begin)?;
         let written = folder.write_file(SCENARIO, text.as_bytes());
         written.map_err(Error::new)?;
         let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
         Ok(Self {
             job,
             folder,
+            _claim: claim,
             jobs: jobs.unwrap_or(NonZeroUsize::MIN),
             output,
         })

@@ -252,22 +252,16 @@ fn run_job(
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
     let manifest = manifest(job);
-    let others = match running.share.shard {
-        Some(_) => Others::Welcome,
-        None => Others::Kept,
-    };
-    // One that is gone on with is claimed before anything is thrown away there, and a new one when it is there.
-    let claim = Claim::take(&job.path, others)?;
-    let folder = if running.share.shard.is_some() && running.target.resume {
+    let begin = if running.share.shard.is_some() && running.target.resume {
         // It may be run again without knowing how far it came, or twice at once.
-        Folder::join(&job.path, &manifest)
+        Folder::join
     } else if running.target.resume || running.engine.elsewhere().is_some() {
-        Folder::resume(&job.path, &manifest)
+        Folder::resume
     } else {
-        Folder::create(&job.path, &manifest)
+        Folder::create
     };
-    let folder = folder.map_err(Error::new)?;
-    let _claim = claim.or_taken(&job.path, others)?;
+    let others = Others::of(&running.share);
+    let (folder, _claim) = Claim::open(&job.path, others, || begin(&job.path, &manifest))?;
     let board = Board::new(job.lacking(&folder), output)
         .told(running.share.status.as_deref(), job.asked().len());
     let ran = execute(

@@ -17,6 +17,7 @@ use tidegate_units::{Bytes, Setting};
 
 use super::engine::{self, Target, Work};
 use super::laboratory::{self, Begin, Laboratory};
+use super::run::claim::Others;
 use super::{plan, run, source};
 use crate::args::engine::EngineName;
 use crate::args::tune::Tune;
@@ -67,7 +68,12 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
     } else {
         laboratory::alone(&arguments.target)
     };
-    let target = (&arguments.target, begin);
+    let others = if is_elsewhere {
+        Others::Welcome
+    } else {
+        Others::Kept
+    };
+    let target = (&arguments.target, begin, others);
     let laboratory = Laboratory::open(&text, &command, target, arguments.jobs, output)?;
     run::watch(output);
     let found = match arguments.engine.elsewhere() {
@@ -137,7 +143,7 @@ fn run_shard(
             arguments.budget
         )));
     }
-    let target: (_, Begin) = (&arguments.target, Folder::join);
+    let target: (_, Begin, _) = (&arguments.target, Folder::join, Others::Welcome);
     let laboratory = Laboratory::open(text, command, target, arguments.jobs, output)?;
     run::watch(output);
     let (mut round, mut ran) = (0, None);
@@ -160,6 +166,7 @@ fn run_shard(
     );
     match ran {
         Some((_, None)) => {
+            let folder = run::quoted(&folder.to_string());
             laboratory.interrupted(&format!("{command} --out {folder}"));
             return Ok(Verdict::Bad);
         }

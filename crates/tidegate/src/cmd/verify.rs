@@ -8,6 +8,7 @@ use tidegate_plan::evidence::{Evidence, PACKET_HOPS, Trial};
 
 use super::laboratory::{self, Laboratory};
 use super::run;
+use super::run::claim::Others;
 use crate::args::plan::{Plan as Arguments, Verify};
 use crate::output::{Error, Output};
 
@@ -39,7 +40,7 @@ pub(crate) fn verify(
     let laboratory = Laboratory::open(
         &trial.scenario(),
         &command,
-        (&target, laboratory::alone(&target)),
+        (&target, laboratory::alone(&target), Others::Kept),
         options.jobs,
         output,
     )?;

@@ -5,7 +5,7 @@ use std::fs;
 use crate::program::{Room, Said, TINY};
 
 /// Four hosts at one switch.
-const STAR: &str = r#"name = "star"
+pub(crate) const STAR: &str = r#"name = "star"
 title = "Four hosts"
 fabric = { host_ports = "4x10Gbps" }
 switch = { buffer = "4MB" }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::evidence::STAR;
 use crate::program::{Room, Said, TINY};
 
 #[test]
@@ -32,6 +33,26 @@ fn a_folder_that_cannot_be_made_keeps_nothing() {
         "{}",
         said.stderr
     );
+}
+
+#[test]
+fn a_folder_that_another_program_fills_is_left_alone() {
+    let room = Room::with_tiny("claimed");
+    room.write("star.toml", STAR);
+    room.run("run tiny.toml --out out --quiet").ended(0);
+    let before = room.results("out");
+    let other = fs::File::open(room.path().join("out")).unwrap();
+    rustix::fs::flock(&other, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    for line in [
+        "run tiny.toml",
+        "tune star.toml --vary scale=0.5,2,8 --budget 30 --size 0.02",
+        "reproduce tcn-f1 --quick",
+    ] {
+        let said = room.run(&format!("{line} --out out --resume"));
+        said.ended(2);
+        said.reports("another tidegate writes to out");
+    }
+    assert!(room.results("out") == before);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use tidegate_scenario::{Experiment, Scenario};
 
 use super::super::engine::{self, Target, Work};
 use super::super::report::{self, Comparison};
+use super::super::run::claim::{Claim, Others};
 use super::super::run::{self, Job, place};
 use super::super::{merge, outline, share};
 use super::done::Done;
@@ -84,6 +85,8 @@ pub(super) fn run_all(
             true
         }
     };
+    let others = Others::of(&arguments.share);
+    let claim = Claim::take(&done.folder, others)?;
     let wanted = planned
         .into_iter()
         .zip(names)
@@ -101,6 +104,7 @@ pub(super) fn run_all(
         });
     let wanted = wanted.collect::<Result<Vec<_>, Error>>()?;
     write_asked(&done.folder, &asked)?;
+    let _claim = claim.or_taken(&done.folder, others)?;
     if is_filled {
         engine::clean(&done.folder, output);
     } else {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
+use tidegate_report::{Folder, folder};
 
+use crate::args::Share;
 use crate::output::Error;
 
 /// Lasts as long as the program writes. A system that fails takes it back.
@@ -23,6 +25,16 @@ pub(crate) enum Others {
     Kept,
     /// Other shards, which throw nothing away.
     Welcome,
+}
+
+impl Others {
+    /// Those of a program that runs a share.
+    pub(crate) fn of(share: &Share) -> Self {
+        match share.shard {
+            Some(_) => Self::Welcome,
+            None => Self::Kept,
+        }
+    }
 }
 
 /// Somebody who only looks whether a folder is claimed holds it for a moment.
@@ -52,9 +64,21 @@ impl Claim {
             thread::sleep(PAUSE);
         }
         Err(Error::new(format!(
-            "another tidegate writes to {}\nhint: wait for it or stop it, or give another folder with --out",
+            "another tidegate writes to {}\nhint: wait for it or stop it, or name another folder",
             folder.display()
         )))
+    }
+
+    /// Opens a results folder with a claim on it. One that is gone on with is claimed before anything is thrown away
+    /// there, and a new one when it is there.
+    pub(crate) fn open(
+        path: &Path,
+        others: Others,
+        begin: impl FnOnce() -> Result<Folder, folder::Error>,
+    ) -> Result<(Folder, Self), Error> {
+        let claim = Self::take(path, others)?;
+        let folder = begin().map_err(Error::new)?;
+        Ok((folder, claim.or_taken(path, others)?))
     }
 
     /// The same claim, or one of a folder that was not there before.
