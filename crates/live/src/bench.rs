@@ -229,6 +229,7 @@ impl Row {
                     let mut live = Live::open(&config)?;
                     // Without it the results show more of what else runs. If it may not be, they do.
                     let _ = process::raise_priority();
+                    crate::drop_privileges()?;
                     let began = process::thread_time();
                     is_ready.store(true, Ordering::Release);
                     live.run(|live| {

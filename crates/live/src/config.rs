@@ -325,7 +325,13 @@ fn check_marking(marking: &mark::Config) -> Result<(), ConfigError> {
     }
     let value = |name: &str| marking.value(name).unwrap_or_default();
     let names = || marking.fields().iter().map(|field| field.name);
-    let is_derived = names().any(|name| MARK_ABOVE.contains(&name) && value(name) == "none");
+    let follows = |name: &str| match value(name).as_str() {
+        "none" => MARK_ABOVE.contains(&name),
+        // A list of none.
+        "" => name == "thresholds",
+        _ => false,
+    };
+    let is_derived = names().any(follows);
     for name in names() {
         let counts = MARK_ABOVE.contains(&name) || is_derived && DERIVED_FROM.contains(&name);
         let text = value(name);
@@ -423,7 +429,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_refused_before_memory_is_taken() {
         type Change = fn(&mut Config);
-        let cases: [(Change, &str); 14] = [
+        let cases: [(Change, &str); 15] = [
             (
                 |config| config.ports[1].interface = "a".into(),
                 "interface = a",
@@ -483,6 +489,13 @@ mod tests {
                     config.marking = mark::Config::Or(Box::new((config.marking.clone(), second)));
                 },
                 "threshold = 0",
+            ),
+            (
+                |config| {
+                    config.marking = mark::Config::named("ideal-red").unwrap();
+                    config.marking.set("rtt", "0us").unwrap();
+                },
+                "rtt = 0",
             ),
             (|config| config.options.ageing = Span::ZERO, "ageing = 0"),
             (

@@ -91,7 +91,7 @@ pub fn confine(confinement: &Confinement) -> Result<(), Error> {
     if let Some(User { uid, gid }) = confinement.user {
         let action = format!("become user {uid}");
         let became = process::become_user(uid, gid);
-        became.map_err(Error::system(action, "CAP_SETUID"))?;
+        became.map_err(|(error, capability)| Error::system(action, capability)(error))?;
     }
     // Becoming another user decides about it too, as the system is configured, so this comes later.
     let decided = process::decide_core_dumps(confinement.dumps_core);
@@ -103,6 +103,20 @@ pub fn confine(confinement: &Confinement) -> Result<(), Error> {
         filtered.map_err(Error::system("filter system calls", "no capability"))?;
     }
     Ok(())
+}
+
+/// The same where nobody was named to become: a process that may not become another user, such as root in a
+/// container, stays who it is, without capabilities, and this returns why.
+pub fn confine_as_may_be(confinement: &Confinement) -> Result<Option<Error>, Error> {
+    let Err(why) = confine(confinement) else {
+        return Ok(None);
+    };
+    let user = None;
+    confine(&Confinement {
+        user,
+        ..confinement.clone()
+    })?;
+    Ok(Some(why))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The counters of a running switch over HTTP: `/counters` as JSON, `/metrics` for Prometheus.
 //!
 //! A thread of its own answers up to 64 clients at once, each on a connection of its own, and gives
-//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked for
-//! and at most once for all who ask meanwhile.
+//! nobody more than a few seconds. The switch's thread makes the counters, only when they are asked for,
+//! at most once for all who ask meanwhile, and in a hundredth of its time.
 
 mod clients;
 mod http;
@@ -10,14 +10,15 @@ mod http;
 use std::fmt::Debug;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mio::{Interest, Poll, Waker};
-use tidegate_units::Span;
+use tidegate_units::{Span, Time};
 
+use crate::clock::Clock;
 use crate::counters::Counters;
 use crate::error::Error;
 use crate::prometheus;
@@ -40,6 +41,9 @@ pub struct Endpoint {
     address: SocketAddr,
     waker: Waker,
     thread: Option<JoinHandle<()>>,
+    clock: Clock,
+    /// Until when the switch makes no counters, whoever asks: in picoseconds of the clock.
+    rest: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -110,6 +114,8 @@ impl Listener {
             address: self.address,
             waker: self.waker,
             thread: Some(thread),
+            clock: Clock::start(),
+            rest: AtomicU64::default(),
         })
     }
 }
@@ -126,14 +132,35 @@ impl Endpoint {
         self.address
     }
 
+    fn rest(&self) -> Time {
+        Time::from_ps(self.rest.load(Ordering::Relaxed))
+    }
+
+    fn set_rest(&self, until: Time) {
+        self.rest.store(until.as_ps(), Ordering::Relaxed);
+    }
+
     /// Hands over the counters, if somebody waits for them. To be called some times a second.
     pub fn serve<P: Pages + 'static>(&self, counters: impl FnOnce() -> P) {
+        let began = self.clock.now();
+        if began < self.rest() {
+            return;
+        }
         if self.shared.is_wanted.swap(false, Ordering::Acquire) {
-            *self.shared.lock() = Some(Box::new(counters()));
+            let pages = Box::new(counters());
+            let now = self.clock.now();
+            self.set_rest(now + rest_after(now - began));
+            *self.shared.lock() = Some(pages);
             // If it fails, those who wait learn that there are no counters.
             let _ = self.waker.wake();
         }
     }
+}
+
+/// How long the switch makes no counters after it took so long for them: many ports with many queues
+/// have many, and nothing is forwarded meanwhile. Clients wait for two seconds.
+fn rest_after(cost: Span) -> Span {
+    (cost * 99).min(Span::from_secs(1))
 }
 
 impl Drop for Endpoint {
@@ -245,6 +272,30 @@ mod tests {
             drop(TcpStream::connect(address).unwrap());
             assert!(fetch(address).is_ok());
         });
+    }
+
+    #[test]
+    fn counters_cost_a_hundredth_of_the_time_and_are_there_while_a_client_waits() {
+        assert_eq!(rest_after(Span::from_us(20)), Span::from_us(1_980));
+        assert_eq!(rest_after(Span::from_ms(30)), Span::from_secs(1));
+        assert!(rest_after(Span::MAX) < TIMEOUT);
+        // One that takes long is not made again for who asks next, until the switch has rested.
+        let endpoint = Endpoint::listen(loopback(), &[]).unwrap();
+        let mut made = 0;
+        let mut ask = |endpoint: &Endpoint| {
+            endpoint.shared.is_wanted.store(true, Ordering::Release);
+            endpoint.serve(|| {
+                made += 1;
+                Counters::default()
+            });
+            made
+        };
+        assert_eq!(ask(&endpoint), 1);
+        endpoint.set_rest(Time::MAX);
+        assert_eq!(ask(&endpoint), 1);
+        assert!(endpoint.shared.is_wanted.load(Ordering::Acquire));
+        endpoint.set_rest(Time::ZERO);
+        assert_eq!(ask(&endpoint), 2);
     }
 
     #[test]

@@ -134,12 +134,18 @@ impl Fdb {
         let entries = &mut self.sets[set].0;
         let known = entries.iter().position(|entry| entry.is(source));
         let old = |entry: &Entry| entry.is_old(now, self.ageing);
-        // Nor does anybody take over a station from there, or one that is there.
-        if let Some(holder) = known.map(|way| entries[way]).filter(|entry| !old(entry)) {
+        if let Some(way) = known.filter(|&way| !old(&entries[way])) {
+            // Nor does anybody take over a station from there.
             if members.limit != NO_LIMIT {
                 return Err(TooMany);
             }
+            // One that is there is not taken either, nor can it be kept from who has its address
+            // elsewhere: it is nowhere until one of them speaks again.
+            let holder = entries[way];
             if self.ports[holder.port().index()].limit != NO_LIMIT {
+                entries[way] = FREE;
+                self.moved += 1;
+                self.leave(holder);
                 return Ok(());
             }
         }
@@ -392,10 +398,19 @@ mod tests {
         assert_eq!(at_limited(2, Time::ZERO), Ok(()));
         assert_eq!(at_limited(3, Time::ZERO), Err(TooMany));
         assert_eq!(at_limited(1, Time::from_us(1)), Ok(()));
-        // Nor is one of its own lost to who uses its address elsewhere.
+        // One of its own that is heard elsewhere is nowhere, and then where it speaks next.
         learn(&mut fdb, 2, 1, Time::from_us(2));
-        assert_eq!(fdb.lookup(mac(2), Time::from_us(2)), Some(PortId(0)));
-        assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [2, 1]);
+        assert_eq!(fdb.lookup(mac(2), Time::from_us(2)), None);
+        assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [1, 1]);
+        assert_eq!(fdb.moved(), 1);
+        learn(&mut fdb, 2, 0, Time::from_us(3));
+        assert_eq!(fdb.lookup(mac(2), Time::from_us(3)), Some(PortId(0)));
+        // So nobody is kept away for good by who was there first: the second frame has its place.
+        learn(&mut fdb, 2, 1, Time::from_us(3));
+        learn(&mut fdb, 2, 1, Time::from_us(3));
+        assert_eq!(fdb.learn(mac(2), PortId(0), Time::from_us(3)), Err(TooMany));
+        assert_eq!(fdb.lookup(mac(2), Time::from_us(3)), Some(PortId(1)));
+        assert_eq!([0, 1].map(|port| fdb.stations_at(PortId(port))), [1, 2]);
         // One that ages makes room.
         let later = Time::from_us(3) + AGEING;
         fdb.sweep(later);

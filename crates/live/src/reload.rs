@@ -22,28 +22,37 @@ impl Config {
             let [found, now] = [new, self].map(|config| format!("{:?}", config.buffer));
             return fixed("buffer", found, now);
         }
-        if new.dscp != self.dscp {
-            let [found, now] = [new, self].map(|config| format!("{:?}", config.dscp.queues));
-            return fixed("dscp", found, now);
+        let setting =
+            changed(&self.dscp, &new.dscp).or_else(|| changed(&self.options, &new.options));
+        if let Some((field, found, now)) = setting {
+            return fixed(field, found, now);
         }
-        for field in <crate::config::Options as Settings>::FIELDS {
-            let value = |config: &Self| config.options.value(field.name);
-            let [found, now] = [new, self].map(|config| value(config).unwrap_or_default());
-            if found != now {
-                return fixed(field.name, found, now);
+        let interfaces = |config: &Self| {
+            let ports = config.ports.iter();
+            let ports = ports.map(|port| port.interface.clone());
+            ports.collect::<Vec<_>>().join(", ")
+        };
+        let [found, now] = [new, self].map(interfaces);
+        if found != now {
+            return fixed("port", found, now);
+        }
+        for (port, new) in self.ports.iter().zip(&new.ports) {
+            if let Some((field, found, now)) = changed(port, new) {
+                let at = |value| format!("{value} at {}", port.interface);
+                return fixed(field, at(found), at(now));
             }
-        }
-        if new.ports != self.ports {
-            let names = |config: &Self| {
-                let ports = config.ports.iter();
-                let ports = ports.map(|port| format!("{} at {}", port.interface, port.rate));
-                ports.collect::<Vec<_>>().join(", ")
-            };
-            return fixed("port", names(new), names(self));
         }
         new.check_interfaces()?;
         Ok(new.marking.clone())
     }
+}
+
+/// The first setting that differs: its name, and what it is to be and was.
+fn changed<T: Settings>(old: &T, new: &T) -> Option<(&'static str, String, String)> {
+    T::FIELDS.iter().find_map(|field| {
+        let [found, now] = [new, old].map(|of| of.value(field.name).unwrap_or_default());
+        (found != now).then_some((field.name, found, now))
+    })
 }
 
 #[cfg(test)]
@@ -79,14 +88,19 @@ mod tests {
         };
         let marking = change(|new| new.marking.set("threshold", "77us").unwrap());
         assert_eq!(marking.unwrap().value("threshold").unwrap(), "77us");
-        let cases: [(&str, Change); 5] = [
+        let cases: [(&str, Change); 8] = [
             ("buffer", |new| new.buffer.set("limit", "1MB").unwrap()),
             ("scheduler", |new| {
                 new.scheduling.set("queues", "2").unwrap();
             }),
-            ("dscp", |new| new.dscp.set("queues", "46:0").unwrap()),
+            ("queues", |new| new.dscp.set("queues", "46:0").unwrap()),
+            ("unknown", |new| new.dscp.set("unknown", "last").unwrap()),
             ("ageing", |new| new.options.set("ageing", "1s").unwrap()),
-            ("port", |new| new.ports[0].rate = Rate::from_gbps(2)),
+            ("port", |new| new.ports[0].interface = "b".into()),
+            ("rate = 2Gbps at a", |new| {
+                new.ports[0].rate = Rate::from_gbps(2);
+            }),
+            ("stations = 3 at a", |new| new.ports[0].stations = Some(3)),
         ];
         for (field, case) in cases {
             let error = change(case).unwrap_err();

@@ -32,6 +32,8 @@ pub struct HostNoise {
     pub stolen: u32,
     /// Frames that the kernel had no room for.
     pub missed: u64,
+    /// Frames that the switch had no memory for, though the scenario's buffer had room.
+    pub beyond_memory: u64,
 }
 
 impl HostNoise {
@@ -44,6 +46,7 @@ impl HostNoise {
             lost: Span::from_ns(lost.unwrap_or(0)),
             stolen: outcome.stolen,
             missed: ports().map(|port| port.missed).sum(),
+            beyond_memory: ports().filter_map(|port| port.drops.get("no-memory")).sum(),
         }
     }
 
@@ -54,7 +57,15 @@ impl HostNoise {
             lost,
             stolen,
             missed,
+            beyond_memory,
         } = *self;
+        if beyond_memory > 0 {
+            return Some(format!(
+                "{beyond_memory} frames were dropped that the scenario's buffer had room for: the switch keeps {} \
+                 of them\nhint: a smaller buffer",
+                plan::FRAMES
+            ));
+        }
         let is_quiet = lateness < LATE && lost < LOST && stolen < 20 && missed == 0;
         (!is_quiet).then(|| {
             format!(

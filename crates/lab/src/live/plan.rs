@@ -26,7 +26,7 @@ pub struct Rig {
 const FASTEST: Rate = Rate::from_gbps(1);
 
 /// Frames that can wait in the switch and on the imitated cables.
-const FRAMES: u32 = 32_768;
+pub(super) const FRAMES: u32 = 32_768;
 
 /// The testbed of a run, or what it cannot do.
 pub fn rig(built: &Built) -> Result<Rig, String> {

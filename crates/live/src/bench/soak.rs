@@ -160,6 +160,7 @@ fn run_switch(row: &Row, endpoint: &Endpoint, stage: &Stage) -> Result<(), Error
         let mut live = Live::open(&config)?;
         // If it may not be, the ring overflows more often, which is counted.
         let _ = process::raise_priority();
+        crate::drop_privileges()?;
         let mut reloads = 0;
         live.run(|live| {
             if stage.is_over() {

@@ -154,14 +154,14 @@ impl Device for PacketSocket {
     fn maintain(&mut self) -> bool {
         let socket = self.socket.as_fd();
         self.missed += u64::from(packet::missed(socket));
-        let index = interface::index(socket, &self.name).unwrap_or_default();
-        let is_another = index.is_some() && self.index.is_some() && index != self.index;
-        if index != self.index {
-            // Gone, or another one of the same name.
-            self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
-        }
         let was_down = std::mem::take(&mut self.was_down);
         let went_down = packet::went_down(socket) || was_down;
+        let index = interface::index(socket, &self.name).unwrap_or_default();
+        let is_another = index.is_some() && self.index.is_some() && index != self.index;
+        // Gone, or another one of the same name, which may have the number of the first.
+        if index != self.index || went_down {
+            self.index = index.filter(|&index| packet::bind(socket, index).is_ok());
+        }
         self.is_up = self.index.is_some() && self.is_running();
         // The link may have been down in between, though nobody looked.
         self.is_up && !is_another && !went_down

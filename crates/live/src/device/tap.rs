@@ -66,7 +66,10 @@ impl Tap {
     /// Takes up an interface of the name, if there is one again.
     #[cold]
     fn attach(&mut self) {
-        self.is_attached = tap::attach(&self.file, &self.name).is_ok();
+        // To attach takes a lock of the kernel's that whoever removes interfaces may hold for long.
+        let is_there =
+            interface::index(self.control.as_fd(), &self.name).is_ok_and(|index| index.is_some());
+        self.is_attached = is_there && tap::attach(&self.file, &self.name).is_ok();
         if self.is_attached {
             // Whoever made it again may have done so, and a privilege is needed otherwise.
             let _ = interface::set_up(self.control.as_fd(), &self.name);

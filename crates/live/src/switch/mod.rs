@@ -15,6 +15,7 @@ mod probe;
 mod stall;
 mod storm;
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 
 use tidegate_dataplane::buffer::AnyBuffer;
@@ -58,8 +59,8 @@ struct Core {
     checksums: Checksums,
     prober: Prober,
     on_loop: OnLoop,
-    /// A loop that nobody has asked for yet.
-    found: Option<Loop>,
+    /// Loops that nobody has asked for yet, at most one for each port.
+    found: VecDeque<Loop>,
 }
 
 /// The scheme of every port of a switch, ready to be used.
@@ -111,7 +112,7 @@ impl<D: Device> Switch<D> {
                 checksums: options.checksums,
                 prober: Prober::new(options.probe_every),
                 on_loop: options.on_loop,
-                found: None,
+                found: VecDeque::with_capacity(config.ports.len()),
             },
             devices,
         })
@@ -196,7 +197,7 @@ impl<D: Device> Switch<D> {
 
     /// A loop that was found since this was last asked.
     pub fn take_loop(&mut self) -> Option<Loop> {
-        self.core.found.take()
+        self.core.found.pop_front()
     }
 
     /// Changes the scheme or its parameters; packets that wait are kept. The new scheme begins
@@ -394,7 +395,7 @@ impl Core {
         let both = [from, to].map(PortId::index);
         let is_new = both
             .iter()
-            .all(|&port| self.ports[port].looping.until.is_none());
+            .any(|&port| self.ports[port].looping.until.is_none());
         for port in both {
             self.ports[port].looping.until = Some(until);
         }
@@ -406,8 +407,8 @@ impl Core {
                 self.fdb.forget(port);
             }
         }
-        if is_new {
-            self.found = Some(Loop { from, to, blocked });
+        if is_new && self.found.len() < self.ports.len() {
+            self.found.push_back(Loop { from, to, blocked });
         }
     }
 

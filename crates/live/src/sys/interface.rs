@@ -70,15 +70,27 @@ pub(crate) fn set_up(socket: BorrowedFd, name: &str) -> io::Result<()> {
 /// Leaves checksums and segmentation to neither the interface nor its receiving side: every packet
 /// is then handed over as it would be on a wire. What an interface does not know is passed over.
 pub(crate) fn disable_offloads(socket: BorrowedFd, name: &str) -> io::Result<()> {
-    // ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO.
-    for command in [0x17, 0x1F, 0x24, 0x2C] {
-        match ethtool(socket, name, command, 0) {
-            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => {}
-            other => drop(other?),
-        }
+    let disable = |command, value| match ethtool(socket, name, command, value) {
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
+        other => other.map(drop),
+    };
+    // ETHTOOL_STXCSUM, _STSO, _SGSO, _SGRO; and _SRXCSUM, without which no hardware joins packets.
+    for command in [0x17, 0x1F, 0x24, 0x2C, ETHTOOL_SRXCSUM] {
+        disable(command, 0)?;
     }
-    Ok(())
+    // Some drivers join packets themselves.
+    match ethtool(socket, name, ETHTOOL_GFLAGS, 0) {
+        Ok(flags) if flags & LARGE_RECEIVE != 0 => disable(ETHTOOL_SFLAGS, flags & !LARGE_RECEIVE),
+        _ => Ok(()),
+    }
 }
+
+/// Decides whether the interface looks at the checksums of packets that it receives.
+const ETHTOOL_SRXCSUM: u32 = 0x15;
+/// Says and decides some more, among it whether a driver joins packets.
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_SFLAGS: u32 = 0x26;
+const LARGE_RECEIVE: u32 = 1 << 15;
 
 /// Lets an interface carry two VLAN tags besides the longest packet of its hosts, as the kernel's bridge
 /// does: a packet socket refuses more than the MTU, but for one tag of 802.1Q. Where the MTU cannot be

@@ -43,12 +43,16 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
 
 /// Becomes another user for good, with all threads and without the groups of the old one. Needs
 /// `CAP_SETUID` and `CAP_SETGID`, which every thread must have.
-pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+///
+/// An error has the capability that may be missing.
+pub(crate) fn become_user(uid: u32, gid: u32) -> Result<(), (io::Error, &'static str)> {
+    let group = |error| (error, "CAP_SETGID");
     // SAFETY: no groups, so nothing is read; the others take numbers only.
     unsafe {
-        check(libc::setgroups(0, ptr::null()))?;
-        check(libc::setresgid(gid, gid, gid))?;
-        check(libc::setresuid(uid, uid, uid)).map(drop)
+        check(libc::setgroups(0, ptr::null())).map_err(group)?;
+        check(libc::setresgid(gid, gid, gid)).map_err(group)?;
+        let user = check(libc::setresuid(uid, uid, uid));
+        user.map(drop).map_err(|error| (error, "CAP_SETUID"))
     }
 }
 

@@ -64,6 +64,21 @@ pub(crate) fn an_interface_that_is_made_again_is_used_again() {
     assert_eq!(counters.imbalance(), 0);
 }
 
+/// Nobody sees that it was away but by what the kernel keeps for the socket: name and number are the same.
+pub(crate) fn an_interface_that_was_elsewhere_for_a_moment_is_used_again() {
+    let bed = Bed::new(2);
+    let elsewhere = Namespace::new().unwrap();
+    bed.run(&bed.config("1Gbps"), || {
+        // In most of these moments the switch does not look.
+        for _ in 0..5 {
+            assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
+            elsewhere.adopt(&bed.switch, "port1", "port1").unwrap();
+            bed.switch.adopt(&elsewhere, "port1", "port1").unwrap();
+        }
+        assert!(bed.reaches(0, 1) && bed.reaches(1, 0));
+    });
+}
+
 pub(crate) fn tap_interfaces_are_ports_too() {
     let bed = Bed::new(2);
     let mut config = bed.config("200Mbps");

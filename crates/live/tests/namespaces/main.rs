@@ -37,6 +37,7 @@ const TESTS: &[suite::Test] = tests![
     links::a_link_that_was_down_for_a_moment_costs_no_frame_later,
     links::a_tap_interface_that_is_removed_is_left_alone_and_used_again,
     links::an_interface_that_is_made_again_is_used_again,
+    links::an_interface_that_was_elsewhere_for_a_moment_is_used_again,
     links::tap_interfaces_are_ports_too,
     links::what_is_no_ethernet_between_stations_is_refused,
     offloads::checksums_that_hosts_leave_to_hardware_are_finished_on_request,

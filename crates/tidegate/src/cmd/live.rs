@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use tidegate_live::config::Checksums;
-use tidegate_live::confine::{Confinement, User, confine};
+use tidegate_live::confine::{Confinement, User, confine, confine_as_may_be};
 use tidegate_live::endpoint::{Endpoint, Listener};
 use tidegate_live::switch::Loop;
 use tidegate_live::{Config, Counters, Live};
@@ -63,18 +63,18 @@ pub(crate) fn run(arguments: &LiveRun, output: Output) -> Result<Verdict, Error>
             reader.ask();
         }
         reader.take(|markers| live.swap_markers(markers));
-        if let Some(found) = live.take_loop() {
+        while let Some(found) = live.take_loop() {
             logger.warn(&looped(&config, found));
         }
         ControlFlow::Continue(())
     });
     done.map_err(Error::new)?;
     let counters = live.counters();
-    print(&counters, output)?;
     warn(&counters, live.unchecked(), &logger);
     drop((logger, reader));
+    let printed = printed(counters, output);
     flush.wait();
-    Ok(Verdict::Good)
+    printed
 }
 
 /// What a loop is and what was done about it.
@@ -106,7 +106,13 @@ fn confine_to(
         };
         confinement.user = Some(user).filter(|user| !user.is_root());
     }
-    confine(&confinement).map_err(Error::new)?;
+    let stayed = match &arguments.user {
+        None => confine_as_may_be(&confinement),
+        Some(_) => confine(&confinement).map(|()| None),
+    };
+    if let Some(why) = stayed.map_err(Error::new)? {
+        warnings.push(stays_root(&why));
+    }
     if let Err(error) = source.open() {
         let name = &source.name;
         warnings.push(format!(
@@ -115,6 +121,13 @@ fn confine_to(
         ));
     }
     Ok(())
+}
+
+/// That a switch that was started by root could become nobody else.
+pub(super) fn stays_root(why: &tidegate_live::Error) -> String {
+    let why = why.to_string();
+    let why = why.lines().next().unwrap_or_default();
+    format!("the switch stays root, without capabilities: {why}")
 }
 
 /// Says once for each port that frames without checksums pass through it.
@@ -179,6 +192,14 @@ fn opened(config: &Config, endpoint: Option<&Endpoint>) -> String {
         "forwarding with {marking}: {ports}{}",
         counters.unwrap_or_default()
     )
+}
+
+/// Prints what a switch has done, unless nobody reads it: that is no reason to stay.
+fn printed(counters: Counters, output: Output) -> Result<Verdict, Error> {
+    match background::patiently(move || print(&counters, output))? {
+        Some(printed) => printed.map(|()| Verdict::Good),
+        None => Ok(Verdict::Bad),
+    }
 }
 
 /// Prints what a switch has done.

@@ -18,10 +18,11 @@ use std::time::Duration;
 
 use serde_json::json;
 use tidegate_lab::live::{Rig, rig};
-use tidegate_live::confine::{Confinement, User, confine};
+use tidegate_live::confine::{Confinement, User, confine_as_may_be};
 use tidegate_live::endpoint::{self, Listener};
 use tidegate_live::testbed::{self, Bed, Note, remove_leftovers};
 
+use super::live::stays_root;
 use super::source;
 use crate::args::testbed::Up;
 use crate::embed;
@@ -44,6 +45,9 @@ fn note_file() -> PathBuf {
 pub(crate) fn up(arguments: &Up, output: Output) -> Result<Verdict, Error> {
     check_file(&arguments.file)?;
     let rig = first_run(arguments, output)?;
+    for warning in rig.config.warnings() {
+        output.warn(&warning);
+    }
     // Nobody else has a testbed until this one is whole or gone.
     let mut note = clear(arguments.replace, output)?.0;
     check_address()?;
@@ -211,7 +215,10 @@ pub(crate) fn switch(arguments: &Up, output: Output) -> Result<Verdict, Error> {
     if User::current().is_root() {
         confinement.user = Some(User::nobody());
     }
-    confine(&confinement).map_err(Error::new)?;
+    let stayed = confine_as_may_be(&confinement).map_err(Error::new)?;
+    if let Some(why) = stayed {
+        output.warn(&stays_root(&why));
+    }
     let endpoint = listener.start().map_err(Error::new)?;
     let done = live.run(|live| {
         endpoint.serve(|| live.counters());

@@ -18,8 +18,10 @@ use tidegate_live::Error;
 use tidegate_live::namespace::Namespace;
 
 const TESTS: &[suite::Test] = tests![
+    switch::a_switch_whose_results_nobody_reads_ends_nevertheless,
     switch::a_switch_without_privilege_says_which_is_missing,
     switch::neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch,
+    switch::root_that_can_become_nobody_else_runs_without_capabilities,
     switch::the_switch_runs_reloads_is_seen_and_ends,
     switch::what_a_switch_keeps_can_be_chosen,
     testbed::a_scenario_runs_on_real_packets_and_leaves_a_report,

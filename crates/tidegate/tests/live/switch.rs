@@ -86,7 +86,7 @@ pub(crate) fn the_switch_runs_reloads_is_seen_and_ends() {
     hang_up();
     let line = next();
     assert!(
-        line.starts_with("warning: nothing has changed: port = "),
+        line.starts_with("warning: nothing has changed: rate = "),
         "{line}"
     );
     assert!(line.contains("only `marking` can change"), "{line}");
@@ -233,6 +233,56 @@ pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch()
     tidegate_live::ask_to_end(switch.0.id()).unwrap();
     assert!(switch.0.wait().unwrap().success());
     drop(unread);
+}
+
+pub(crate) fn a_switch_whose_results_nobody_reads_ends_nevertheless() {
+    let namespace = Namespace::new().unwrap();
+    namespace.ip("link add port0 type veth peer port1").unwrap();
+    let folder = Folder::new("unread");
+    let file = folder.file("switch.toml", FILE);
+    let (unread, mut full) = std::io::pipe().unwrap();
+    full.write_all(&vec![b'x'; 1 << 16]).unwrap();
+    let ended = namespace.run(|| {
+        let mut command = tidegate(&["live", "run", &file, "--silent", "--for", "100ms"]);
+        let both = full.try_clone().unwrap();
+        command.stdout(full).stderr(both).status()
+    });
+    // What it has done is lost, which it says as far as it can.
+    assert_eq!(ended.unwrap().unwrap().code(), Some(1));
+    drop(unread);
+}
+
+/// As in a container that has what the documentation names.
+pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
+    let namespace = Namespace::new().unwrap();
+    namespace.ip("link add port0 type veth peer port1").unwrap();
+    let folder = Folder::new("container");
+    let file = folder.file("switch.toml", FILE);
+    let run = |more: &[&str]| {
+        let output = namespace.run(|| {
+            let mut command = Command::new("setpriv");
+            command.args(["--bounding-set", "-all,+net_raw,+net_admin"]);
+            command.arg(env!("CARGO_BIN_EXE_tidegate"));
+            command.args(["live", "run", &file, "--silent", "--for", "100ms"]);
+            command.args(more).env("NO_COLOR", "1").output()
+        });
+        let output = output.unwrap().unwrap();
+        (output.status.code(), talk(&output))
+    };
+    let (code, said) = run(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    let stays = "warning: the switch stays root, without capabilities: ";
+    assert!(said.contains(stays), "{said}");
+    assert!(said.contains("CAP_SETGID is missing"), "{said}");
+    let (code, said) = run(&["--user", "nobody"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("CAP_SETGID is missing"), "{said}");
+    let (code, said) = run(&["--user", "root"]);
+    assert_eq!(
+        (code, said.contains("stays root")),
+        (Some(0), false),
+        "{said}"
+    );
 }
 
 /// A process that ends with the test, however that ends.

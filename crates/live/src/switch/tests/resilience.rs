@@ -257,6 +257,37 @@ fn a_loop_is_cut_by_one_port_until_it_is_gone() {
 }
 
 #[test]
+fn every_loop_is_told_of_and_every_port_that_is_blocked() {
+    const NOW: Time = Time::from_secs(3);
+    let found = |pairs: &[[usize; 2]], ports| {
+        let mut config = config(ports);
+        config.options.on_loop = OnLoop::Block;
+        let mut switch = switch(&config);
+        switch.maintain(NOW);
+        step(&mut switch, NOW);
+        let sent = sent(&mut switch);
+        for &[from, to] in pairs {
+            for frame in &sent[from] {
+                switch.devices_mut()[to].push(NOW, frame.clone());
+            }
+        }
+        step(&mut switch, NOW);
+        let blocked = std::iter::from_fn(|| switch.take_loop()?.blocked);
+        let told: Vec<u16> = blocked.map(|port| port.0).collect();
+        let counters = switch.counters(NOW);
+        let really = counters
+            .ports
+            .iter()
+            .zip(0..)
+            .filter(|(port, _)| port.is_blocked);
+        (told, really.map(|(_, number)| number).collect::<Vec<u16>>())
+    };
+    // Two cables, and three ports at one hub.
+    assert_eq!(found(&[[0, 1], [2, 3]], 4), (vec![1, 3], vec![1, 3]));
+    assert_eq!(found(&[[0, 1], [0, 2]], 3), (vec![1, 2], vec![1, 2]));
+}
+
+#[test]
 fn loops_are_not_looked_for_where_they_are_ignored() {
     let (mut switch, now) = looped(OnLoop::Ignore);
     assert_eq!(switch.take_loop(), None);

@@ -25,6 +25,9 @@ const MESSAGES: usize = 64;
 /// How long the last messages wait for a reader before the program ends.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
+/// How long results do, which somebody may want to read in his own time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The file of a switch. This process moves into its folder, so that it is found there later, whoever
 /// may look into the folders above.
 pub(super) struct Source {
@@ -139,6 +142,16 @@ impl Flush {
         // An unread pipe is no reason to stay.
         let _ = self.0.recv_timeout(TIMEOUT);
     }
+}
+
+/// Does something that waits for a reader, but not for ever; `None` if it did not come to an end.
+pub(super) fn patiently<T: Send + 'static>(
+    action: impl FnOnce() -> T + Send + 'static,
+) -> Result<Option<T>, Error> {
+    let (done, is_done) = mpsc::channel();
+    // If nobody waits for it any more, nobody misses it.
+    start("printer", move || drop(done.send(action())))?;
+    Ok(is_done.recv_timeout(PATIENCE).ok())
 }
 
 fn cut(text: &str) -> String {
