@@ -13,7 +13,7 @@ pub struct Pkt {
     pub ecn: Ecn,
     /// Where it entered the switch: ingress port × classes + class. Only PFC accounting reads it.
     pub ingress: u16,
-    /// What a rank function reads: bytes its flow has left to send (SRPT), or its slack in
+    /// What a rank function reads: bytes its flow has left to send (SRPT, pFabric), or its slack in
     /// picoseconds (LSTF). Zero otherwise.
     pub rank: u64,
 }

@@ -237,3 +237,20 @@ fn labels_are_short_and_tell_points_apart() {
         ["gain 1/8, none"]
     );
 }
+
+#[test]
+fn flows_that_pfc_leaves_out_are_warned_of() {
+    let warnings = |buffer: &str| {
+        let buffer = format!("switch.buffer={{ kind = 'pfc'{buffer} }}");
+        let overrides = ["nic={}".to_owned(), buffer];
+        let scenario = Scenario::parse("pfc.toml", BASE, &overrides).unwrap();
+        let plan = scenario.plan().unwrap();
+        plan[0].outline.warnings.join("\n")
+    };
+    assert!(warnings("").starts_with("flows of service 0 wait without limit: `bypass`"));
+    assert_eq!(warnings(", bypass = []"), "");
+    assert_eq!(
+        warnings(", egress = { kind = 'per-port', limit = '1MB' }"),
+        ""
+    );
+}

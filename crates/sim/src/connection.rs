@@ -255,10 +255,10 @@ impl Ends {
                         Endpoint::connect(&source.config, &source.rule, ours)?,
                         Endpoint::listen(&sink.config, &sink.rule, theirs)?,
                     ],
-                    Opening::Persistent | Opening::Ready => [
-                        Endpoint::established(&source.config, &source.rule, ours, theirs)?,
-                        Endpoint::established(&sink.config, &sink.rule, theirs, ours)?,
-                    ],
+                    Opening::Persistent | Opening::Ready => Endpoint::established_pair([
+                        (&source.config, &source.rule, ours),
+                        (&sink.config, &sink.rule, theirs),
+                    ])?,
                 })
             }
         })

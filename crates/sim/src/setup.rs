@@ -575,8 +575,8 @@ impl Setup {
     }
 
     /// Whether a scheduler reads what packets have left to send.
-    pub(crate) fn ranks(&self) -> bool {
-        let ranks = |ports: &Ports| ports.scheduling.ranks_packets();
+    pub(crate) fn ranks_by_remainder(&self) -> bool {
+        let ranks = |ports: &Ports| ports.scheduling.ranks_by_remainder();
         ranks(&self.switch) || self.nic.as_ref().is_some_and(ranks)
     }
 }

@@ -523,7 +523,7 @@ impl<C: InBuckets> Worker<C> {
             hosts.act_and_deliver(fabric, arrivals);
         }
         if !self.arrivals.is_empty() {
-            hosts.progress_at = end;
+            hosts.progress_at = hosts.progress_at.max(end);
         }
         while hosts.next_at() < stop {
             hosts.wake(fabric);
@@ -584,7 +584,8 @@ impl Engine for HeapEngine {
             match destination {
                 Destination::Host => {
                     self.world.hosts.receive(&mut self.world.fabric, &arrival);
-                    self.world.hosts.progress_at = end;
+                    let hosts = &mut self.world.hosts;
+                    hosts.progress_at = hosts.progress_at.max(end);
                 }
                 Destination::Switch => self.world.fabric.arrive(&arrival),
             }

@@ -503,6 +503,13 @@ fn messages_wait_for_the_one_before_on_both_engines() {
         assert_eq!(difference(&one), None);
         assert!(one[0].flows[0].received_at < Time::from_ms(2));
     }
+    // A pause that is longer than a standstill may be is none.
+    let mut long = base(3, Opening::Ready);
+    long.pauses[0].1.pause = Span::from_secs(300);
+    let long = both(&long).expect("it can run");
+    assert_eq!(difference(&long), None);
+    assert_eq!(long[0].end, End::Finished);
+    assert!(long[0].flows[0].received_at > Time::from_secs(600));
     // A run that ends between two messages has no finished flow.
     let mut cut = base(4, Opening::Ready);
     cut.stop.at = Time::from_ms(3);

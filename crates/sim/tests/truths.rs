@@ -444,3 +444,37 @@ fn random_packets_wait_as_in_an_m_d_1_queue() {
     assert_near("at half load", half, 0.5, 0.03);
     assert_near("at load 0.8", most, 2.0, 0.05);
 }
+
+/// The shortest flow first, and no flow's packets out of order: nobody takes a packet for lost.
+#[test]
+fn pfabric_serves_the_shortest_flow_first_and_reorders_none() {
+    let sizes = [3_000_000, 1_000_000, 30_000];
+    let with = |scheduler: &str| {
+        let flows = sizes.iter().zip(0..);
+        let flows = flows.map(|(&bytes, host)| flow(Time::ZERO, host, 3, bytes));
+        let mut setup = setup(star(4, Span::from_us(5)), flows.collect());
+        setup.switch = ports("none", scheduler, "unlimited");
+        run(&setup).flows
+    };
+    let fifo = with("fifo");
+    let pfabric = with("pifo rank=pfabric");
+    assert!(pfabric.iter().all(|flow| flow.retransmissions == 0));
+    let ends = pfabric.iter().map(|flow| flow.received_at - Time::ZERO);
+    let ends: Vec<f64> = ends.map(|span| span.as_ps() as f64 / 1e12).collect();
+    // Each takes the link from those with more left: 1.03 MB, then 4.03 MB at 10 Gb/s with headers.
+    assert_near(
+        "the second",
+        ends[1],
+        1.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0,
+        0.1,
+    );
+    assert_near(
+        "the last",
+        ends[0],
+        4.03e6 * 8.0 / 10e9 * 1500.0 / 1460.0,
+        0.05,
+    );
+    assert!(pfabric[2].received_at < fifo[2].received_at);
+    // Slack is nobody's setting: all have none, and who comes first is first.
+    assert_eq!(with("pifo rank=lstf"), fifo);
+}

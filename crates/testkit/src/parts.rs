@@ -241,6 +241,10 @@ const SCHEDULERS: &[Choice] = &[
     ),
     choice(
         "pifo",
+        &[("rank", "pfabric"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")],
+    ),
+    choice(
+        "pifo",
         &[("rank", "srpt"), ("weights", "1, 1, 1, 1, 1, 1, 1, 1")],
     ),
     choice("sp", &[("queues", "8")]),

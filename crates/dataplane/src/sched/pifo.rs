@@ -3,7 +3,7 @@
 //!
 //! Sivaraman et al., "Programmable Packet Scheduling at Line Rate", SIGCOMM 2016; named by TCN
 //! (section 2.2) as what ECN must work with. A rank is given once, on arrival. Packets of one queue
-//! can overtake each other, so queues are classes to count and mark by, not lists. Three ranks:
+//! can overtake each other, so queues are classes to count and mark by, not lists. Four ranks:
 //!
 //! - STFQ, start-time fair queueing (section 2.1 there; Goyal, Vin and Cheng, SIGCOMM 1996):
 //!   the virtual start time, `max(V, finish)`, where `finish` is the virtual end of the queue's packet
@@ -12,7 +12,10 @@
 //! - LSTF, least slack time first (Mittal et al., "Universal Packet Scheduling", NSDI 2016): the
 //!   time of arrival plus the slack in [`Pkt::rank`], which is when the slack is used up.
 //! - SRPT, shortest remaining processing time: the bytes that the flow has left, in
-//!   [`Pkt::rank`].
+//!   [`Pkt::rank`]. Fewer are left when a later packet leaves its host, so that it overtakes those of its
+//!   own flow.
+//! - pFabric (Alizadeh et al., SIGCOMM 2013): the same, but of the flow that is served the packet leaves that
+//!   came first, which no rank that is given on arrival can do.
 //!
 //! `V` is not kept: when it moves on, every finish that it passes is lifted to it, so that a rank is
 //! the finish. STFQ's times wrap. No waiting rank and no finish is before `V`, because `V` was the
@@ -21,12 +24,12 @@
 //!
 //! Differs from the paper: no limit to the number of classes or the width of a rank, and a heap,
 //! so that a packet costs the logarithm of the number of packets waiting, and with STFQ a look at
-//! each class.
+//! each class, with pFabric one at each packet that waits.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use tidegate_units::{ConfigError, QueueId, Span, Time, choices, settings};
+use tidegate_units::{ConfigError, FlowId, QueueId, Span, Time, choices, settings};
 
 use super::discipline::{Discipline, Divide, GroupView, Members};
 use super::virtual_time::{Inverse, check_weights, is_before};
@@ -39,6 +42,8 @@ choices! {
     pub enum RankFunction {
         /// The moment at which the slack is used up.
         Lstf = "lstf",
+        /// Bytes that the flow has left; of a flow the packet that came first.
+        Pfabric = "pfabric",
         /// Bytes that the flow has left.
         Srpt = "srpt",
         /// Virtual start time.
@@ -55,6 +60,24 @@ settings! {
         /// The weight of each queue, 1 to 65535. Only STFQ reads the values; their number is that
         /// of the queues.
         pub weights: Vec<u32> = alloc::vec![1],
+    }
+}
+
+impl RankFunction {
+    /// Whether it reads what a packet's flow has left to send.
+    const fn reads_remainder(self) -> bool {
+        matches!(self, Self::Pfabric | Self::Srpt)
+    }
+}
+
+impl super::Config {
+    /// Whether packets are ranked by what their flows have left to send.
+    pub const fn ranks_by_remainder(&self) -> bool {
+        match self {
+            Self::Pifo(config) => config.rank.reads_remainder(),
+            Self::SpPifo(config) => config.inner.rank.reads_remainder(),
+            _ => false,
+        }
     }
 }
 
@@ -108,6 +131,7 @@ struct Entry {
     rank: u64,
     arrival: u64,
     slot: Slot,
+    flow: FlowId,
     queue: QueueId,
     /// The first queue of its group.
     group: u8,
@@ -162,7 +186,7 @@ impl Ranks {
     ) -> Entry {
         let rank = match self.rank {
             RankFunction::Lstf => (now + Span::from_ps(pkt.rank)).as_ps(),
-            RankFunction::Srpt => pkt.rank,
+            RankFunction::Pfabric | RankFunction::Srpt => pkt.rank,
             RankFunction::Stfq => class.start(pkt.len),
         };
         let arrival = self.arrivals;
@@ -171,6 +195,7 @@ impl Ranks {
             rank,
             arrival,
             slot,
+            flow: pkt.flow,
             queue,
             group,
             is_aside: false,
@@ -180,11 +205,41 @@ impl Ranks {
     /// Puts an entry at its place in the heap.
     #[inline]
     fn push(&mut self, entry: Entry) {
-        let mut place = self.heap.len();
         self.heap.push(entry);
+        self.rise(self.heap.len() - 1);
+    }
+
+    /// Takes the first entry of a heap that is not empty.
+    #[inline]
+    fn pop(&mut self) -> Entry {
+        let first = self.heap.swap_remove(0);
+        self.sink(0);
+        first
+    }
+
+    /// Takes the entry that came first of the flow of the first one.
+    fn pop_of_flow(&mut self) -> Entry {
+        let first = &self.heap[0];
+        let is_same = |entry: &Entry| {
+            (entry.flow, entry.group, entry.is_aside) == (first.flow, first.group, first.is_aside)
+        };
+        let of_flow = (0..self.heap.len()).filter(|&place| is_same(&self.heap[place]));
+        let place = of_flow.min_by_key(|&place| self.heap[place].arrival);
+        let place = place.unwrap_or_default();
+        let entry = self.heap.swap_remove(place);
+        if place < self.heap.len() {
+            self.sink(place);
+            self.rise(place);
+        }
+        entry
+    }
+
+    /// Moves the entry at a place up to where it belongs.
+    #[inline]
+    fn rise(&mut self, mut place: usize) {
         while place > 0 {
             let parent = (place - 1) / 2;
-            if self.heap[parent].leaves_before(&entry, self.rank) {
+            if self.heap[parent].leaves_before(&self.heap[place], self.rank) {
                 break;
             }
             self.heap.swap(place, parent);
@@ -192,15 +247,13 @@ impl Ranks {
         }
     }
 
-    /// Takes the first entry of a heap that is not empty.
+    /// Moves the entry at a place, if there is one, down to where it belongs.
     #[inline]
-    fn pop(&mut self) -> Entry {
-        let first = self.heap.swap_remove(0);
-        let mut place = 0;
+    fn sink(&mut self, mut place: usize) {
         loop {
             let left = 2 * place + 1;
             let Some(mut child) = self.heap.get(left) else {
-                return first;
+                return;
             };
             let mut at = left;
             if let Some(right) = self.heap.get(left + 1)
@@ -209,7 +262,7 @@ impl Ranks {
                 (child, at) = (right, left + 1);
             }
             if self.heap[place].leaves_before(child, self.rank) {
-                return first;
+                return;
             }
             self.heap.swap(place, at);
             place = at;
@@ -235,7 +288,10 @@ impl Ranks {
     /// Takes the first packet, one of these classes.
     #[inline]
     fn serve(&mut self, classes: &mut [Class]) -> Pick {
-        let entry = self.pop();
+        let entry = match self.rank {
+            RankFunction::Pfabric => self.pop_of_flow(),
+            _ => self.pop(),
+        };
         if self.rank == RankFunction::Stfq {
             for class in classes {
                 class.catch_up(entry.rank);
@@ -262,8 +318,8 @@ impl Entry {
             return self.arrival < other.arrival;
         }
         match rank {
-            RankFunction::Lstf | RankFunction::Srpt => self.rank < other.rank,
             RankFunction::Stfq => is_before(self.rank, other.rank),
+            _ => self.rank < other.rank,
         }
     }
 }

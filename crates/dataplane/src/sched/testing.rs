@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use tidegate_units::{Bytes, PktId, QueueId, Time};
+use tidegate_units::{Bytes, FlowId, PktId, QueueId, Time};
 
 use super::*;
 use crate::buffer::PerPort;
@@ -55,6 +55,21 @@ impl<S: Scheduler> Bench<S> {
             rank,
             ..Pkt::default()
         };
+        self.put(id, queue, pkt);
+    }
+
+    /// The same of a flow, for packets of 100 bytes.
+    pub(super) fn enqueue_of_flow(&mut self, id: u32, flow: FlowId, queue: u8, rank: u64) {
+        let pkt = Pkt {
+            len: 100,
+            flow,
+            rank,
+            ..Pkt::default()
+        };
+        self.put(id, queue, pkt);
+    }
+
+    fn put(&mut self, id: u32, queue: u8, pkt: Pkt) {
         self.port
             .enqueue(PktId(id), pkt, QueueId(queue), self.now, &mut self.buffer)
             .unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use tidegate_dataplane::buffer;
 use tidegate_dataplane::mark::{self, bcc::Parameters, queue_red::in_proportion};
 use tidegate_sim::offered::Offered;
 use tidegate_sim::setup::{HostReceive, Setup, Transport};
@@ -117,6 +118,7 @@ impl Outline {
             warnings.push(overload_warning(&name(link), load, traffic));
         }
         warnings.extend(timeout_warnings(setup));
+        warnings.extend(bypass_warning(setup));
         let is_fabric = |from, to| !network.is_host(from) && !network.is_host(to);
         let rates = |fabric: bool| -> Vec<Rate> {
             let links = network.links().iter();
@@ -193,6 +195,25 @@ fn timeout_warnings(setup: &Setup) -> BTreeSet<String> {
         })
     });
     each.collect()
+}
+
+/// Flows that PFC leaves out, and nothing else limits.
+fn bypass_warning(setup: &Setup) -> Option<String> {
+    let buffer::Config::Pfc(pfc) = &setup.switch.buffer else {
+        return None;
+    };
+    if setup.tagging.is_some() {
+        return None;
+    }
+    let services = setup.flows.iter().map(|flow| flow.service);
+    let service = services
+        .filter(|service| pfc.bypass.contains(service))
+        .min()?;
+    Some(format!(
+        "flows of service {service} wait without limit: `bypass` leaves their class out of PFC, and nothing is \
+         behind it\n  help: give the traffic a class of its own, such as service = 3, or set \
+         switch.buffer.bypass = [] or switch.buffer.egress"
+    ))
 }
 
 /// The least and the most that a full packet and its ACK take between the hosts of flows.

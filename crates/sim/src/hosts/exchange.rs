@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use tidegate_dataplane::Pkt;
 use tidegate_transport::pias::Pias;
 use tidegate_transport::rate::dcqcn;
-use tidegate_transport::{Header, Segment};
+use tidegate_transport::{Flags, Header, Segment};
 use tidegate_units::{Ecn, Time};
 
 use super::{Hosts, Numbers, Wake, ends};
@@ -288,7 +288,7 @@ impl Hosts {
         let message_end = (reached + pauses.message).min(connection.flow_end);
         connection.phase_ends[end.side() as usize] = message_end;
         if end.side() == Side::Source {
-            self.arm(next, Wake::application(end));
+            self.write_at(next, end);
         }
     }
 
@@ -330,7 +330,12 @@ impl Hosts {
                 ..Packet::default()
             };
             let next = match (&mut connection.ends, side) {
-                (Ends::Dcqcn(ends), Side::Source) => ends.0.poll_packet(now),
+                (Ends::Dcqcn(ends), Side::Source) => {
+                    if self.rules.ranks {
+                        packet.pkt.rank = connection.flow_end.saturating_sub(ends.0.acked());
+                    }
+                    ends.0.poll_packet(now)
+                }
                 (Ends::Dcqcn(ends), Side::Sink) => ends.1.poll_packet(),
                 (Ends::Prober(prober), side) => {
                     let Some(sent) = prober.poll(side, now) else {
@@ -353,6 +358,14 @@ impl Hosts {
                 packet.class = 0;
             }
             packet.set_dcqcn(&next);
+            if next.kind == dcqcn::Kind::Data
+                && let Some(tagging) = &mut connection.tagging
+            {
+                let place = (Some(next.offset), next.len);
+                let (class, ecn) = tag(tagging, place, next.ecn, packet.class, now);
+                packet.class = class;
+                packet.set_ecn(ecn);
+            }
             connection.in_flight += 1;
             self.tally.sent += 1;
             fabric.send(packet, now);
@@ -377,12 +390,17 @@ impl Hosts {
             let (mut class, mut ecn, mut rank, mut spilled) =
                 (connection.service, segment.ecn, 0, 0);
             if rules.needs_offset {
-                let offset = endpoint.stream_offset(segment);
                 if let Some(tagging) = &mut connection.tagging {
-                    (class, ecn) = tag(tagging, segment, offset, class, now);
+                    let place = (endpoint.stream_offset(segment), segment.len);
+                    (class, ecn) = tag(tagging, place, ecn, class, now);
                 }
-                let left = connection.flow_end - offset.unwrap_or(connection.flow_end);
-                rank = left.min(u64::from(u32::MAX));
+                // What acknowledges or opens is first.
+                if rules.ranks
+                    && side == Side::Source
+                    && (segment.len > 0 || segment.flags.has(Flags::FIN))
+                {
+                    rank = connection.flow_end.saturating_sub(endpoint.acked());
+                }
             }
             if Packet::is_too_small_for(segment) {
                 spilled = self.spilled.insert(*segment) + 1;
@@ -432,19 +450,19 @@ impl Hosts {
 /// the tags is that of the flow's service.
 fn tag(
     tagging: &mut Pias,
-    segment: &Segment,
-    offset: Option<u64>,
+    (offset, len): (Option<u64>, u32),
+    ecn: Ecn,
     service: u8,
     now: Time,
 ) -> (u8, Ecn) {
     let class = match offset {
-        Some(offset) => tagging.class(offset, segment.len, now),
+        Some(offset) => tagging.class(offset, len, now),
         None => Pias::CONTROL,
     };
     let ecn = if tagging.forces_ect(class) {
         Ecn::Ect0
     } else {
-        segment.ecn
+        ecn
     };
     if class < tagging.last_class() {
         (class, ecn)

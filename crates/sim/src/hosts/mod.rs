@@ -13,7 +13,7 @@ pub(crate) use outcome::diagnosis;
 use reception::Reception;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use tidegate_transport::Segment;
@@ -132,6 +132,8 @@ struct Rules {
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
     needs_offset: bool,
+    /// Whether a scheduler reads what a packet's flow has left to send.
+    ranks: bool,
     /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything up to
     /// its beginning.
     width: u32,
@@ -201,8 +203,11 @@ impl Hosts {
             }
         }
         // Whether the settings can be used is known before the run.
+        let speeds: BTreeSet<Rate> = lines.iter().copied().collect();
         for transport in &setup.transports {
-            Ends::new(transport, setup.opening, lines[0], 0)?;
+            for &line in &speeds {
+                Ends::new(transport, setup.opening, line, 0)?;
+            }
         }
         if let Some(config) = &setup.tagging {
             Pias::new(config)?;
@@ -233,7 +238,8 @@ impl Hosts {
                 seed: setup.seed,
                 // The links of a route, and two words for the host's delay.
                 stride: routes.longest() + 2,
-                needs_offset: setup.ranks() || setup.tagging.is_some(),
+                needs_offset: setup.ranks_by_remainder() || setup.tagging.is_some(),
+                ranks: setup.ranks_by_remainder(),
                 width,
             },
             routes,
@@ -339,6 +345,13 @@ impl Hosts {
     fn arm(&mut self, at: Time, wake: Wake) {
         self.timers.push(Reverse((at, wake)));
         self.next_at = self.next_at.min(at);
+    }
+
+    /// The application at an end writes more then. Until then nobody waits for anything: a long pause is no
+    /// standstill.
+    fn write_at(&mut self, at: Time, end: EndId) {
+        self.progress_at = self.progress_at.max(at);
+        self.arm(at, Wake::application(end));
     }
 
     /// The timer of an end runs out, or once would have.

@@ -151,7 +151,7 @@ impl Hosts {
         connection.ends.write(bytes, now);
         self.progress_at = self.progress_at.max(now);
         if has_more && next != Time::MAX {
-            self.arm(next, Wake::application(end));
+            self.write_at(next, end);
         }
         self.pump(fabric, end, now);
     }

@@ -171,16 +171,41 @@ impl Endpoint {
         peer_iss: Seq,
     ) -> Result<Self, ConfigError> {
         let mut endpoint = Self::new(config, rule, iss)?;
-        endpoint.irs = peer_iss;
-        endpoint.offer = Offer {
-            ecn: endpoint.rules.ecn,
-            sack: config.sack,
-            mss: config.mss,
-        };
-        endpoint.receiver = Receiver::new(config, peer_iss + 1);
-        // Fits: the settings allow at most 2^30.
-        endpoint.establish(peer_iss + 1, config.receive_window.0 as u32);
+        let offer = endpoint.own_offer();
+        endpoint.meet(config, peer_iss, offer, config);
         Ok(endpoint)
+    }
+
+    /// The ends of a connection whose handshake has gone by, with what it would have agreed on: the one that
+    /// has opened it first, each by its settings, its rule and its initial sequence number.
+    pub fn established_pair(
+        ends: [(&Config, &window::Config, Seq); 2],
+    ) -> Result<[Self; 2], ConfigError> {
+        let [active, passive] = ends;
+        let new = |(config, rule, iss)| Self::new(config, rule, iss);
+        let (mut opener, mut listener) = (new(active)?, new(passive)?);
+        opener.rules.ecn &= active.0.ecn_request;
+        let offers = [&opener, &listener].map(Self::own_offer);
+        opener.meet(active.0, passive.2, offers[1], passive.0);
+        listener.meet(passive.0, active.2, offers[0], active.0);
+        Ok([opener, listener])
+    }
+
+    const fn own_offer(&self) -> Offer {
+        Offer {
+            ecn: self.rules.ecn,
+            sack: self.rules.sack,
+            mss: self.rules.mss,
+        }
+    }
+
+    /// The handshake with a peer of these settings has gone by, in which it offered this.
+    fn meet(&mut self, config: &Config, peer_iss: Seq, offer: Offer, peer: &Config) {
+        self.irs = peer_iss;
+        self.offer = offer;
+        self.receiver = Receiver::new(config, peer_iss + 1);
+        // Fits: the settings allow at most 2^30.
+        self.establish(peer_iss + 1, peer.receive_window.0 as u32);
     }
 
     fn new(config: &Config, rule: &window::Config, iss: Seq) -> Result<Self, ConfigError> {

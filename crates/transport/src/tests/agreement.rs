@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use tidegate_units::{Ecn, Size, Time};
+use tidegate_units::{Bytes, Ecn, Size, Time};
 
 use crate::config::{Config, EcnFallback};
 use crate::segment::Flags;
@@ -104,5 +104,51 @@ fn a_lost_syn_may_be_repeated_without_asking_for_ecn() {
         }
         assert_eq!(server.is_ecn(), agreed, "{fallback:?}");
         assert_eq!(server.received(), 1000);
+    }
+}
+
+#[test]
+fn a_pair_whose_handshake_has_gone_by_agrees_on_what_the_handshake_would() {
+    type Change = fn(&mut Config);
+    let changes: [Change; 6] = [
+        |_| {},
+        |config| config.ecn = false,
+        |config| config.sack = false,
+        |config| config.mss = 100,
+        |config| config.receive_window = Bytes(2_500),
+        |config| config.ecn_request = false,
+    ];
+    let with = |change: Change| {
+        let mut config = config();
+        change(&mut config);
+        config
+    };
+    // What the client sends first, and what the server answers if the first segment is lost.
+    let behaviour = |[mut client, mut server]: [Endpoint; 2]| {
+        client.write(100_000, T);
+        let sent = poll(&mut client, T);
+        let shown = |segment: &Segment| (segment.seq, segment.len, segment.ecn, segment.flags);
+        let first: Vec<_> = sent.iter().map(shown).collect();
+        for segment in &sent[1..] {
+            server.on_segment(segment, T);
+        }
+        let answers = poll(&mut server, T);
+        let answers = answers.iter();
+        let answers = answers.map(|segment| (segment.sack, segment.ack));
+        let answers: Vec<_> = answers.collect();
+        server.write(100_000, T);
+        let back: Vec<_> = poll(&mut server, T).iter().map(shown).collect();
+        (first, answers, back, client.cwnd(), server.cwnd())
+    };
+    for (ours, theirs) in changes
+        .iter()
+        .flat_map(|ours| changes.iter().map(move |theirs| (ours, theirs)))
+    {
+        let [ours, theirs] = [*ours, *theirs].map(with);
+        let by_handshake = behaviour(connect(&ours, &theirs, "dctcp"));
+        let dctcp = rule("dctcp");
+        let ends = [&ours, &theirs].map(|config| (config, &dctcp, Seq(0)));
+        let gone_by = behaviour(Endpoint::established_pair(ends).unwrap());
+        assert_eq!(gone_by, by_handshake, "{ours:?}\n{theirs:?}");
     }
 }

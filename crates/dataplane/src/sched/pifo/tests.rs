@@ -60,6 +60,58 @@ fn the_smallest_remainder_goes_first_and_ties_go_by_arrival() {
     assert!(bench.turns().is_empty());
 }
 
+/// Of the flow with the fewest bytes left the packet that came first, though it has the larger rank.
+#[test]
+fn pfabric_keeps_the_packets_of_a_flow_in_order() {
+    let mut bench = Bench::new(pifo(RankFunction::Pfabric, &[1; 2]));
+    let mut arrive = |id, flow, queue, left| bench.enqueue_of_flow(id, FlowId(flow), queue, left);
+    for (id, flow, queue, left) in [
+        (1, 7, 0, 500),
+        (2, 8, 1, 450),
+        (3, 7, 0, 400),
+        (4, 8, 1, 300),
+        (5, 9, 0, 350),
+        (6, 7, 1, 350),
+    ] {
+        arrive(id, flow, queue, left);
+    }
+    // Flow 8 has 300 left: 2, then 4. Then 9 and 7 have as many, and 9's packet came before 7's sixth.
+    assert_eq!(bench.drain(), [2, 4, 5, 1, 3, 6]);
+}
+
+#[test]
+fn pfabric_serves_what_a_search_finds() {
+    for seed in 0..20 {
+        let mut rng = Rng::new(seed, 1);
+        let mut pifo = pifo(RankFunction::Pfabric, &[1]);
+        let mut model: Vec<(u64, u32, u32)> = Vec::new();
+        let pop = |pifo: &mut Pifo, model: &mut Vec<(u64, u32, u32)>| {
+            let (_, _, flow) = *model.iter().min().unwrap();
+            let of_flow = model.iter().filter(|entry| entry.2 == flow);
+            let first = *of_flow.min_by_key(|entry| entry.1).unwrap();
+            model.retain(|entry| *entry != first);
+            let pick = pifo.pick(Time::ZERO, |_| {});
+            assert_eq!(pick.slot, Some(Slot(first.1)), "seed {seed}");
+        };
+        for arrival in 0..300_u32 {
+            let (rank, flow) = (u64::from(rng.next_u32() % 40), rng.next_u32() % 6);
+            let pkt = Pkt {
+                rank,
+                flow: FlowId(flow),
+                ..Pkt::default()
+            };
+            pifo.on_ranked(QueueId(0), Slot(arrival), &pkt, Time::ZERO);
+            model.push((rank, arrival, flow));
+            while !model.is_empty() && rng.next_u32() % 5 < 2 {
+                pop(&mut pifo, &mut model);
+            }
+        }
+        while !model.is_empty() {
+            pop(&mut pifo, &mut model);
+        }
+    }
+}
+
 #[test]
 fn the_least_slack_goes_first_as_time_passes() {
     let mut bench = Bench::new(pifo(RankFunction::Lstf, &[1; 2]));
