@@ -3,13 +3,19 @@
  * tg_dctcp: DCTCP at both ends of a connection, RFC 8257.
  *
  * The rule keeps α and answers the kernel's question for the slow start threshold; growth (Reno), the state
- * CWR, and how sending slows down (PRR) are the kernel's. If ECN is refused, it is Reno.
+ * CWR, and how sending slows down (PRR) are the kernel's.
+ *
+ * The kernel sends every segment of a socket whose algorithm asks for ECN (TCP_CONG_NEEDS_ECN) as ECT(0), whatever
+ * the peer has answered. So a connection whose peer refused goes on under a second name, which does not ask and is
+ * Reno: switches drop its packets instead of marking what nobody echoes.
  */
 #include "tidegate.h"
 #include "own_window.h"
 #include "dctcp_rule.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
+
+#define PLAIN_NAME "tg_dctcp_reno"
 
 const volatile struct dctcp_params params SEC(".rodata.params") = {
 	.gain_shift = 4,
@@ -58,8 +64,7 @@ static __always_inline void report(struct sock *sk, u8 kind, u8 flags, u32 deliv
 	observe(sk, &ca->conn, &step);
 }
 
-SEC("struct_ops")
-void BPF_PROG(dctcp_init, struct sock *sk)
+static __always_inline void begin(struct sock *sk, bool ecn)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct dctcp_ca *ca = ca_of(sk);
@@ -69,13 +74,41 @@ void BPF_PROG(dctcp_init, struct sock *sk)
 	ca->delivered_ce = tp->delivered_ce;
 	ca->prior_rcv_nxt = tp->rcv_nxt;
 	alpha_reset(&ca->a, params.initial_alpha, tp->snd_nxt);
-	count_open(&ca->conn, negotiated_ecn(tp));
+	count_open(&ca->conn, ecn);
 	report(sk, STEP_BEGIN, 0, 0, 0, tp->snd_ssthresh);
+}
+
+/* Whether the socket has another algorithm now. After an unload the second name is gone, but a listener may still
+ * have the first: then it is the kernel's own Reno, which nobody counts here. */
+static __always_inline bool is_handed_over(struct sock *sk)
+{
+	char plain[16] = PLAIN_NAME, reno[16] = "reno";
+
+	return !bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, plain, sizeof(plain)) ||
+	       !bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_init, struct sock *sk)
+{
+	bool ecn = negotiated_ecn(tcp_sk(sk));
+
+	if (ecn || !is_handed_over(sk))
+		begin(sk, ecn);
+}
+
+SEC("struct_ops")
+void BPF_PROG(dctcp_plain_init, struct sock *sk)
+{
+	begin(sk, false);
 }
 
 SEC("struct_ops")
 void BPF_PROG(dctcp_release, struct sock *sk)
 {
+	/* A connection that is handed over has not begun. */
+	if (!has_begun(&ca_of(sk)->conn))
+		return;
 	report(sk, STEP_END, 0, 0, 0, tcp_sk(sk)->snd_ssthresh);
 	count_close(&ca_of(sk)->conn);
 }
@@ -186,16 +219,27 @@ u32 BPF_PROG(dctcp_undo_cwnd, struct sock *sk)
 	return larger(tcp_sk(sk)->snd_cwnd, ca->loss_cwnd);
 }
 
+#define DCTCP_HOOKS                                        \
+	.release = (void *)dctcp_release,                  \
+	.in_ack_event = (void *)dctcp_in_ack_event,        \
+	.ssthresh = (void *)dctcp_ssthresh,                \
+	.set_state = (void *)dctcp_set_state,              \
+	.cwnd_event = (void *)dctcp_cwnd_event,            \
+	.cong_avoid = (void *)dctcp_cong_avoid,            \
+	.undo_cwnd = (void *)dctcp_undo_cwnd
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops tg_dctcp_reno = {
+	.init = (void *)dctcp_plain_init,
+	DCTCP_HOOKS,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = PLAIN_NAME,
+};
+
 SEC(".struct_ops.link")
 struct tcp_congestion_ops tg_dctcp = {
 	.init = (void *)dctcp_init,
-	.release = (void *)dctcp_release,
-	.in_ack_event = (void *)dctcp_in_ack_event,
-	.ssthresh = (void *)dctcp_ssthresh,
-	.set_state = (void *)dctcp_set_state,
-	.cwnd_event = (void *)dctcp_cwnd_event,
-	.cong_avoid = (void *)dctcp_cong_avoid,
-	.undo_cwnd = (void *)dctcp_undo_cwnd,
+	DCTCP_HOOKS,
 	.flags = TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
 	.name = "tg_dctcp",
 };

@@ -122,15 +122,22 @@ catalogue! {
 const ALPHA_ONE: u64 = 1024;
 
 impl Algorithm {
-    /// The names under which the kernel knows it, the one that users choose last: a one-sided algorithm
-    /// opens connections under that name and goes on under the other once ECN is negotiated.
+    /// The names under which the kernel knows it, the one that users choose last. Connections are opened under
+    /// that name. A one-sided algorithm goes on under the other once ECN is negotiated, DCTCP if it is refused.
     pub const fn kernel_names(&self) -> &'static [&'static str] {
         match self {
-            Self::Dctcp(_) => &["tg_dctcp"],
+            Self::Dctcp(_) => &["tg_dctcp_reno", "tg_dctcp"],
             Self::EcnStar(_) => &["tg_ecn_star"],
             Self::OdctcpReceiver(_) => &["tg_odctcp_rcv_e", "tg_odctcp_rcv"],
             Self::OdctcpSender(_) => &["tg_odctcp_snd_e", "tg_odctcp_snd"],
         }
+    }
+
+    /// The algorithm that the kernel knows under this name, with its default parameters.
+    pub fn of_kernel_name(name: &str) -> Option<Self> {
+        let all = Self::NAMES.iter().filter_map(|name| Self::named(name));
+        all.into_iter()
+            .find(|algorithm| algorithm.kernel_names().contains(&name))
     }
 
     /// The parameters as the program takes them, or the one that it cannot take.

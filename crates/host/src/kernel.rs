@@ -43,9 +43,6 @@ fn programs(algorithm: &Algorithm) -> &'static [u8] {
     }
 }
 
-/// What the second name of a one-sided algorithm ends with.
-const ESTABLISHED: &str = "_e";
-
 const PARAMETERS: &str = ".rodata.params";
 const COUNTERS: &str = "counters";
 const CONTROL: &str = "control";
@@ -286,14 +283,14 @@ pub fn registered(pins: &Path) -> Result<Vec<Registered>, Error> {
     let tables = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
     let named = tables.filter_map(|table| Some((table.name.to_str()?.to_owned(), table.id)));
     let mut named: Vec<_> = named.collect();
-    // Of the two names of a one-sided algorithm the one that users choose first. It goes first, too: the
-    // connections of one that was unloaded have the other.
-    named.sort_by_key(|(name, _)| name.ends_with(ESTABLISHED));
+    // Of two names the one that users choose first. The connections of an algorithm that was unloaded may have
+    // either.
+    named.sort_by_key(|(name, _)| !Algorithm::NAMES.contains(&name.as_str()));
     for (name, table) in named {
-        let name = name.strip_suffix(ESTABLISHED).unwrap_or(&name);
-        if !Algorithm::NAMES.contains(&name) {
+        let Some(algorithm) = Algorithm::of_kernel_name(&name) else {
             continue;
-        }
+        };
+        let name = algorithm.name();
         let Some(maps) = maps_of(table, &programs) else {
             continue;
         };

@@ -138,14 +138,7 @@ fn line(report: &Report) -> String {
 /// What takes the place of an algorithm.
 fn successor(arguments: &Unload) -> Result<String, Error> {
     let available = machine::available();
-    let is_ours = |name: &str| {
-        let known = Algorithm::NAMES
-            .iter()
-            .filter_map(|name| Algorithm::named(name));
-        known
-            .into_iter()
-            .any(|known| known.kernel_names().contains(&name))
-    };
+    let is_ours = |name: &str| Algorithm::of_kernel_name(name).is_some();
     let usable = |name: &String| available.contains(name) && !is_ours(name);
     if let Some(name) = &arguments.to {
         return Some(name)

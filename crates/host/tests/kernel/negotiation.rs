@@ -112,12 +112,16 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
     let seen = observe(&bed, 0);
     assert_eq!((seen.syn.0, seen.syn.1 & (ECE | CWR)), (2, ECE | CWR));
     assert_eq!(seen.syn_ack.1 & ECE, 0);
-    assert_eq!(seen.capable[1], 0, "the stock host sends nothing with ECT");
-    let status = loaded.status();
-    assert_eq!(
-        (&status["opened"], &status["refused_ecn"]),
-        (&1.into(), &1.into())
-    );
+    assert_eq!(seen.capable, [0; 2], "nobody would echo a mark");
+    let refused = |expected: (u64, u64)| {
+        let status = loaded.status();
+        assert_eq!(
+            (&status["opened"], &status["refused_ecn"]),
+            (&expected.0.into(), &expected.1.into()),
+            "{status}"
+        );
+    };
+    refused((1, 1));
     // Between two hosts that have it, it is accepted.
     bed.choose(1, "tg_dctcp", 2);
     let seen = observe(&bed, 0);
@@ -127,5 +131,13 @@ pub(crate) fn tg_dctcp_is_refused_by_a_stock_listener_and_is_reno_then() {
         "{:?}",
         seen.capable
     );
-    assert_eq!(loaded.status()["refused_ecn"], 1);
+    refused((3, 1));
+    // A client that does not ask for ECN gets none, whoever sends.
+    bed.choose(0, "reno", 2);
+    for (from, opened) in [(0, 4), (1, 5)] {
+        let seen = observe(&bed, from);
+        assert_eq!(seen.syn.1 & (ECE | CWR), 0);
+        assert_eq!(seen.capable, [0; 2], "nobody would echo a mark");
+        refused((opened, opened - 2));
+    }
 }
