@@ -223,6 +223,14 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
                 ));
         }
     };
+    if mean == Span::ZERO {
+        return Err(at
+            .problem(
+                "max",
+                "a mean round-trip time of zero: nothing travels in no time",
+            )
+            .help("the time that a ping takes without load, such as 20us"));
+    }
     if mean > p90 {
         return Err(at
             .problem(

@@ -91,6 +91,13 @@ fn what_is_wrong_is_shown_with_a_caret_and_what_would_work() {
             "the time that a ping takes without load, such as 20us",
         ),
         (
+            "mean = \"20us\", p90 = \"30us\"",
+            "min = \"0s\", max = \"1ps\"",
+            "a mean round-trip time of zero: nothing travels in no time",
+            (4, 27),
+            "the time that a ping takes without load, such as 20us",
+        ),
+        (
             "chip = \"trident3\"",
             "buffer = \"32KB\"",
             "a buffer of 32KB is smaller than one threshold, 67.5KB",
