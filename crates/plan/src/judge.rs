@@ -1,7 +1,7 @@
 //! What a marking means for a queue: the delay it adds, the throughput it keeps, and whether marks come
 //! before drops and pauses.
 
-use tidegate_units::{Bytes, Rate, Span};
+use tidegate_units::{Bytes, Rate, Ratio, Span};
 
 use crate::formula::{headroom, limit, throughput};
 use crate::marking::{Marking, Ramp, bytes, percent, time};
@@ -143,7 +143,17 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
 
 fn congested(network: &Network, queue: &Queue, length: Bytes) -> u32 {
     let buffer = shared_memory(network);
-    let alpha = network.switch.alpha;
+    congested_with(network, queue, length, buffer, network.switch.alpha)
+}
+
+/// At how many congested ports a queue reaches a length before drops or pauses, with this shared memory and `α`.
+pub(crate) fn congested_with(
+    network: &Network,
+    queue: &Queue,
+    length: Bytes,
+    buffer: Bytes,
+    alpha: Ratio,
+) -> u32 {
     if queue.lossless {
         let classes = u32::try_from(network.lossless().count()).unwrap_or(u32::MAX);
         limit::outputs_before_pauses(buffer, alpha, classes, length)

@@ -1,6 +1,8 @@
 //! Arista EOS: profiles of queues, and the interfaces that use them.
 
-use super::{Draft, Refusal, Scheme, default_queue, groups, of_row, points, rows, short};
+use super::{
+    Draft, Refusal, Scheme, default_queue, groups, headroom_note, of_row, points, rows, short,
+};
 use crate::marking::{Marking, Ramp, time};
 use crate::network::{Queue, Role};
 use crate::plan::{Plan, Row};
@@ -63,6 +65,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         }
     }
     out.note("α is not set: it is a matter of the platform (platform … buffer profiles)");
+    headroom_note(plan, out);
     Ok(())
 }
 

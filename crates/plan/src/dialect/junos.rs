@@ -2,7 +2,7 @@
 
 use tidegate_units::Bytes;
 
-use super::{Draft, Refusal, Scheme, exact, groups, of_row, points, rows, short};
+use super::{Draft, Refusal, Scheme, cable_metres, exact, groups, of_row, points, rows, short};
 use crate::formula::limit;
 use crate::judge;
 use crate::marking::{Marking, Ramp, time};
@@ -27,10 +27,15 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
         ));
     }
     for queue in &plan.network.queues {
+        let lossless = if queue.lossless {
+            format!(" no-loss pfc-priority {}", queue.id)
+        } else {
+            String::new()
+        };
         set(
             out,
             &format!(
-                "forwarding-classes class {} queue-num {}",
+                "forwarding-classes class {} queue-num {}{lossless}",
                 class(queue),
                 queue.id
             ),
@@ -42,18 +47,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
             scheduler(plan, row, scheme, out)?;
         }
     }
-    if plan.headroom.is_some() {
-        for queue in plan.network.lossless() {
-            for point in &queue.dscp {
-                set(
-                    out,
-                    &format!(
-                        "congestion-notification-profile TIDEGATE input dscp code-point {point:06b} pfc"
-                    ),
-                );
-            }
-        }
-    }
+    let has_pauses = pauses(plan, out);
     for (_, ports, first) in groups(plan) {
         for i in 0..ports.count {
             let port = format!("interfaces et-0/0/{}", first + i);
@@ -62,7 +56,7 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(
                 &format!("{port} scheduler-map TIDEGATE-{}", short(ports.speed)),
             );
             set(out, &format!("{port} unit 0 classifiers dscp TIDEGATE"));
-            if plan.headroom.is_some() {
+            if has_pauses {
                 set(
                     out,
                     &format!("{port} congestion-notification-profile TIDEGATE"),
@@ -98,6 +92,55 @@ fn classifier(plan: &Plan<'_>, out: &mut Draft) {
             ),
         );
     }
+}
+
+/// The bytes of header, tag and checksum around a packet.
+const FRAMING: u32 = 22;
+
+/// Which code points ask for pauses, and which queues react to them. Whether there are any.
+fn pauses(plan: &Plan<'_>, out: &mut Draft) -> bool {
+    let profile = "congestion-notification-profile TIDEGATE";
+    let mut is_any = false;
+    for queue in plan.network.lossless() {
+        let points = points(plan, queue);
+        if points.is_empty() {
+            out.note(format!(
+                "queue {} is lossless, but no code point leads to it: nothing pauses it",
+                queue.id
+            ));
+            continue;
+        }
+        is_any = true;
+        // The same as the classifier has. By its longest packet and the cable the switch computes the headroom.
+        for point in points {
+            let mru = plan.network.mtu + FRAMING;
+            set(
+                out,
+                &format!("{profile} input dscp code-point {point:06b} pfc mru {mru}"),
+            );
+        }
+        let id = queue.id;
+        set(
+            out,
+            &format!("{profile} output ieee-802.1 code-point {id:03b} flow-control-queue {id}"),
+        );
+    }
+    if is_any {
+        let metres = cable_metres(plan);
+        set(out, &format!("{profile} input cable-length {metres}"));
+    }
+    if let Some(room) = &plan.headroom {
+        let all = Bytes(
+            room.all
+                .0
+                .saturating_mul(u64::from(plan.network.switch.parts)),
+        );
+        out.note(format!(
+            "headroom of all ports and lossless classes is {}: compare with the partition lossless-headroom of shared-buffer",
+            exact(all)
+        ));
+    }
+    is_any
 }
 
 fn scheduler(

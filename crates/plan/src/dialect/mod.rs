@@ -206,7 +206,7 @@ impl Dialect {
             Self::Sonic => sonic::emit(plan, &mut out)?,
             Self::Eos => eos::emit(plan, scheme, &mut out)?,
             Self::Junos => junos::emit(plan, scheme, &mut out)?,
-            Self::Nvue => nvue::emit(plan, scheme, &mut out),
+            Self::Nvue => nvue::emit(plan, scheme, &mut out)?,
             Self::Nxos => nxos::emit(plan, &mut out)?,
             Self::Tc => tc::emit(plan, scheme, &mut out)?,
         }
@@ -419,6 +419,24 @@ impl Draft {
             notes: self.notes,
         }
     }
+}
+
+/// The length of the longest cable in whole metres, of which a bit takes 5 ns for each.
+fn cable_metres(plan: &Plan<'_>) -> u64 {
+    plan.network.link_delay.as_ps().div_ceil(5_000).max(1)
+}
+
+/// What lossless classes need, where a platform has its own way of setting it aside.
+fn headroom_note(plan: &Plan<'_>, out: &mut Draft) {
+    let Some(room) = &plan.headroom else {
+        return;
+    };
+    let needed = room.of_port.iter();
+    let needed = needed.map(|&(speed, bytes)| format!("{} at {speed}", exact(bytes)));
+    out.note(format!(
+        "headroom is not set: each port needs {} for each lossless class",
+        needed.collect::<Vec<_>>().join(", ")
+    ));
 }
 
 /// A size to the byte.

@@ -1,10 +1,14 @@
 //! NVIDIA Cumulus Linux: `nv set` lines.
 
+use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 
-use tidegate_units::Bytes;
+use tidegate_units::{Bytes, Ratio};
 
-use super::{Draft, Scheme, default_queue, groups, of_row, points, rows, short};
+use super::{
+    Draft, Refusal, Scheme, alpha_of_exponent, cable_metres, default_queue, exact, exponent_below,
+    groups, of_row, points, rows, short,
+};
 use crate::formula::limit;
 use crate::judge;
 use crate::marking::{Marking, Ramp};
@@ -13,7 +17,11 @@ use crate::plan::{Plan, Row};
 /// The exponents of two that `α` can be set to.
 pub(super) const EXPONENTS: RangeInclusive<i32> = -7..=6;
 
-pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
+/// The longest cable that can be set, in metres.
+const LONGEST_CABLE: u64 = 100_000;
+
+pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> {
+    let pools = Pools::of(plan)?;
     mapping(plan, out);
     for queue in &plan.network.queues {
         let path = format!("qos egress-scheduler TIDEGATE traffic-class {}", queue.id);
@@ -25,11 +33,12 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
             None => set(out, &format!("{path} mode strict")),
         }
     }
+    pools.emit(plan, out);
     alpha(plan, out);
     for speed in plan.network.speeds() {
         for row in rows(plan, speed) {
             match (row.marking, scheme) {
-                (Marking::Length(ramp), Scheme::Bcc) => relative(plan, row, &ramp, out),
+                (Marking::Length(ramp), Scheme::Bcc) => relative(&pools, row, &ramp, out),
                 (Marking::Length(ramp), _) => profile(row, &ramp, out),
                 _ => {}
             }
@@ -47,6 +56,10 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
         );
         set(out, "qos pfc TIDEGATE tx enable");
         set(out, "qos pfc TIDEGATE rx enable");
+        set(
+            out,
+            &format!("qos pfc TIDEGATE cable-length {}", cable(plan)?),
+        );
     }
     for (_, ports, first) in groups(plan) {
         let range = match ports.count {
@@ -77,6 +90,113 @@ pub(super) fn emit(plan: &Plan<'_>, scheme: Scheme, out: &mut Draft) {
         }
     }
     out.line("nv config apply");
+    Ok(())
+}
+
+/// By its length the switch computes the headroom.
+fn cable(plan: &Plan<'_>) -> Result<u64, Refusal> {
+    let metres = cable_metres(plan);
+    if metres > LONGEST_CABLE {
+        let what = format!("Cumulus Linux has no cable of {metres} m");
+        return Err(Refusal::new(what, "the nearest is link_delay = \"500us\""));
+    }
+    Ok(metres)
+}
+
+/// The shared memory as Cumulus divides it: queues that PFC protects have a pool apart.
+#[derive(Clone, Copy, Debug)]
+struct Pools {
+    /// What all queues of the plan share.
+    shared: Bytes,
+    /// What the lossless ones have of it, in percent; `None` without such a queue.
+    lossless: Option<u64>,
+    /// `α` as it is emitted.
+    alpha: Ratio,
+}
+
+impl Pools {
+    /// Divided such that marks come first at as many congested ports as can be, whichever the queue.
+    fn of(plan: &Plan<'_>) -> Result<Self, Refusal> {
+        let network = plan.network;
+        let exponent = exponent_below(network.switch.alpha, EXPONENTS);
+        let whole = Self {
+            shared: judge::shared_memory(network),
+            lossless: None,
+            alpha: alpha_of_exponent(exponent),
+        };
+        if plan.headroom.is_none() {
+            return Ok(whole);
+        }
+        let of = |percent| Self {
+            lossless: Some(percent),
+            ..whole
+        };
+        // Of several that are as good, the one nearest to halves.
+        let value = |percent: &u64| (of(*percent).congested(plan), Reverse(percent.abs_diff(50)));
+        let best = of((1..100).max_by_key(value).unwrap_or(50));
+        if best.congested(plan) == 0 {
+            return Err(Refusal::new(
+                "Cumulus Linux keeps the memory of lossless queues apart, and no threshold works with a part of it",
+                "what would have to change: a larger buffer, or all queues lossless or none",
+            ));
+        }
+        Ok(best)
+    }
+
+    /// The memory of lossless queues, or of the others.
+    fn size(self, lossless: bool) -> Bytes {
+        match (self.lossless, lossless) {
+            (None, _) => self.shared,
+            (Some(percent), true) => Bytes(self.shared.0 / 100 * percent),
+            (Some(percent), false) => Bytes(self.shared.0 / 100 * (100 - percent)),
+        }
+    }
+
+    /// At how many congested ports marks come first in every queue that is marked.
+    fn congested(self, plan: &Plan<'_>) -> u32 {
+        let marked = plan.rows.iter().filter_map(|row| match row.marking {
+            Marking::Length(ramp) => Some((row.queue, ramp.min)),
+            _ => None,
+        });
+        let congested = marked.map(|(queue, length)| {
+            let memory = self.size(queue.lossless);
+            judge::congested_with(plan.network, queue, length, memory, self.alpha)
+        });
+        congested.min().unwrap_or(u32::MAX)
+    }
+
+    fn emit(self, plan: &Plan<'_>, out: &mut Draft) {
+        let Some(percent) = self.lossless else {
+            return;
+        };
+        for (name, percent, lossless) in [
+            ("default-lossless", percent, true),
+            ("default-lossy", 100 - percent, false),
+        ] {
+            set(
+                out,
+                &format!("qos traffic-pool {name} memory-percent {percent}"),
+            );
+            if plan
+                .network
+                .queues
+                .iter()
+                .any(|queue| queue.lossless == lossless)
+            {
+                let what = format!("pool {name}");
+                let emitted = format!("{percent}% = {}", exact(self.size(lossless)));
+                let why = "lossless queues and others have pools of their own";
+                out.change(what, exact(self.shared), emitted, why);
+            }
+        }
+        let ports = plan.network.pool().ports;
+        let congested = self.congested(plan);
+        if congested < ports {
+            out.note(format!(
+                "with pools of their own, marks come first in every queue while at most {congested} of {ports} ports are congested"
+            ));
+        }
+    }
 }
 
 fn set(out: &mut Draft, path: &str) {
@@ -114,19 +234,29 @@ fn mapping(plan: &Plan<'_>, out: &mut Draft) {
     }
 }
 
-/// Spectrum has powers of two from 1/128 to 64.
+/// Spectrum has powers of two from 1/128 to 64. A lossless class is held back where it comes in: its outputs
+/// have no limit, unless one is set.
 fn alpha(plan: &Plan<'_>, out: &mut Draft) {
     let exponent = out.exponent(plan.network.switch.alpha, EXPONENTS);
     let name = match exponent {
         0.. => format!("alpha_{}", 1_u32 << exponent),
         _ => format!("alpha_1_{}", 1_u32 << -exponent),
     };
+    let buffer = "qos advance-buffer-config default-global";
     let lossy = plan.network.queues.iter().filter(|queue| !queue.lossless);
     for queue in lossy {
-        let buffer = "qos advance-buffer-config default-global egress-lossy-buffer";
         set(
             out,
-            &format!("{buffer} traffic-class {} shared-alpha {name}", queue.id),
+            &format!(
+                "{buffer} egress-lossy-buffer traffic-class {} shared-alpha {name}",
+                queue.id
+            ),
+        );
+    }
+    if plan.headroom.is_some() {
+        set(
+            out,
+            &format!("{buffer} ingress-lossless-buffer shared-alpha {name}"),
         );
     }
 }
@@ -148,18 +278,17 @@ fn profile(row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
 
 /// Dynamic ECN: percent of what the dynamic threshold leaves to the queue, which shrinks as the pool fills.
 /// A queue alone is marked where its length says; the more ports are congested, the earlier.
-fn relative(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
-    let network = plan.network;
-    let alone = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
+fn relative(pools: &Pools, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
+    let alone = limit::of_queue(pools.size(row.queue.lossless), pools.alpha, 1);
     let mut percent = |what: &str, length: Bytes| {
-        let exact = u128::from(length.0) * 100;
-        let whole = exact.div_ceil(u128::from(alone.0.max(1))).clamp(1, 100);
+        let wide = u128::from(length.0) * 100;
+        let whole = wide.div_ceil(u128::from(alone.0.max(1))).clamp(1, 100);
         let whole = u64::try_from(whole).unwrap_or(100);
         let emitted = Bytes(alone.0 / 100 * whole);
         if emitted != length {
-            let emitted = format!("{whole}% = {}", super::exact(emitted));
+            let emitted = format!("{whole}% = {}", exact(emitted));
             let why = "whole percent of the queue's quota";
-            out.change(of_row(row, what), super::exact(length), emitted, why);
+            out.change(of_row(row, what), exact(length), emitted, why);
         }
         whole
     };
@@ -176,5 +305,11 @@ fn relative(plan: &Plan<'_>, row: &Row<'_>, ramp: &Ramp, out: &mut Draft) {
     set(out, &format!("{path} min-threshold-percent {min}"));
     set(out, &format!("{path} max-threshold-percent {max}"));
     set(out, &format!("{path} probability {probability}"));
+    if row.queue.lossless {
+        out.note(format!(
+            "queue {} is lossless: Cumulus limits it where packets come in; compare what mode relative is relative to",
+            row.queue.id
+        ));
+    }
     out.note("dynamic ECN is BCC's idea, not BCC: thresholds fall with what is free of the pool");
 }

@@ -2,7 +2,7 @@
 
 use tidegate_units::Bytes;
 
-use super::{Draft, Refusal, default_queue, exact, groups, of_row, rows, short};
+use super::{Draft, Refusal, default_queue, exact, groups, headroom_note, of_row, rows, short};
 use crate::marking::{Marking, Ramp};
 use crate::network::Queue;
 use crate::plan::{Plan, Row};
@@ -80,6 +80,7 @@ pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
         ));
     }
     out.note("α is not set: it is a matter of the platform (queue-limit dynamic)");
+    headroom_note(plan, out);
     Ok(())
 }
 

@@ -105,8 +105,9 @@ fn maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
     let identity: Map<String, Value> = queues.iter().map(same).collect();
     put(tables, "TC_TO_QUEUE_MAP", NAME, Value::Object(identity));
     if plan.headroom.is_some() {
+        let lossy = lossy_group(plan.network);
         let group = |queue: &Queue| {
-            let group = if queue.lossless { queue.id } else { 0 };
+            let group = if queue.lossless { queue.id } else { lossy };
             (queue.id.to_string(), Value::from(group.to_string()))
         };
         let groups: Map<String, Value> = queues.iter().map(group).collect();
@@ -124,6 +125,13 @@ fn maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
             Value::Object(lossless),
         );
     }
+}
+
+/// The priority group of what may be dropped: the first that no lossless queue has, so that none of it is paused
+/// or takes headroom. There is one if there is a lossy queue.
+fn lossy_group(network: &Network) -> u8 {
+    let is_free = |group: &u8| network.lossless().all(|queue| queue.id != *group);
+    (0..8).find(is_free).unwrap_or(0)
 }
 
 fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
@@ -154,6 +162,11 @@ fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
     // An output must not drop what the inputs are paused for.
     let profile = json!({ "pool": "egress_lossless_pool", "size": reserve, "dynamic_th": "7" });
     put(tables, "BUFFER_PROFILE", "egress_lossless_profile", profile);
+    if has_lossy {
+        // An input must not drop what the outputs have room for.
+        let profile = json!({ "pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "7" });
+        put(tables, "BUFFER_PROFILE", "ingress_lossy_profile", profile);
+    }
     for &(speed, headroom) in &room.of_port {
         let name = format!("pg_lossless_{}_profile", short(speed));
         let xoff = out.cells_above(&format!("headroom at {speed}"), headroom);
@@ -192,6 +205,12 @@ fn of_port(plan: &Plan<'_>, speed: Rate, port: &str, tables: &mut Map<String, Va
             let profile = json!({ "profile": format!("pg_lossless_{}_profile", short(speed)) });
             put(tables, "BUFFER_PG", &key, profile);
         }
+    }
+    let has_lossy = plan.network.queues.iter().any(|queue| !queue.lossless);
+    if plan.headroom.is_some() && has_lossy {
+        let key = format!("{port}|{}", lossy_group(plan.network));
+        let profile = json!({ "profile": "ingress_lossy_profile" });
+        put(tables, "BUFFER_PG", &key, profile);
     }
     let mut map = json!({ "dscp_to_tc_map": NAME, "tc_to_queue_map": NAME });
     if plan.headroom.is_some() {

@@ -134,16 +134,28 @@ fn missing(text: &str, word: &str, known: &BTreeSet<String>) -> Vec<String> {
 }
 
 pub(crate) fn junos(text: &str) -> Vec<String> {
-    let mut defined: [BTreeSet<String>; 4] = Default::default();
-    let [profiles, schedulers, maps, classes] = &mut defined;
+    let mut defined: [BTreeSet<String>; 5] = Default::default();
+    let [profiles, schedulers, maps, classes, pauses] = &mut defined;
     let mut faults = refused(text, |words, indent| {
         let ["set", "class-of-service", rest @ ..] = words else {
             return false;
         };
         indent == 0
             && match rest {
-                ["forwarding-classes", "class", name, "queue-num", queue] => {
-                    classes.insert((*name).to_owned()) && number(queue, 0, 7)
+                [
+                    "forwarding-classes",
+                    "class",
+                    name,
+                    "queue-num",
+                    queue,
+                    lossless @ ..,
+                ] => {
+                    let priority = match lossless {
+                        [] => true,
+                        ["no-loss", "pfc-priority", priority] => number(priority, 0, 7),
+                        _ => false,
+                    };
+                    classes.insert((*name).to_owned()) && number(queue, 0, 7) && priority
                 }
                 [
                     "classifiers",
@@ -208,15 +220,24 @@ pub(crate) fn junos(text: &str) -> Vec<String> {
                     maps.insert((*name).to_owned());
                     true
                 }
-                [
-                    "congestion-notification-profile",
-                    _,
-                    "input",
-                    "dscp",
-                    "code-point",
-                    point,
-                    "pfc",
-                ] => is_code_point(point),
+                ["congestion-notification-profile", name, more @ ..] => {
+                    pauses.insert((*name).to_owned());
+                    match more {
+                        ["input", "dscp", "code-point", point, "pfc", "mru", mru] => {
+                            is_code_point(point) && number(mru, 64, 16_384)
+                        }
+                        ["input", "cable-length", metres] => number(metres, 1, u64::MAX),
+                        [
+                            "output",
+                            "ieee-802.1",
+                            "code-point",
+                            point,
+                            "flow-control-queue",
+                            queue,
+                        ] => point.len() == 3 && number(queue, 0, 7),
+                        _ => false,
+                    }
+                }
                 [
                     "interfaces",
                     port,
@@ -229,11 +250,12 @@ pub(crate) fn junos(text: &str) -> Vec<String> {
                 _ => false,
             }
     });
-    let [profiles, schedulers, maps, classes] = &defined;
+    let [profiles, schedulers, maps, classes, pauses] = &defined;
     faults.extend(missing(text, "drop-profile", profiles));
     faults.extend(missing(text, "scheduler", schedulers));
     faults.extend(missing(text, "scheduler-map", maps));
     faults.extend(missing(text, "forwarding-class", classes));
+    faults.extend(missing(text, "congestion-notification-profile", pauses));
     faults
 }
 
@@ -242,7 +264,7 @@ fn is_code_point(text: &str) -> bool {
 }
 
 pub(crate) fn nvue(text: &str) -> Vec<String> {
-    let mut minimum = 0;
+    let (mut minimum, mut memory) = (0, 0);
     let mut faults = refused(text, |words, indent| {
         if words == ["nv", "config", "apply"] {
             return true;
@@ -319,6 +341,25 @@ pub(crate) fn nvue(text: &str) -> Vec<String> {
                             _ => false,
                         }
                 }
+                [
+                    "qos",
+                    "advance-buffer-config",
+                    "default-global",
+                    "ingress-lossless-buffer",
+                    "shared-alpha",
+                    alpha,
+                ] => is_alpha(alpha),
+                [
+                    "qos",
+                    "traffic-pool",
+                    "default-lossless" | "default-lossy",
+                    "memory-percent",
+                    percent,
+                ] => {
+                    memory += percent.parse::<u64>().unwrap_or(u64::MAX);
+                    number(percent, 1, 100) && memory <= 100
+                }
+                ["qos", "pfc", _, "cable-length", metres] => number(metres, 1, 100_000),
                 ["qos", "pfc", _, "switch-priority", _]
                 | ["qos", "pfc", _, "tx" | "rx", "enable"] => true,
                 [

@@ -290,3 +290,189 @@ fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
     let second: Vec<_> = mapped.iter().filter(|&(_, queue)| *queue == "1").collect();
     assert_eq!(second, [(&10, &"1"), (&12, &"1")]);
 }
+
+/// A network of one port speed with these queues.
+fn with_queues(queues: &str) -> Network {
+    let text = format!(
+        "mtu = 4200\nfabric = {{ host_ports = \"8x100G\", link_delay = \"301ns\" }}\n\
+         switch = {{ buffer = \"32MB\", alpha = 4 }}\nrtt = {{ base = \"12us\" }}\n{queues}"
+    );
+    Network::parse("a.toml", &text).unwrap()
+}
+
+const LOSSY: &str = "[[queue]]\nid = 0\ndscp = 0\n";
+const LOSSLESS: &str = "[[queue]]\nid = 3\ndscp = 26\nlossless = true\ntransport = \"dcqcn\"\n";
+
+#[test]
+fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
+    let network = with_queues(&[LOSSY, LOSSLESS].concat());
+    let plan = Plan::new(&network);
+    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap();
+    let has = |line: &str| emitted.text.lines().any(|emitted| emitted == line);
+    // 301 ns are 60.2 m.
+    assert!(has("nv set qos pfc TIDEGATE cable-length 61"));
+    assert!(has(
+        "nv set qos advance-buffer-config default-global ingress-lossless-buffer shared-alpha alpha_4"
+    ));
+    let percent = |pool: &str| {
+        let path = format!("nv set qos traffic-pool {pool} memory-percent ");
+        let mut lines = emitted.text.lines();
+        let percent = lines.find_map(|line| line.strip_prefix(&path)).unwrap();
+        percent.parse::<u32>().unwrap()
+    };
+    assert_eq!(percent("default-lossless") + percent("default-lossy"), 100);
+    assert!(
+        emitted
+            .changes
+            .iter()
+            .any(|change| change.what == "pool default-lossless"),
+        "{:?}",
+        emitted.changes
+    );
+    // Without one, all memory stays where it is.
+    let network = with_queues(LOSSY);
+    let text = Dialect::Nvue.emit(&Plan::new(&network), Scheme::QueueRed);
+    let text = text.unwrap().text;
+    assert!(!text.contains("traffic-pool") && !text.contains("pfc") && !text.contains("lossless"));
+}
+
+#[test]
+fn nvue_divides_memory_so_that_marks_still_come_first() {
+    // The lossless queue marks from 400 KB: of 4 MB it needs far more than half.
+    let text = "fabric = { host_ports = \"8x100G\" }\nswitch = { buffer = \"4MB\", alpha = 4 }\n\
+                rtt = { base = \"12us\" }\n";
+    let text = format!("{text}{LOSSY}{LOSSLESS}");
+    let network = Network::parse("a.toml", &text).unwrap();
+    let plan = Plan::new(&network);
+    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap();
+    let pool = emitted
+        .text
+        .lines()
+        .find(|line| line.contains("default-lossless"));
+    let percent: u32 = pool.unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!((60..90).contains(&percent), "{percent}");
+    let note = "marks come first in every queue while at most";
+    assert!(
+        emitted.notes.iter().any(|one| one.contains(note)),
+        "{:?}",
+        emitted.notes
+    );
+    // 583 KB after headroom are enough for either queue, and not for 500 KB and 135 KB apart.
+    let network = Network::parse("a.toml", &text.replace("4MB", "850KB")).unwrap();
+    let plan = Plan::new(&network);
+    assert!(plan.works());
+    let refusal = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap_err();
+    assert!(refusal.what.contains("apart"), "{refusal}");
+}
+
+#[test]
+fn relative_thresholds_are_of_the_quota_that_the_emitted_alpha_leaves() {
+    // α of 3 becomes 2: a queue alone may hold two thirds, not three quarters.
+    let text = "fabric = { host_ports = \"8x100G\" }\nswitch = { buffer = \"3MB\", alpha = 3 }\n\
+                rtt = { base = \"12us\" }\n";
+    let network = Network::parse("a.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    let text = Dialect::Nvue.emit(&plan, Scheme::Bcc).unwrap().text;
+    let line = text
+        .lines()
+        .find(|line| line.contains("min-threshold-percent"));
+    // 108 KB of 2 MB are 5.4 %, of 2.25 MB they would be 4.8 %.
+    assert!(line.unwrap().ends_with(" 6"), "{line:?}");
+}
+
+#[test]
+fn junos_has_a_lossless_class_with_the_code_points_of_its_classifier() {
+    // The lossless queue is the default one: code points that no queue claims lead to it.
+    let queues = "[[queue]]\nid = 1\ndscp = 10\n[[queue]]\nid = 3\ndscp = 0\nlossless = true\n\
+                  transport = \"dcqcn\"\n";
+    let network = with_queues(queues);
+    let emitted = Dialect::Junos.emit(&Plan::new(&network), Scheme::QueueRed);
+    let text = emitted.unwrap().text;
+    let has = |line: &str| {
+        let line = format!("set class-of-service {line}");
+        text.lines().any(|emitted| emitted == line)
+    };
+    assert!(has("forwarding-classes class TIDEGATE-Q1 queue-num 1"));
+    assert!(has(
+        "forwarding-classes class TIDEGATE-Q3 queue-num 3 no-loss pfc-priority 3"
+    ));
+    let profile = "congestion-notification-profile TIDEGATE";
+    assert!(has(&format!("{profile} input cable-length 61")));
+    assert!(has(&format!(
+        "{profile} output ieee-802.1 code-point 011 flow-control-queue 3"
+    )));
+    for point in (0..64).filter(|&point| point != 10) {
+        let line = format!("{profile} input dscp code-point {point:06b} pfc mru 4222");
+        assert!(has(&line), "{line}");
+    }
+    assert!(!text.contains("code-point 001010 pfc"));
+}
+
+#[test]
+fn junos_names_no_profile_that_it_does_not_define() {
+    let queues =
+        "[[queue]]\nid = 0\ndscp = 0\n[[queue]]\nid = 3\nlossless = true\ntransport = \"dcqcn\"\n";
+    let network = with_queues(queues);
+    let emitted = Dialect::Junos.emit(&Plan::new(&network), Scheme::QueueRed);
+    let emitted = emitted.unwrap();
+    assert!(!emitted.text.contains("congestion-notification-profile"));
+    let note = "queue 3 is lossless, but no code point leads to it";
+    assert!(
+        emitted.notes.iter().any(|one| one.starts_with(note)),
+        "{:?}",
+        emitted.notes
+    );
+}
+
+#[test]
+fn headroom_that_is_not_set_is_said() {
+    let network = with_queues(&[LOSSY, LOSSLESS].concat());
+    let plan = Plan::new(&network);
+    let needed = plan.headroom.as_ref().unwrap().of_port[0].1.0;
+    let note = format!(
+        "headroom is not set: each port needs {needed} B at 100Gbps for each lossless class"
+    );
+    for dialect in [Dialect::Eos, Dialect::Nxos] {
+        let notes = dialect.emit(&plan, Scheme::QueueRed).unwrap().notes;
+        assert!(notes.contains(&note), "{dialect:?}: {notes:?}");
+    }
+    let network = with_queues(LOSSY);
+    let notes = Dialect::Eos.emit(&Plan::new(&network), Scheme::QueueRed);
+    assert!(
+        notes
+            .unwrap()
+            .notes
+            .iter()
+            .all(|note| !note.contains("headroom"))
+    );
+}
+
+#[test]
+fn what_may_be_dropped_has_a_priority_group_apart_from_what_may_not() {
+    let emit = |lossless: u8, lossy: u8| {
+        let queues = format!(
+            "[[queue]]\nid = {lossless}\ndscp = 26\nlossless = true\ntransport = \"dcqcn\"\n\
+             [[queue]]\nid = {lossy}\ndscp = 0\n"
+        );
+        let network = with_queues(&queues);
+        let emitted = Dialect::Sonic.emit(&Plan::new(&network), Scheme::QueueRed);
+        let text = emitted.unwrap().text;
+        assert_eq!(sonic::faults(&text), [""; 0]);
+        let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let groups = &tables["TC_TO_PRIORITY_GROUP_MAP"]["TIDEGATE"];
+        let group = |queue: u8| groups[queue.to_string()].as_str().unwrap().to_owned();
+        for queue in [lossless, lossy] {
+            let profile = &tables["BUFFER_PG"][format!("Ethernet0|{}", group(queue))]["profile"];
+            let expected = if queue == lossless {
+                "pg_lossless_100G_profile"
+            } else {
+                "ingress_lossy_profile"
+            };
+            assert_eq!(profile, expected);
+        }
+        (group(lossless), group(lossy))
+    };
+    let groups = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(emit(3, 0), groups("3", "0"));
+    assert_eq!(emit(0, 3), groups("0", "1"));
+}
