@@ -40,6 +40,12 @@ fn port(
     speed: Rate,
     out: &mut Draft,
 ) -> Result<(), Refusal> {
+    // A handle cannot be given to a qdisc of another kind while one has it, and filters outlive a change of what
+    // they lead to. A root of a kind that is nowhere else here takes the old tree away, with all of that.
+    out.line(format!(
+        "qdisc replace dev {device} root bfifo limit {}",
+        memory(plan).min(u64::from(u32::MAX))
+    ));
     let mut bands: Vec<&Row<'_>> = rows(plan, speed).collect();
     if let [row] = bands.as_slice() {
         let leaf = leaf(plan, row, scheme, out)?;
@@ -104,6 +110,12 @@ fn port(
     Ok(())
 }
 
+/// What a queue may hold alone.
+fn memory(plan: &Plan<'_>) -> u64 {
+    let network = plan.network;
+    limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1).0
+}
+
 fn leaf(
     plan: &Plan<'_>,
     row: &Row<'_>,
@@ -111,8 +123,8 @@ fn leaf(
     out: &mut Draft,
 ) -> Result<String, Refusal> {
     let network = plan.network;
-    let memory = limit::of_queue(judge::shared_memory(network), network.switch.alpha, 1);
-    let packets = memory.0 / u64::from(network.mtu);
+    let memory = memory(plan);
+    let packets = memory / u64::from(network.mtu);
     let packets = packets.clamp(1, u64::from(u32::MAX));
     match (row.marking, scheme, row.sojourn) {
         (Marking::Length(_), Scheme::Tcn, Some(threshold)) => {
@@ -143,7 +155,7 @@ fn leaf(
             );
             Err(Refusal::new(what, "the nearest is --scheme queue-red"))
         }
-        (Marking::Length(ramp), _, _) => red(row, &ramp, memory.0, network.mtu, out),
+        (Marking::Length(ramp), _, _) => red(row, &ramp, memory, network.mtu, out),
         _ => Ok(format!("pfifo limit {packets}")),
     }
 }

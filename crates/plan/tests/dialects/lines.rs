@@ -459,7 +459,25 @@ pub(crate) fn nxos(text: &str) -> Vec<String> {
 
 pub(crate) fn tc(text: &str) -> Vec<String> {
     let mut bands = 0;
+    let mut cleared = BTreeSet::new();
     refused(text, |words, indent| match (words, indent) {
+        (
+            [
+                "qdisc",
+                "replace",
+                "dev",
+                device,
+                "root",
+                "bfifo",
+                "limit",
+                limit,
+            ],
+            0,
+        ) => {
+            // First of all: it takes away what was there.
+            cleared.insert((*device).to_owned()) && number(limit, 1, u64::from(u32::MAX))
+        }
+        (["qdisc" | "filter", _, "dev", device, ..], _) if !cleared.contains(*device) => false,
         (
             [
                 "qdisc",

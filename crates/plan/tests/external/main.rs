@@ -19,6 +19,7 @@ const TESTS: &[suite::Test] = tests![
     check::eos_passes_the_validation_of_pyavd_and_is_what_it_would_write,
     check::sonic_passes_the_published_models,
     check::tc_reads_every_line,
+    check::kernel_takes_one_batch_after_another,
 ];
 
 fn main() -> ExitCode {
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
             .is_none()
             .then(|| "pyavd for Python is not installed".to_owned()),
         name if name.starts_with("sonic") => sonic::obstacle(),
+        name if name.starts_with("kernel") => kernel_obstacle(),
         _ => obstacle("tc", "-V", "tc (iproute2) is not installed"),
     })
 }
@@ -39,6 +41,30 @@ fn obstacle(program: &str, argument: &str, reason: &str) -> Option<String> {
         .stderr(Stdio::null())
         .status();
     (!ran.is_ok_and(|status| status.success())).then(|| reason.to_owned())
+}
+
+/// A shell with a device `swp1` in a network namespace of its own, which goes with it.
+fn with_device(script: &str) -> Command {
+    let script =
+        format!("ip link add swp1 type dummy 2>/dev/null && ip link set swp1 up; {script}");
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net", "sh", "-c", &script]);
+    command
+}
+
+/// Why nothing of what is emitted for tc can be applied here.
+fn kernel_obstacle() -> Option<String> {
+    let kinds = [
+        "ets bands 2 strict 2",
+        "codel",
+        "red limit 9000 avpkt 1000 bandwidth 1mbit",
+    ];
+    let missing = kinds.into_iter().find(|kind| {
+        let script = format!("tc qdisc replace dev swp1 root {kind}");
+        !run(&mut with_device(&script), "").1
+    });
+    let name = missing?.split(' ').next()?;
+    Some(format!("no namespace, or no {name} in this kernel"))
 }
 
 /// A Python that has pyavd: that of the tests, or the user's own.
@@ -91,7 +117,9 @@ fn networks() -> Vec<(&'static str, Network)> {
 }
 
 mod check {
-    use super::{Command, Dialect, Plan, Scheme, networks, python, run, sonic};
+    use super::{
+        Command, Dialect, Network, Plan, Scheme, networks, python, run, sonic, with_device,
+    };
 
     pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
         let python = python().unwrap();
@@ -134,12 +162,7 @@ mod check {
             assert!(of_ports.iter().any(|line| line.contains(&first_uplink)));
             for line in of_ports {
                 let words = line.split(' ').collect::<Vec<_>>().join(" ");
-                let script = format!(
-                    "ip link add swp1 type dummy 2>/dev/null && ip link set swp1 up; exec tc {words}"
-                );
-                let mut command = Command::new("unshare");
-                command.args(["--user", "--map-root-user", "--net", "sh", "-c", &script]);
-                let (said, well) = run(&mut command, "");
+                let (said, well) = run(&mut with_device(&format!("exec tc {words}")), "");
                 // What tc itself cannot read it says so; what the kernel has not, the kernel.
                 let not_in_kernel = [
                     "qdisc kind is unknown",
@@ -159,5 +182,32 @@ mod check {
         let bad = "qdisc replace dev lo root codel limit 10 ce_treshold 5us";
         let (said, well) = run(Command::new("tc").args(bad.split(' ')), "");
         assert!(!well && said.contains("What is"), "{said}");
+    }
+
+    pub(super) fn kernel_takes_one_batch_after_another() {
+        let (_, network) = networks().remove(0);
+        let one = "fabric = { host_ports = \"2x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n";
+        let one = Network::parse("one.toml", one).unwrap();
+        let mut batches = Vec::new();
+        for network in [&network, &one] {
+            for scheme in [Scheme::Tcn, Scheme::QueueRed] {
+                let text = Dialect::Tc.emit(&Plan::new(network), scheme).unwrap().text;
+                let lines = text.lines().filter(|line| line.contains(" swp1 "));
+                batches.push(lines.collect::<Vec<_>>().join("\n"));
+            }
+        }
+        for first in &batches {
+            for second in &batches {
+                let script = format!(
+                    "set -e\ntc -batch - <<E\n{first}\nE\ntc -batch - <<E\n{second}\nE\n\
+                     tc filter show dev swp1 parent 1:"
+                );
+                let (said, well) = run(&mut with_device(&script), "");
+                assert!(well, "{first}\nand then\n{second}\n{said}");
+                // No filter of the first is left.
+                let filters = second.lines().filter(|line| line.starts_with("filter"));
+                assert_eq!(said.matches("flowid").count(), filters.count(), "{said}");
+            }
+        }
     }
 }
