@@ -20,8 +20,8 @@ use tidegate_units::{Bytes, Rate, Ratio, Setting, Span};
 pub use page::{chart, json, parts};
 
 use crate::current::Current;
-use crate::marking::{Marking, Ramp};
-use crate::network::{Network, Queue};
+use crate::marking::{Marking, Ramp, percent, time};
+use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 use crate::printed;
 use estimate::{Against, Estimate, Outcome};
@@ -79,8 +79,9 @@ impl Marks {
         }
     }
 
-    /// What is set today, as far as one setting for all ports can say it.
-    fn today(plan: &Plan<'_>, current: &Current, notes: &mut Vec<String>) -> Self {
+    /// What is set today. What one setting for all ports cannot say of it is noted, or refused where other queues
+    /// would be simulated than there are.
+    fn today(plan: &Plan<'_>, current: &Current, notes: &mut Vec<String>) -> Result<Self, Problem> {
         let rows = current.rows(plan);
         let host = plan.network.host_ports.speed;
         let at = |queue: &Queue, speed: Rate| {
@@ -102,12 +103,37 @@ impl Marks {
                     .to_owned(),
             );
         }
-        let alpha = current.settings.iter().find_map(|setting| setting.alpha);
-        Self {
+        let of_ports = |queue: &Queue, speed: Rate| {
+            let own = rows
+                .iter()
+                .filter(|row| row.queue.id == queue.id && row.speed == speed);
+            distinct(own.map(|row| row.marking))
+        };
+        for queue in &plan.network.queues {
+            let mut speeds = plan.network.speeds().into_iter();
+            if speeds.any(|speed| of_ports(queue, speed).len() > 1) {
+                notes.push(format!(
+                    "ports set queue {} differently today: what most of them have is simulated",
+                    queue.id
+                ));
+            }
+        }
+        check_times(plan.network, &queues, notes)?;
+        check_ramps(&queues)?;
+        let alphas = distinct(current.settings.iter().filter_map(|setting| setting.alpha));
+        if let [first, _, ..] = alphas.as_slice() {
+            let all: Vec<String> = alphas.iter().map(ToString::to_string).collect();
+            notes.push(format!(
+                "today's α is {}, by queue or port: {first} is simulated for all",
+                all.join(", ")
+            ));
+        }
+        let alpha = alphas.first().copied();
+        Ok(Self {
             queues,
             in_proportion,
             alpha: alpha.filter(|alpha| *alpha != plan.network.switch.alpha),
-        }
+        })
     }
 
     /// Whether nothing is marked.
@@ -188,6 +214,89 @@ impl Marks {
     }
 }
 
+/// Each value once, in the order of their first.
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for value in values {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+    }
+    found
+}
+
+/// That queues which are marked by time are so in a way that all simulated queues can be.
+fn check_times(
+    network: &Network,
+    queues: &[Marking],
+    notes: &mut Vec<String>,
+) -> Result<(), Problem> {
+    let times = queues.iter().filter_map(|marking| match marking {
+        Marking::Sojourn(span) => Some(*span),
+        _ => None,
+    });
+    let times = distinct(times);
+    if times.is_empty() {
+        return Ok(());
+    }
+    let refuse = |what: String| {
+        Err(Problem::new(what)
+            .help("give --current one time for all queues, lengths for all, or verify without it"))
+    };
+    let has_lengths = |marking: &Marking| matches!(marking, Marking::Length(_));
+    if queues.iter().any(has_lengths) {
+        let host = network.host_ports.speed;
+        if network.uplinks.is_some_and(|ports| ports.speed != host) {
+            return refuse(
+                "today some queues are marked by time and others by length: as lengths at all ports, times are \
+                 those of one speed only"
+                    .to_owned(),
+            );
+        }
+        notes.push(format!(
+            "today's times are simulated as lengths at {host}, beside those of other queues"
+        ));
+        return Ok(());
+    }
+    if times.len() > 1 {
+        let times: Vec<String> = times.iter().map(|span| time(*span)).collect();
+        return refuse(format!(
+            "today's times differ by queue ({}): simulated switches have one for all queues",
+            times.join(", ")
+        ));
+    }
+    // What ignores marks is none the worse for them.
+    let is_left_out = |(queue, marking): (&Queue, &Marking)| {
+        *marking == Marking::Off && queue.transport != Transport::Reno
+    };
+    if network.queues.iter().zip(queues).any(is_left_out) {
+        return refuse(
+            "today some queues are marked by time and others not at all: simulated switches have one time for all \
+             queues"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// That ramps are as likely to mark.
+fn check_ramps(queues: &[Marking]) -> Result<(), Problem> {
+    let slopes = queues.iter().filter_map(|marking| match marking {
+        Marking::Length(ramp) if !ramp.is_step() => Some(ramp.probability),
+        _ => None,
+    });
+    let probabilities = distinct(slopes);
+    if probabilities.len() < 2 {
+        return Ok(());
+    }
+    let shown: Vec<String> = probabilities.iter().map(|one| percent(*one)).collect();
+    Err(Problem::new(format!(
+        "today's ramps mark with different probabilities ({}): simulated switches have one for all queues",
+        shown.join(", ")
+    ))
+    .help("give --current one probability for all queues, or verify without it"))
+}
+
 /// No queue is as long.
 const NEVER: Bytes = Bytes(4_000_000_000);
 
@@ -245,7 +354,7 @@ impl<'a> Trial<'a> {
         let (half, double) = (formula.scaled(0.5), formula.scaled(2.0));
         let mut variants = vec![variant("formula", formula)];
         if let Some(current) = current {
-            let today = Marks::today(plan, current, &mut model.notes);
+            let today = Marks::today(plan, current, &mut model.notes)?;
             variants.push(variant("today", today));
         }
         variants.extend([variant("half", half), variant("double", double)]);

@@ -96,3 +96,70 @@ fn a_network_without_marks_has_nothing_to_verify() {
         "{error}"
     );
 }
+
+/// What the evidence for today's setting notes, or why there is none.
+fn today(text: &str, current: &str) -> Result<Vec<String>, String> {
+    let network = Network::parse("network.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    let current = Current::read(current, &network).unwrap();
+    let trial = Trial::new(&plan, Some(&current), (1, 2), 1e5);
+    trial
+        .map(|trial| trial.model.notes)
+        .map_err(|problem| problem.to_string())
+}
+
+#[test]
+fn todays_setting_is_simulated_as_it_is_or_refused_or_noted() {
+    let two = format!("{STAR}[[queue]]\n[[queue]]\n");
+    let without = today(&two, "80KB").unwrap();
+    // A ramp beside a step, and equal ramps, can be simulated as they are.
+    for same in [
+        "0=10KB/20KB/5%,1=80KB",
+        "10KB/20KB/5%",
+        "50us",
+        "0=80KB,1=off",
+    ] {
+        assert_eq!(today(&two, same), Ok(without.clone()), "{same}");
+    }
+    for (other, why) in [
+        (
+            "0=10KB/20KB/5%,1=10KB/20KB/20%",
+            "different probabilities (5%, 20%)",
+        ),
+        ("0=50us,1=60us", "differ by queue (50 us, 60 us)"),
+        ("0=50us,1=off", "by time and others not at all"),
+    ] {
+        let error = today(&two, other).unwrap_err();
+        assert!(error.contains(why) && error.contains("help"), "{error}");
+    }
+    let notes = today(&two, "0=50us,1=80KB").unwrap();
+    let note = "today's times are simulated as lengths at 10Gbps, beside those of other queues";
+    assert!(notes.iter().any(|one| one == note), "{notes:?}");
+    let fabric = "fabric = { host_ports = \"4x10Gbps\", uplinks = \"2x40Gbps\" }";
+    let faster = two.replace("fabric = { host_ports = \"4x10Gbps\" }", fabric);
+    let error = today(&faster, "0=50us,1=80KB").unwrap_err();
+    assert!(error.contains("by time and others by length"), "{error}");
+    assert!(today(&faster, "50us").is_ok());
+    // A queue that ignores marks needs none.
+    let reno = two.replacen("[[queue]]\n", "[[queue]]\ntransport = \"reno\"\n", 1);
+    assert!(today(&reno, "0=off,1=50us").is_ok());
+}
+
+#[test]
+fn todays_alpha_of_one_queue_is_not_taken_for_that_of_another_in_silence() {
+    let network = Network::parse("n.toml", &format!("{STAR}[[queue]]\n[[queue]]\n")).unwrap();
+    let plan = Plan::new(&network);
+    let mut current = Current::read("0=80KB,1=90KB", &network).unwrap();
+    let notes = |current: &Current| {
+        let trial = Trial::new(&plan, Some(current), (1, 2), 1e5).unwrap();
+        trial.model.notes
+    };
+    let is_said = |notes: Vec<String>| {
+        let note = "today's α is 1/8, 2, by queue or port: 1/8 is simulated for all";
+        notes.iter().any(|one| one == note)
+    };
+    current.settings[0].alpha = Ratio::new(1, 8);
+    assert!(!is_said(notes(&current)));
+    current.settings[1].alpha = Ratio::new(2, 1);
+    assert!(is_said(notes(&current)), "{:?}", notes(&current));
+}
