@@ -69,12 +69,18 @@ static __always_inline void set_pacing_rate(struct tcp_sock *tp)
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
+/* `cwnd` is the rule's window or, as a recovery begins, what lets a packet out. The kernel has a limit of its own for
+ * both (`cwnd lock` of a route). Where the rule's is above it, `conn` keeps that: it differs from the socket's, so that
+ * the rule goes on from the limit at the next ACK, and never halves what it did not have. */
 static __always_inline void write_packets(struct tcp_sock *tp, const struct tg_window *w, struct tg_conn *conn,
 					  u32 cwnd)
 {
+	u32 limit = larger(tp->snd_cwnd_clamp, 1);
+
+	cwnd = smaller(cwnd, limit);
 	tp->snd_cwnd = cwnd;
 	tp->snd_ssthresh = threshold_packets(w);
-	conn->cwnd = cwnd;
+	conn->cwnd = packets(w) > limit ? packets(w) : cwnd;
 	set_pacing_rate(tp);
 }
 

@@ -57,6 +57,7 @@ const TESTS: &[suite::Test] = tests![
     traces::ecn_star_in_the_kernel_follows_transport_ack_by_ack,
     traces::odctcp_in_the_kernel_follows_transport_ack_by_ack,
     traces::odctcp_in_the_kernel_starts_over_after_an_idle_time,
+    traces::a_window_stays_within_the_limit_of_the_route,
 ];
 
 /// Set in the process that has a mount namespace of its own.

@@ -250,6 +250,40 @@ pub(crate) fn odctcp_in_the_kernel_starts_over_after_an_idle_time() {
     );
 }
 
+/// Packets: far fewer than the window would have.
+const LIMIT: u32 = 14;
+
+/// `cwnd lock` of a route, which all algorithms of the kernel keep.
+pub(crate) fn a_window_stays_within_the_limit_of_the_route() {
+    for name in ["tg_ecn_star", "tg_odctcp_snd"] {
+        let connections = observe(name, "reno", 1, |bed| {
+            let route = format!("route add 10.0.0.2/32 dev host cwnd lock {LIMIT}");
+            bed.hosts[0].ip(&route).unwrap();
+            // The kernel looks for it in what an earlier connection to the same host has left.
+            let keeps = bed.hosts[0].set("net/ipv4/tcp_no_metrics_save", "0");
+            keeps.unwrap();
+            bed.run(&Bed::config("100Mbps", 500, 500), || {
+                bed.transfer(0, 30_000);
+                bed.transfer(0, 600_000);
+            });
+        });
+        let [_, steps] = connections.as_slice() else {
+            panic!("{name}: {} connections", connections.len());
+        };
+        let most = steps.iter().map(|step| step.cwnd).max();
+        assert_eq!(most, Some(LIMIT), "{name}");
+        // The rule follows, and does not grow beyond it in secret.
+        let most = steps.iter().map(|step| step.step.window / step.step.mss);
+        assert!(most.max() <= Some(2 * LIMIT), "{name}");
+        let config = odctcp::Config::default();
+        if name == "tg_odctcp_snd" {
+            check(&connections, |mss| {
+                Odctcp::new(&config, &params(mss, 2, SlowStart::UpTo)).unwrap()
+            });
+        }
+    }
+}
+
 pub(crate) fn odctcp_in_the_kernel_follows_transport_ack_by_ack() {
     let connections = record("tg_odctcp_snd", "reno", 1);
     let config = odctcp::Config::default();
