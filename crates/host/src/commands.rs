@@ -31,13 +31,13 @@ impl Output {
         }
     }
 
-    /// Writes results. A reader that closes the pipe is no error: there is nobody left to write for.
+    /// Writes results. A reader that closes the pipe ends the command, which cleans up on its way out.
     #[expect(clippy::unused_self, reason = "whoever prints has one")]
     fn print(self, text: &str) -> Result<(), Error> {
         let mut out = io::stdout().lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         match written {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Error::ClosedPipe),
             other => other.map_err(Error::system("write to standard output")),
         }
     }
@@ -48,6 +48,7 @@ impl Output {
         self.print(&format!("{text}\n"))
     }
 
+    /// What may be left unsaid.
     fn say(self, text: impl Display) {
         if !self.quiet {
             eprintln!("{text}");

@@ -77,6 +77,9 @@ pub enum Error {
     /// Somebody else watches.
     #[error("another `tidegate host watch` runs: it takes each sample from all others")]
     Watched,
+    /// Nobody is left to write for, which is no fault.
+    #[error("nobody reads what is printed")]
+    ClosedPipe,
     /// The kernel refused.
     #[error("cannot {action}: {why}")]
     System {

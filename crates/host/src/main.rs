@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tidegate_host::args::Host;
 use tidegate_host::commands;
+use tidegate_host::error::Error;
 
 /// DCTCP, ODCTCP and ECN* in this machine's kernel, loaded as BPF.
 ///
@@ -20,7 +21,8 @@ struct Cli {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match commands::run(&cli.host.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read the results had enough of them.
+        Ok(()) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::from(2)

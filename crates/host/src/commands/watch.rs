@@ -1,6 +1,6 @@
 //! `tidegate host watch`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
@@ -47,10 +47,11 @@ pub(super) fn watch(arguments: &Watch, output: Output) -> Result<(), Error> {
         output,
         view: RefCell::default(),
         failure: RefCell::default(),
+        has_begun: Cell::new(false),
     };
     let samples = watching.samples(&watched, &maps)?;
     // What others left there is not of this time.
-    watching.view.take();
+    watching.has_begun.set(true);
     let every = if arguments.steps {
         1
     } else {
@@ -145,6 +146,8 @@ struct Watching<'a> {
     output: Output,
     view: RefCell<View>,
     failure: RefCell<Option<Error>>,
+    /// Whether samples are of this observer's time.
+    has_begun: Cell<bool>,
 }
 
 impl Watching<'_> {
@@ -164,8 +167,9 @@ impl Watching<'_> {
         Ok(samples)
     }
 
+    /// Takes a sample; says 0 for more of them, as libbpf has it.
     fn take(&self, algorithm: &str, bytes: &[u8]) -> i32 {
-        let Some(event) = Event::read(bytes) else {
+        let Some(event) = Event::read(bytes).filter(|_| self.has_begun.get()) else {
             return 0;
         };
         if self.arguments.steps {
@@ -175,6 +179,7 @@ impl Watching<'_> {
             });
             if let Err(error) = written {
                 self.failure.replace(Some(error));
+                return -1;
             }
         } else if event.kind != Kind::Begin {
             self.view.borrow_mut().take(algorithm, &event);

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use serde_json::Value;
 use tidegate_host::algorithm::Algorithm;
-use tidegate_host::machine;
+use tidegate_host::{kernel, machine};
 
 use super::bed::{Bed, SERVER, Setting, TIMEOUT};
 use super::program::{Loaded, command, pins, refused, run, status, succeed};
@@ -157,6 +158,62 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
     succeed(&["unload"]);
     drop(loaded);
     check_nothing_is_left(&before);
+}
+
+/// How often connections of an algorithm are sampled now, in nanoseconds.
+fn sampled_every(name: &str) -> u64 {
+    let one = registered(name);
+    let map = MapHandle::from_map_id(one.maps["control"]).unwrap();
+    let value = map.lookup(&[0; 4], MapFlags::ANY).unwrap().unwrap();
+    u64::from_ne_bytes(value.try_into().unwrap())
+}
+
+fn registered(name: &str) -> kernel::Registered {
+    let all = kernel::registered(&pins()).unwrap();
+    all.into_iter().find(|one| one.name == name).unwrap()
+}
+
+pub(crate) fn a_reader_that_leaves_ends_the_watch_and_its_samples() {
+    let _loaded = Loaded::new("tg_dctcp", &[]);
+    let bed = Bed::new();
+    bed.choose(0, "tg_dctcp", 2);
+    bed.choose(1, "tg_dctcp", 2);
+    let mut command = command(&["watch", "--steps"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    errors.next().unwrap().unwrap();
+    assert_eq!(sampled_every("tg_dctcp"), 1);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    bed.run(&Bed::config("100Mbps", 10, 500), || {
+        bed.transfer(0, 600_000);
+        lines.next().unwrap().unwrap();
+        drop(lines);
+        // There may be none to write but those that are still to come.
+        bed.transfer(0, 600_000);
+    });
+    assert!(child.wait().unwrap().success());
+    assert_eq!(errors.next().map(Result::unwrap), None);
+    assert_eq!(sampled_every("tg_dctcp"), 0);
+}
+
+pub(crate) fn steps_of_an_earlier_time_are_not_shown() {
+    let _loaded = Loaded::new("tg_dctcp", &[]);
+    let bed = Bed::new();
+    bed.choose(0, "tg_dctcp", 2);
+    bed.choose(1, "tg_dctcp", 2);
+    // As an observer leaves it that is killed.
+    let one = registered("tg_dctcp");
+    one.observe_every(1).unwrap();
+    bed.run(&Bed::config("100Mbps", 10, 500), || {
+        bed.transfer(0, 60_000);
+    });
+    one.observe_every(0).unwrap();
+    let said = succeed(&["watch", "--steps", "--for", "300ms", "--quiet"]);
+    assert_eq!(said.lines().next(), None);
 }
 
 /// Connections as many as an argument says, a few at a time, over the loopback of a host.

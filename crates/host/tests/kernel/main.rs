@@ -41,6 +41,8 @@ const TESTS: &[suite::Test] = tests![
     echo::a_segment_with_cwr_waits_for_its_ack_as_the_variant_has_it,
     echo::each_ack_echoes_the_last_segment_that_it_acknowledges,
     life::a_dry_run_changes_nothing,
+    life::a_reader_that_leaves_ends_the_watch_and_its_samples,
+    life::steps_of_an_earlier_time_are_not_shown,
     life::a_load_that_is_killed_leaves_nothing_or_is_cleaned_up,
     life::in_the_foreground_it_goes_with_the_process,
     life::parameters_are_read_back_from_the_kernel,
