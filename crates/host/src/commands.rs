@@ -54,6 +54,12 @@ impl Output {
             eprintln!("{text}");
         }
     }
+
+    /// What must not be.
+    #[expect(clippy::unused_self, reason = "whoever speaks has one")]
+    fn warn(self, text: impl Display) {
+        eprintln!("warning: {text}");
+    }
 }
 
 /// Carries out a command.

@@ -416,15 +416,16 @@ pub fn unregister(algorithm: &Algorithm, pins: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Pins that are left of a load that was killed half-way: one name of two.
+/// Pins that are left of a load or unload that was killed half-way: the name that users choose comes last and goes
+/// first, so that it is missing.
 pub fn leftovers(pins: &Path) -> Vec<Algorithm> {
     let all = Algorithm::NAMES
         .iter()
         .filter_map(|name| Algorithm::named(name));
     let is_left = |algorithm: &Algorithm| {
+        let is_there = |name: &&&str| pins.join(name).exists();
         let names = algorithm.kernel_names();
-        let there = names.iter().filter(|name| pins.join(name).exists()).count();
-        there > 0 && there < names.len()
+        names.iter().any(|name| is_there(&name)) && !is_there(&&algorithm.name())
     };
     all.filter(is_left).collect()
 }

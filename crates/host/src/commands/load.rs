@@ -29,24 +29,27 @@ pub(super) fn load(arguments: &Load, output: Output) -> Result<(), Error> {
     if !arguments.foreground {
         machine::check_pins(&arguments.pins)?;
     }
-    if !arguments.dry_run {
-        for algorithm in kernel::leftovers(&arguments.pins) {
-            let name = algorithm.name();
-            output.say(format!(
-                "removing what a load of {name} left when it was killed"
-            ));
-            kernel::unregister(&algorithm, &arguments.pins)?;
-        }
-    }
+    let left = kernel::leftovers(&arguments.pins);
+    let is_left = |name: &str| {
+        left.iter()
+            .any(|algorithm| algorithm.kernel_names().contains(&name))
+    };
     let available = machine::available();
     for algorithm in &algorithms {
-        let taken = |name: &&&str| available.iter().any(|there| there == **name);
-        if algorithm.kernel_names().iter().any(|name| taken(&name)) {
+        let is_taken = |name: &&str| available.iter().any(|there| there == *name) && !is_left(name);
+        if algorithm.kernel_names().iter().any(is_taken) {
             return Err(Error::Loaded(algorithm.name().into()));
         }
     }
     if arguments.dry_run {
         return report(&algorithms, arguments, output);
+    }
+    for algorithm in &left {
+        let name = algorithm.name();
+        output.say(format!(
+            "removing what a load of {name} left when it was killed"
+        ));
+        kernel::unregister(algorithm, &arguments.pins)?;
     }
     let (sender, stopped) = mpsc::channel();
     if arguments.foreground {

@@ -13,8 +13,8 @@ pub(super) fn status(arguments: &Status, output: Output) -> Result<(), Error> {
     let registered = kernel::registered(&arguments.pins)?;
     for algorithm in kernel::leftovers(&arguments.pins) {
         let name = algorithm.name();
-        output.say(format!(
-            "warning: a load of {name} was killed half-way\nhint: tidegate host unload {name}"
+        output.warn(format!(
+            "a load of {name} was killed half-way\nhint: tidegate host unload {name}"
         ));
     }
     if output.json {

@@ -28,7 +28,26 @@ struct Report {
     to: String,
     /// What the namespaces have now: a namespace may not have every algorithm as its default.
     default: String,
+    /// Connections that keep it until they end, in network namespaces that cannot be seen from here.
+    left: u64,
+    /// Whether it was only what a load had left that was killed half-way.
+    half: bool,
     dry_run: bool,
+}
+
+impl Report {
+    fn new(name: &str, to: &str, dry_run: bool) -> Self {
+        Self {
+            name: name.to_owned(),
+            moved: 0,
+            defaults: 0,
+            to: to.to_owned(),
+            default: to.to_owned(),
+            left: 0,
+            half: false,
+            dry_run,
+        }
+    }
 }
 
 /// What uses an algorithm.
@@ -45,15 +64,9 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     }
     machine::check_privileges(machine::TO_REMOVE)?;
     machine::check_kernel(&arguments.types)?;
-    for algorithm in kernel::leftovers(&arguments.pins) {
-        if !arguments.dry_run {
-            kernel::unregister(&algorithm, &arguments.pins)?;
-            let name = algorithm.name();
-            output.say(format!(
-                "removed what a load of {name} left when it was killed"
-            ));
-        }
-    }
+    let mut left: Vec<_> = kernel::leftovers(&arguments.pins);
+    left.retain(|algorithm| is_chosen(algorithm, &arguments.names));
+    let is_left = |name: &str| left.iter().any(|algorithm| algorithm.name() == name);
     let registered = kernel::registered(&arguments.pins)?;
     let is_kept = |one: &&Registered| matches!(one.holder, Holder::Pin(_));
     let pinned = || {
@@ -63,8 +76,9 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
             .map(|one| one.name.clone())
             .collect()
     };
-    let names = chosen(&arguments.names, pinned);
-    if names.is_empty() {
+    let mut names = chosen(&arguments.names, pinned);
+    names.retain(|name| !is_left(name));
+    if names.is_empty() && left.is_empty() {
         return Err(Error::NothingLoaded);
     }
     let to = successor(arguments)?;
@@ -94,6 +108,15 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
         found.push((one, uses));
     }
     let mut reports = Vec::new();
+    for algorithm in &left {
+        if !arguments.dry_run {
+            kernel::unregister(algorithm, &arguments.pins)?;
+        }
+        reports.push(Report {
+            half: true,
+            ..Report::new(algorithm.name(), &to, arguments.dry_run)
+        });
+    }
     for (one, uses) in found {
         let mut report = plan(one, uses, &to, arguments);
         if !arguments.dry_run {
@@ -108,7 +131,21 @@ pub(super) fn unload(arguments: &Unload, output: Output) -> Result<(), Error> {
     output.print(&lines.collect::<String>())
 }
 
+/// Whether these names mean an algorithm: all do if there are none.
+fn is_chosen(algorithm: &Algorithm, names: &[String]) -> bool {
+    names.is_empty() || names.iter().any(|name| name == algorithm.name())
+}
+
 fn line(report: &Report) -> String {
+    if report.half {
+        let verb = if report.dry_run {
+            "would remove"
+        } else {
+            "removed"
+        };
+        let name = &report.name;
+        return format!("{verb} what a load of {name} left when it was killed\n");
+    }
     let verb = if report.dry_run {
         "would unload"
     } else {
@@ -208,12 +245,9 @@ fn in_words(uses: Uses) -> Option<String> {
 fn plan(one: &Registered, uses: Uses, to: &str, arguments: &Unload) -> Report {
     let connections = if arguments.force { uses.connections } else { 0 };
     Report {
-        name: one.name.clone(),
         moved: connections + uses.listeners,
         defaults: uses.defaults,
-        to: to.to_owned(),
-        default: to.to_owned(),
-        dry_run: arguments.dry_run,
+        ..Report::new(&one.name, to, arguments.dry_run)
     }
 }
 
@@ -244,8 +278,9 @@ fn remove(
     }
     let left = kernel::counters(&counters).connections;
     if arguments.force && left > 0 {
-        output.say(format!(
-            "warning: {left} connections of {} are in network namespaces that cannot be seen from here, and \
+        report.left = left;
+        output.warn(format!(
+            "{left} connections of {} are in network namespaces that cannot be seen from here, and \
              keep it until they end",
             one.name
         ));

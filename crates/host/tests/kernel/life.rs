@@ -158,6 +158,20 @@ pub(crate) fn a_load_that_is_killed_leaves_nothing_or_is_cleaned_up() {
     succeed(&["unload"]);
     drop(loaded);
     check_nothing_is_left(&before);
+    // What `status` advises does it, also in silence, whether or not the algorithm is named.
+    for name in [&["tg_odctcp_snd"][..], &[]] {
+        let loaded = Loaded::new("tg_odctcp_snd", &[]);
+        std::fs::remove_file(pins().join("tg_odctcp_snd")).unwrap();
+        let said = String::from_utf8(run(&["status", "--quiet"]).stderr).unwrap();
+        assert!(said.starts_with("warning: "), "{said}");
+        let said = succeed(&[&["unload", "--dry-run"], name].concat());
+        let left = "what a load of tg_odctcp_snd left when it was killed\n";
+        assert_eq!(said, format!("would remove {left}"));
+        let said = succeed(&[&["unload"], name].concat());
+        assert_eq!(said, format!("removed {left}"));
+        std::mem::forget(loaded);
+        check_nothing_is_left(&before);
+    }
 }
 
 /// How often connections of an algorithm are sampled now, in nanoseconds.
@@ -214,6 +228,32 @@ pub(crate) fn steps_of_an_earlier_time_are_not_shown() {
     one.observe_every(0).unwrap();
     let said = succeed(&["watch", "--steps", "--for", "300ms", "--quiet"]);
     assert_eq!(said.lines().next(), None);
+}
+
+/// A connection whose network namespace only its own two ends hold.
+pub(crate) fn connections_out_of_reach_are_counted_and_warned_of() {
+    let before = held();
+    let loaded = Loaded::new("tg_ecn_star", &[]);
+    let bed = Bed::new();
+    bed.choose(0, "tg_ecn_star", 2);
+    let ends = bed.hosts[0].run(|| {
+        let listener = TcpListener::bind("127.0.0.1:701").unwrap();
+        let address = listener.local_addr().unwrap();
+        let client = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
+        (client, listener.accept().unwrap().0)
+    });
+    drop(bed);
+    let output = run(&["unload", "--force", "--quiet", "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected =
+        "warning: 2 connections of tg_ecn_star are in network namespaces that cannot be seen";
+    assert!(said.starts_with(expected), "{said}");
+    let reports: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reports[0]["left"], 2, "{reports}");
+    drop(ends);
+    std::mem::forget(loaded);
+    check_nothing_is_left(&before);
 }
 
 /// Connections as many as an argument says, a few at a time, over the loopback of a host.

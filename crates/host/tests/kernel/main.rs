@@ -43,6 +43,7 @@ const TESTS: &[suite::Test] = tests![
     life::a_dry_run_changes_nothing,
     life::a_reader_that_leaves_ends_the_watch_and_its_samples,
     life::steps_of_an_earlier_time_are_not_shown,
+    life::connections_out_of_reach_are_counted_and_warned_of,
     life::a_load_that_is_killed_leaves_nothing_or_is_cleaned_up,
     life::in_the_foreground_it_goes_with_the_process,
     life::parameters_are_read_back_from_the_kernel,
