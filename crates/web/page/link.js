@@ -28,13 +28,16 @@ export async function write(setup) {
   return `#s=${btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')}`;
 }
 
+// Whether an address is to be followed; one that names a place in the page is not.
+export const isOurs = hash => /^(#?$|#lesson=|#s=)/.test(hash);
+
 // What a link says: { lesson } or { text, shown, watch }; { problem } if it cannot be read; null if it says nothing.
 export async function read(hash) {
   const lesson = /^#lesson=([\w-]+)$/.exec(hash);
   if (lesson) return { lesson: lesson[1] };
-  if (!hash || hash === '#') return null;
+  if (hash === '#' || !hash || !isOurs(hash)) return null;
   const packed = /^#s=([\w-]*)$/.exec(hash);
-  if (!packed) return hash.startsWith('#s=') || hash.startsWith('#lesson=') ? { problem: 'This link is damaged: it has letters that no link has.' } : null;
+  if (!packed) return { problem: 'This link is damaged: it has letters that no link has.' };
   if (packed[1].length > LONGEST_LINK) return { problem: 'This link is too long to be one of ours: nothing was loaded.' };
   try {
     const binary = atob(packed[1].replaceAll('-', '+').replaceAll('_', '/'));

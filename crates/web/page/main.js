@@ -576,7 +576,13 @@ function wire() {
   const repaint = () => { draw.readColours(); isDirty = true; };
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', repaint);
   new ResizeObserver(() => { isDirty = true; }).observe($('lanes'));
-  window.addEventListener('hashchange', follow);
+  // The skip link only moves the focus: the address stays that of the setup.
+  document.querySelector('.skip').addEventListener('click', event => {
+    event.preventDefault();
+    $('lanes').focus({ preventScroll: true });
+    $('lanes').scrollIntoView();
+  });
+  window.addEventListener('hashchange', () => { if (link.isOurs(location.hash)) follow(); });
   repaint();
 }
 

@@ -325,6 +325,25 @@ pub(super) fn broken_links_are_answered_in_words() {
     }
 }
 
+pub(super) fn the_skip_link_only_moves_the_focus() {
+    let (browser, address) = begun("skip");
+    let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
+    is_ready(&page);
+    let text = page
+        .text("document.getElementById('text').value")
+        .replace("fan_in = 31", "fan_in = 30");
+    write(&page, &text);
+    is_ready(&page);
+    page.value("document.querySelector('.skip').click()");
+    assert_eq!(page.text("document.activeElement.id"), "lanes");
+    assert_eq!(page.text("location.hash"), "#lesson=incast");
+    // Nor does an address that names another place in the page load anything.
+    page.value("new Promise(done => { addEventListener('hashchange', () => setTimeout(() => done(true))); location.hash = '#packet'; })");
+    page.wait("document.body.dataset.state === 'ready'");
+    assert_eq!(page.text("document.getElementById('text').value"), text);
+    is_well(&browser, &page);
+}
+
 pub(super) fn it_fits_a_phone_and_draws_in_time() {
     let (browser, address) = begun("phone");
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
