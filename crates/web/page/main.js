@@ -13,7 +13,7 @@ const BUDGET = 20_000;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 
 const state = {
-  lessons: [], lesson: null, text: '', points: [], controls: [], shown: [0, 1], watch: undefined,
+  lessons: [], lesson: null, opened: null, text: '', points: [], controls: [], shown: [0, 1], watch: undefined,
   at: 0, ended: 0, isPlaying: false, speed: 500, selected: null, generation: 0,
 };
 const lanes = [];
@@ -514,8 +514,9 @@ async function update(text) {
 }
 
 async function open(setup, lesson) {
+  state.opened = setup;
   state.lesson = lesson;
-  state.shown = setup.shown ?? [0, 1];
+  state.shown = [...setup.shown ?? [0, 1]];
   state.watch = setup.watch;
   state.at = 0;
   state.ended = 0;
@@ -567,7 +568,7 @@ function wire() {
     state.shown = [0, 1];
     await update(answer.text);
   });
-  $('reset').addEventListener('click', () => open({ text: (state.lesson ?? state.lessons[0]).text }, state.lesson ?? state.lessons[0]));
+  $('reset').addEventListener('click', () => { if (state.opened) open(state.opened, state.lesson); });
   $('save').addEventListener('click', () => {
     const address = URL.createObjectURL(new Blob([state.text], { type: 'application/toml' }));
     make('a', { href: address, download: 'scenario.toml' }).click();

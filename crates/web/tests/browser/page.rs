@@ -295,6 +295,13 @@ pub(super) fn a_shared_link_reproduces() {
     assert_eq!(other.text("document.getElementById('text').value"), text);
     assert_eq!(other.value(SHOWN), page.value(SHOWN));
     assert_same(&other.value(SHOWN), &native(&text, 2), "the link");
+    // Changes of it are undone to what the link carried.
+    write(&other, &text.replace("load = 0.4", "load = 0.5"));
+    is_ready(&other);
+    other.value("(() => { document.body.dataset.state = 'undone'; document.getElementById('reset').click(); })()");
+    is_ready(&other);
+    assert_eq!(other.text("document.getElementById('text').value"), text);
+    assert_same(&other.value(SHOWN), &native(&text, 2), "undone");
     is_well(&browser, &other);
 }
 
