@@ -145,7 +145,7 @@ fn write_joint(out: &mut String, setup: &Setup, figures: &[Judged]) -> std::fmt:
 }
 
 fn link(id: &str) -> String {
-    format!("[{id}](#{id})")
+    format!("[{id}](#{})", id.replace('.', "")) // as the anchors of headings are made
 }
 
 fn write_headlines(out: &mut String, paper: &Paper, figures: &[Judged]) -> std::fmt::Result {
