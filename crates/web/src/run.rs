@@ -110,9 +110,19 @@ pub(crate) fn run(
 fn command(overrides: &[String]) -> String {
     let mut command = format!("tidegate run {FILE}");
     for set in overrides {
-        _ = write!(command, " --set '{set}'");
+        _ = write!(command, " --set {}", quoted(set));
     }
     command
+}
+
+/// A word that a shell takes as it is, as the program writes it: texts of a scenario may come from a stranger's link.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+%@^".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// The port to look at, and what the command line has to be told of it. If it is not the one port that the

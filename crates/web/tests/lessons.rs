@@ -271,6 +271,28 @@ fn any_port_can_be_watched() {
     assert!(other["packets"].as_u64().unwrap() > 1_000);
 }
 
+/// Texts of a scenario that a stranger's link carries, such as comments in a list of flows, end no quotes of the
+/// command.
+#[test]
+fn the_command_is_safe_to_paste() {
+    let text = r#"name = "list"
+[topology]
+kind = "star"
+hosts = 3
+[[traffic]]
+kind = "list"
+flows = "0,0,0,2,1000"
+[sweep]
+"traffic.0.flows" = ["0,0,1,2,20000 # a'; touch b; '"]
+"#;
+    let header = shown(text, 0);
+    let command = header["command"].as_str();
+    let command = command.unwrap_or_else(|| panic!("{header}"));
+    assert!(command.contains(r"# a'\''; touch b; '\''"), "{command}");
+    let plain = shown(lesson("incast"), 0);
+    assert!(!plain["command"].as_str().unwrap().contains(r"\'"));
+}
+
 /// A run that is asked to stop stops, and says so.
 #[test]
 fn a_run_can_be_stopped() {
