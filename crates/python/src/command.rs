@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use pyo3::prelude::*;
-use tidegate::embed::{self, Called};
+use tidegate::embed::{self, Called, Caller};
 
 use crate::waiting::wait;
 
@@ -15,20 +15,21 @@ pub(crate) fn command(
     words: Vec<OsString>,
     tick: Py<PyAny>,
 ) -> PyResult<(u8, String, Option<String>)> {
+    let caller = Caller::new();
     let tell = |py: Python<'_>| {
-        let said = embed::said();
+        let said = caller.said();
         if !said.is_empty() {
             tick.call1(py, (said,))?;
         }
         Ok(())
     };
-    let called = wait(py, || embed::call(&words), tell, embed::interrupt)?;
+    let done = wait(py, || caller.call(&words), tell, || caller.interrupt())?;
     let Called {
         code,
         printed,
         said,
         error,
-    } = called;
+    } = done;
     if !said.is_empty() {
         tick.call1(py, (said,))?;
     }

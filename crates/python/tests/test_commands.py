@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import tidegate
 from common import SMALL, program
@@ -65,6 +66,11 @@ class Commands(unittest.TestCase):
     def test_a_scenario_is_checked(self):
         self.assertIn("star", tidegate.check(SMALL))
         self.assertIn("threshold", tidegate.check("incast", resolved=True))
+
+    def test_a_command_that_was_stopped_raises(self):
+        with mock.patch.object(tidegate._tidegate, "command", return_value=(1, "", None)):
+            with self.assertRaisesRegex(tidegate.Error, "`tidegate list` was stopped"):
+                tidegate.names()
 
     def test_ctrl_c_is_pythons_again_after_a_command(self):
         # Where the tests run in the background it is ignored.

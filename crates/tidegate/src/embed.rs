@@ -9,8 +9,8 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use clap::Parser;
 use tidegate_dataplane::mark::custom;
@@ -359,54 +359,122 @@ pub struct Called {
     pub code: u8,
     /// What it printed.
     pub printed: String,
-    /// What it said besides since [`said`] was last asked.
+    /// What it said besides since [`Caller::said`] was last asked.
     pub said: Vec<String>,
     /// Why it could not be carried out, if it could not.
     pub error: Option<String>,
 }
 
-/// Carries out a command whose output goes to the caller; the first word is the program's name. Commands of
-/// one process come one after the other. Those that serve real packets are for the program alone.
-pub fn call(words: &[OsString]) -> Called {
-    static TURN: Mutex<()> = Mutex::new(());
-    // A command that panicked has left nothing half done here.
-    let _turn = TURN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    INTERRUPT.store(false, Ordering::Relaxed);
-    *captured() = Some(Captured::default());
-    let answer = match Cli::try_parse_from(words) {
-        Err(error) => Err(error.to_string()),
-        Ok(cli) => match cli.command {
-            Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {
-                Err("this command is for the program `tidegate` alone".to_owned())
-            }
-            _ => crate::carry_out(&cli, words).1.map_err(text_of),
-        },
-    };
-    let Captured { printed, said } = captured().take().unwrap_or_default();
-    let (code, error) = match answer {
-        Ok(verdict) => (verdict.code(), None),
-        Err(text) => (2, Some(text)),
-    };
-    Called {
-        code,
-        printed,
-        said,
-        error,
+/// Somebody who has a command carried out. Commands of one process come one after the other: what a caller says and
+/// does reaches its own command and no other.
+#[derive(Debug)]
+pub struct Caller {
+    number: u64,
+    has_given_up: AtomicBool,
+}
+
+/// The caller whose turn it is.
+static TURN: Mutex<Option<u64>> = Mutex::new(None);
+
+/// Told when the turn is over, and when somebody who waits for it gives up.
+static CHANGED: Condvar = Condvar::new();
+
+/// A command that panicked has left nothing half done here.
+fn whose_turn() -> MutexGuard<'static, Option<u64>> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The turn of a caller, until it is dropped.
+struct Turn;
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut whose = whose_turn();
+        *captured() = None;
+        *whose = None;
+        CHANGED.notify_all();
     }
 }
 
-/// What the command that goes on has said besides its results since this was last asked.
-pub fn said() -> Vec<String> {
-    let mut captured = captured();
-    let said = captured.as_mut().map(|captured| &mut captured.said);
-    said.map(std::mem::take).unwrap_or_default()
-}
+impl Caller {
+    /// A caller of one command.
+    #[expect(clippy::new_without_default, reason = "no two are the same")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            has_given_up: AtomicBool::new(false),
+        }
+    }
 
-/// Ends the command that goes on, soon.
-pub fn interrupt() {
-    INTERRUPT.store(true, Ordering::Relaxed);
+    /// Carries out a command whose output goes to the caller; the first word is the program's name. Those that
+    /// serve real packets are for the program alone.
+    pub fn call(&self, words: &[OsString]) -> Called {
+        let Some(_turn) = self.turn() else {
+            return Called {
+                code: 2,
+                printed: String::new(),
+                said: Vec::new(),
+                error: Some("stopped while another command went on".to_owned()),
+            };
+        };
+        let answer = match Cli::try_parse_from(words) {
+            Err(error) => Err(error.to_string()),
+            Ok(cli) => match cli.command {
+                Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {
+                    Err("this command is for the program `tidegate` alone".to_owned())
+                }
+                _ => crate::carry_out(&cli, words).1.map_err(text_of),
+            },
+        };
+        let Captured { printed, said } = captured().take().unwrap_or_default();
+        let (code, error) = match answer {
+            Ok(verdict) => (verdict.code(), None),
+            Err(text) => (2, Some(text)),
+        };
+        Called {
+            code,
+            printed,
+            said,
+            error,
+        }
+    }
+
+    /// Waits for the turn; `None` if the caller gave up before.
+    fn turn(&self) -> Option<Turn> {
+        let others =
+            |whose: &mut Option<u64>| whose.is_some() && !self.has_given_up.load(Ordering::Relaxed);
+        let waited = CHANGED.wait_while(whose_turn(), others);
+        let mut whose = waited.unwrap_or_else(PoisonError::into_inner);
+        if self.has_given_up.load(Ordering::Relaxed) {
+            return None;
+        }
+        *whose = Some(self.number);
+        INTERRUPT.store(false, Ordering::Relaxed);
+        *captured() = Some(Captured::default());
+        Some(Turn)
+    }
+
+    /// What its command has said besides its results since this was last asked.
+    pub fn said(&self) -> Vec<String> {
+        let whose = whose_turn();
+        if *whose != Some(self.number) {
+            return Vec::new();
+        }
+        let mut captured = captured();
+        let said = captured.as_mut().map(|captured| &mut captured.said);
+        said.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Ends its command, soon. One that waits for its turn does not begin.
+    pub fn interrupt(&self) {
+        let whose = whose_turn();
+        self.has_given_up.store(true, Ordering::Relaxed);
+        if *whose == Some(self.number) {
+            INTERRUPT.store(true, Ordering::Relaxed);
+        }
+        CHANGED.notify_all();
+    }
 }
 
 /// The names that are most like this one, closest first.
@@ -455,4 +523,45 @@ pub(crate) fn set_arguments(words: &[OsString]) {
 /// The words of the program's command line, its name first.
 pub(crate) fn arguments() -> Vec<OsString> {
     ARGUMENTS.get().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn words(command: &str) -> Vec<OsString> {
+        command.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_caller_that_waits_stops_its_own_command_and_no_other() {
+        let (first, second, third) = (Caller::new(), Caller::new(), Caller::new());
+        let turn = first.turn().unwrap();
+        crate::output::say("of the first");
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| second.call(&words("tidegate list")));
+            let goes_on = scope.spawn(|| third.call(&words("tidegate list scheme")));
+            second.interrupt();
+            // It gives up while the first still has its turn.
+            let given_up = waits.join().unwrap();
+            assert_eq!((given_up.code, given_up.printed.as_str()), (2, ""));
+            assert!(given_up.error.unwrap().contains("another command"));
+            assert!(!INTERRUPT.load(Ordering::Relaxed));
+            // What a command says is for its caller.
+            assert_eq!(second.said(), [""; 0]);
+            assert_eq!(first.said(), ["of the first"]);
+            first.interrupt();
+            assert!(INTERRUPT.load(Ordering::Relaxed));
+            drop(turn);
+            // The next one is not stopped by what was meant for those before.
+            let done = goes_on.join().unwrap();
+            assert_eq!((done.code, done.error), (0, None));
+            assert!(done.printed.contains("tcn"), "{}", done.printed);
+        });
+        assert!(captured().is_none());
+        first.interrupt();
+        assert!(!INTERRUPT.load(Ordering::Relaxed));
+    }
 }

@@ -279,7 +279,10 @@ def _command(words, progress=False):
 def _json(words, progress=False):
     import json
 
-    return json.loads(_command([*words, "--json"], progress))
+    printed = _command([*words, "--json"], progress)
+    if not printed.strip():
+        raise Error(f"`tidegate {words[0]}` was stopped before it had an answer")
+    return json.loads(printed)
 
 
 class _Line:
