@@ -29,6 +29,21 @@ class Runs(unittest.TestCase):
         self.assertEqual(one.flows["fct_ps"], other.flows["fct_ps"])
         self.assertEqual(len(one.flows), 40)
 
+    def test_whole_numbers_of_any_kind_are_seeds_and_counts(self):
+        class Whole:
+            """As NumPy's are."""
+
+            def __init__(self, number):
+                self.number = number
+
+            def __index__(self):
+                return self.number
+
+        one = tidegate.run(SMALL, seeds=Whole(3), jobs=Whole(1), threads=Whole(1))
+        self.assertEqual([run["seed"] for run in one.runs], [3])
+        more = tidegate.run(SMALL, seeds=[Whole(3), 4])
+        self.assertEqual([run["seed"] for run in more.runs], [3, 4])
+
     def test_files_are_those_of_the_command_line_byte_for_byte(self):
         words = {"sweep": {}, "runs": 2, "traffic.0.bursts": 1, "measure.end": "20ms"}
         sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]
@@ -163,6 +178,11 @@ class Mistakes(unittest.TestCase):
         self.assertIn("in a row", self.wrong(seeds=[1, 3]))
         self.assertIn("in a row", self.wrong(seeds=[]))
         self.assertIn("in a row", self.wrong(seeds=-1))
+        self.assertIn("in a row", self.wrong(seeds=True))
+        self.assertIn("in a row", self.wrong(seeds=[1, True]))
+        self.assertIn("in a row", self.wrong(seeds=2.0))
+        self.assertIn("above 0", self.wrong(jobs=True))
+        self.assertIn("above 0", self.wrong(threads=1.5))
         self.assertIn("no point is called `x`", self.wrong(baseline="x"))
 
     def test_empty_axes_are_refused(self):

@@ -13,6 +13,7 @@ It is the code of the command line: the same scenario and seed give the same byt
 of Python go on, and Ctrl-C ends it.
 """
 
+import operator
 import os
 import sys
 from collections.abc import Mapping
@@ -246,20 +247,30 @@ def _overrides(sets):
 def _seeds(seeds):
     if seeds is None:
         return []
+    one = _whole(seeds)
     try:
-        all_seeds = [seeds] if isinstance(seeds, int) else list(seeds)
+        all_seeds = [_whole(seed) for seed in seeds] if one is None else [one]
     except TypeError:
         all_seeds = []
     first = all_seeds[0] if all_seeds else None
-    if not isinstance(first, int) or first < 0 or all_seeds != list(range(first, first + len(all_seeds))):
+    if first is None or first < 0 or all_seeds != list(range(first, first + len(all_seeds))):
         raise Error(f"seeds is {seeds!r}; allowed: a seed, or several in a row, such as range(1, 6)")
     return [f"seed={first}", f"runs={len(all_seeds)}"]
 
 
 def _count(name, number):
-    if number is None or (isinstance(number, int) and not isinstance(number, bool) and number > 0):
-        return number
-    raise Error(f"{name} is {number!r}; allowed: a whole number above 0")
+    count = _whole(number)
+    if number is not None and (count is None or count <= 0):
+        raise Error(f"{name} is {number!r}; allowed: a whole number above 0")
+    return count
+
+
+def _whole(number):
+    """A whole number of Python, from one of any kind, such as NumPy's; None if it is something else."""
+    try:
+        return None if isinstance(number, bool) else operator.index(number)
+    except TypeError:
+        return None
 
 
 def _option(flag, value):
