@@ -39,7 +39,8 @@ pub(crate) enum Kind {
 
 /// A table of results.
 ///
-/// It speaks Arrow's PyCapsule interface, so that polars, pandas, pyarrow and DuckDB take it as it is.
+/// It speaks Arrow's PyCapsule interface, so that polars, pyarrow and DuckDB take it as it is. pandas takes it by
+/// `pyarrow.table(table).to_pandas()`, or from version 3 on by `pandas.DataFrame.from_arrow(table)`.
 /// `table["fct_ps"]` is a column as a list.
 #[pyclass(frozen, module = "tidegate")]
 pub(crate) struct Table {

@@ -114,6 +114,9 @@ class Tables(unittest.TestCase):
         frame = pyarrow.table(self.result.queues).to_pandas()
         self.assertIsInstance(frame, pandas.DataFrame)
         self.assertEqual(list(frame["port"]), self.result.queues["port"])
+        if hasattr(pandas.DataFrame, "from_arrow"):  # of pandas 3
+            frame = pandas.DataFrame.from_arrow(self.result.queues)
+            self.assertEqual(list(frame["port"]), self.result.queues["port"])
 
     @needs("polars")
     def test_a_table_can_be_taken_twice_and_outlives_its_result(self):

@@ -5,7 +5,8 @@
     >>> len(result.flows) > 0
     True
 
-`run` and `sweep` run scenarios and return tables that polars, pandas, pyarrow and DuckDB take without copies.
+`run` and `sweep` run scenarios and return tables that polars, pyarrow and DuckDB take without copies, and
+pandas by `pyarrow.table(result.flows).to_pandas()` or, from version 3 on, `pandas.DataFrame.from_arrow(result.flows)`.
 `reproduce` runs published figures again, `plan` answers which thresholds a network needs, `explain` says what a name means.
 `Port` is a switch's port to take apart, and `Marker` is what a marking scheme of your own is derived from.
 
