@@ -100,6 +100,7 @@ class Lane {
     this.fingerprint = make('code');
     this.details = make('details', {}, make('summary', {}, 'The same run on the command line'), this.command,
       make('p', {}, 'Fingerprint of all results: ', this.fingerprint));
+    this.shown = [this.pictures, this.legend, this.numbers, this.details];
     this.element = make('article', { class: 'lane', 'data-lane': number },
       make('header', {}, this.title, this.choice, this.port), this.controls, this.problem, this.pictures, this.legend, this.numbers, this.details);
   }
@@ -145,12 +146,20 @@ class Lane {
     this.element.classList.remove('busy');
     if (answer.problems) {
       this.problem.textContent = answer.problems.map(problem => problem.message).join('; ');
-      this.run = null;
+      this.forget();
       return false;
     }
     this.problem.textContent = /^(stalled|stopped)/.test(answer.end) ? `The run ${answer.end}.` : '';
     this.run = new Run(answer);
+    for (const part of this.shown) part.hidden = false;
     return true;
+  }
+
+  // Nothing is left of a run that this is not the text of any more.
+  forget() {
+    this.run = null;
+    this.spots = {};
+    for (const part of this.shown) part.hidden = true;
   }
 
   describe() {
@@ -279,6 +288,7 @@ function seek(at) {
 function step() {
   pause();
   const next = lanes.filter(lane => lane.run).map(lane => [lane.run.nextEvent(state.at), lane]);
+  if (!next.length) return;
   const [at, lane] = next.reduce((first, other) => (other[0] < first[0] ? other : first));
   if (at > state.ended) return seek(state.ended);
   seek(at);

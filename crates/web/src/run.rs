@@ -126,21 +126,11 @@ fn quoted(word: &str) -> String {
 }
 
 /// The port to look at, and what the command line has to be told of it. If it is not the one port that the
-/// scenario observes, it becomes that.
+/// scenario observes, it becomes that. One that the network does not have, because the text has changed since, is none.
 fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String>), Vec<Shown>> {
     let observe = &mut built.setup.observe;
-    let named = match watch {
-        None => None,
-        Some(name) => {
-            let found = built.ports.iter().position(|port| port == name);
-            let missing = || {
-                vec![Shown::new(format!(
-                    "there is no link `{name}` in this network"
-                ))]
-            };
-            Some(LinkId(found.ok_or_else(missing)? as u32)) // links have 32 bits
-        }
-    };
+    let named = watch.and_then(|name| built.ports.iter().position(|port| port == name));
+    let named = named.map(|place| LinkId(place as u32)); // links have 32 bits
     let first = match &observe.ports {
         Which::Only(links) => links.first().copied(),
         Which::All | Which::None => None,

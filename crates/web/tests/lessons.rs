@@ -240,7 +240,6 @@ fn bad_requests_are_answered_in_words() {
     problem(json!({ "do": "dance" }));
     problem(json!({ "do": "run", "text": "", "point": 0 }));
     problem(json!({ "do": "run", "text": lesson("incast"), "point": 9 }));
-    problem(json!({ "do": "run", "text": lesson("incast"), "point": 0, "watch": "nowhere" }));
     problem(json!({ "do": "run", "text": lesson("incast"), "point": 0, "watch": "host0>switch0" }));
     problem(json!({ "do": "describe", "text": "x".repeat(70_000) }));
     let large = lesson("incast").replace("hosts = 32", "hosts = 3200");
@@ -269,6 +268,19 @@ fn any_port_can_be_watched() {
         "{command}"
     );
     assert!(other["packets"].as_u64().unwrap() > 1_000);
+}
+
+/// A port that the network has no longer is as if none had been named.
+#[test]
+fn a_watched_port_may_be_gone() {
+    let text = lesson("incast");
+    let gone = json!({ "do": "run", "text": text, "point": 0, "watch": "switch0>host99" });
+    let gone = asked(&gone);
+    let plain = shown(text, 0);
+    for what in ["watched", "fingerprint", "command", "packets"] {
+        assert!(!plain[what].is_null(), "{plain}");
+        assert_eq!(gone[what], plain[what]);
+    }
 }
 
 /// Texts of a scenario that a stranger's link carries, such as comments in a list of flows, end no quotes of the

@@ -351,6 +351,46 @@ pub(super) fn the_skip_link_only_moves_the_focus() {
     is_well(&browser, &page);
 }
 
+pub(super) fn without_a_run_nothing_fails() {
+    let (browser, address) = begun("none");
+    let page = browser.open(&format!("{address}#lesson=incast"), WIDE);
+    is_ready(&page);
+    // A link to a port that ideal hosts do not have: there is no run to show.
+    page.value(
+        "import('./link.js').then(async link => { location.hash = \
+         await link.write({ text: document.getElementById('text').value, watch: 'host0>switch0' }); })",
+    );
+    page.wait("document.body.dataset.state === 'wrong'");
+    let said = page.text("document.getElementById('problems').textContent");
+    assert!(said.contains("no port to look at"), "{said}");
+    page.value(
+        "(() => { document.getElementById('step').click(); document.getElementById('play').click(); \
+         document.querySelector('[data-find=marked]').click(); \
+         for (const canvas of document.querySelectorAll('.lane canvas')) { const box = canvas.getBoundingClientRect(); \
+         for (let x = 0; x <= box.width; x += 8) for (let y = 0; y <= box.height; y += 8) \
+         canvas.dispatchEvent(new MouseEvent('click', { clientX: box.left + x, clientY: box.top + y })); } })()",
+    );
+    page.value(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))",
+    );
+    // Nor does an old picture pass for the new one.
+    let is_hidden =
+        "[...document.querySelectorAll('.lane canvas')].every(canvas => canvas.clientWidth === 0)";
+    assert_eq!(page.value(is_hidden), json!(true));
+    is_well(&browser, &page);
+    // A port that is gone does not stand in the way.
+    page.value(
+        "import('./link.js').then(async link => { location.hash = \
+         await link.write({ text: document.getElementById('text').value, watch: 'switch0>host99' }); })",
+    );
+    is_ready(&page);
+    assert_eq!(
+        page.text("document.querySelectorAll('.lane header select')[1].value"),
+        "switch0>host31"
+    );
+    is_well(&browser, &page);
+}
+
 pub(super) fn it_fits_a_phone_and_draws_in_time() {
     let (browser, address) = begun("phone");
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
