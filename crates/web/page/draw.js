@@ -180,6 +180,13 @@ export function queue(canvas, run, at, { longest, selected }) {
     pen.roundRect(left, y, right - left, tall, 3);
     pen.fill();
     let x = right;
+    if (at > run.until) {
+      // Its length is known, its packets are not.
+      pen.fillStyle = colours.fill;
+      pen.globalAlpha = 0.5;
+      pen.fillRect(right - run.length(at, number) * scale, y, run.length(at, number) * scale, tall);
+      pen.globalAlpha = 1;
+    }
     const slim = packets.length && run.bytes[packets[0]] * scale < 2.2;
     for (let n = packets.length - 1; n >= 0; n--) {
       const packet = packets[n];
@@ -346,11 +353,7 @@ export function length(canvas, run, at, view) {
   const { pen, box, x, y } = chart;
   for (let queue = run.queues - 1; queue >= 0; queue--) {
     const hue = run.queues === 1 ? colours.fill : colours.hues[queue % 8];
-    if (run.beyond) {
-      curve(chart, run, run.column(`queue${queue}_bytes`), at, view, hue, 1.5);
-    } else {
-      steps(chart, run.times, run.lengths[queue], view.from, view.to, Math.min(at, run.ended), hue, run.queues === 1);
-    }
+    steps(chart, run.times, run.lengths[queue], view.from, view.to, Math.min(at, run.ended), hue, run.queues === 1);
     const thresholds = run.thresholds[queue];
     if (thresholds && !Number.isNaN(thresholds[run.sample(at)])) {
       const value = thresholds[run.sample(at)];

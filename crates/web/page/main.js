@@ -187,7 +187,8 @@ class Lane {
       ...[...names.values()].map(([hue, name]) => make('span', { class: `hue${hue}` }, make('i'), name)),
       make('span', { class: 'marked' }, make('i'), 'marked'), make('span', { class: 'dropped' }, make('i'), 'dropped'));
     this.captions.net.textContent = `${run.hosts} hosts, watched: ${run.port.name}`;
-    if (run.beyond) this.captions.queue.title = `The first ${run.packets} packets are shown one by one; ${run.beyond} more came.`;
+    const more = `The first ${format.plain(run.packets)} packets are shown one by one, ${format.plain(run.beyond)} more came.`;
+    this.captions.queue.title = run.beyond ? more : '';
   }
 
   draw(view) {
@@ -203,10 +204,12 @@ class Lane {
     if (run.hasWindows) draw.flows(canvases.cwnd, run, at, { ...span, most: view.most.cwnd, values: run.cwnd, label: format.bytes });
     if (run.hasAlpha) draw.flows(canvases.alpha, run, at, { ...span, most: 1, values: run.alpha, label: format.plain });
     draw.flows(canvases.rate, run, at, { ...span, most: view.most.rate, values: run.bps, label: format.rate });
-    captions.queue.textContent = `${format.bytes(run.length(at))} wait`;
-    const rules = run.rulesBy(at).map(([rule, count]) => `${rule} ${format.plain(count)}`).join(', ');
-    captions.length.textContent = `${format.plain(run.marksBy(at))} marked${rules ? ` (${rules})` : ''}, ${format.plain(run.dropsBy(at))} dropped so far`;
-    captions.wait.textContent = run.lines.map(threshold => `${threshold.name.replaceAll('_', ' ')} ${threshold.value}`).join(', ');
+    const [until, noted] = [`until ${format.time(run.until)}`, Math.min(at, run.until)];
+    const single = run.beyond ? [`single packets ${until}`] : [];
+    captions.queue.textContent = [`${format.bytes(run.length(at))} wait`, ...single].join(', ');
+    const rules = run.rulesBy(noted).map(([rule, count]) => `${rule} ${format.plain(count)}`).join(', ');
+    captions.length.textContent = `${format.plain(run.marksBy(noted))} marked${rules ? ` (${rules})` : ''}, ${format.plain(run.dropsBy(noted))} dropped ${at > noted ? until : 'so far'}`;
+    captions.wait.textContent = [...run.lines.map(threshold => `${threshold.name.replaceAll('_', ' ')} ${threshold.value}`), ...single].join(', ');
   }
 }
 
@@ -290,7 +293,10 @@ function step() {
   const next = lanes.filter(lane => lane.run).map(lane => [lane.run.nextEvent(state.at), lane]);
   if (!next.length) return;
   const [at, lane] = next.reduce((first, other) => (other[0] < first[0] ? other : first));
-  if (at > state.ended) return seek(state.ended);
+  if (at > state.ended) {
+    const noted = next.find(([, one]) => one.run.beyond)?.[1].run;
+    return noted ? tell(`There is no step from here: single packets are noted until ${format.time(noted.until)}.`) : seek(state.ended);
+  }
   seek(at);
   const { run } = lane;
   let packet = -1;
@@ -359,6 +365,10 @@ function select(lane, packet, moves = true) {
   } else if (!reason) {
     parts.push(run.kind[packet] & 4 ? 'It came marked already.' : run.kind[packet] & 2 ? 'No rule marked it.' : 'It cannot be marked: its sender does not speak ECN.');
   }
+  tell(...parts);
+}
+
+function tell(...parts) {
   $('fate').replaceChildren(...parts);
   $('live').textContent = $('fate').textContent;
 }
@@ -382,8 +392,8 @@ function find(wanted, number = state.selected?.lane ?? 0) {
   }[wanted]();
   if (found >= 0) select(lane.number, found);
   else {
-    $('fate').textContent = `No ${wanted === 'marked' || wanted === 'dropped' ? `packet is ${wanted}` : 'packet'} from here on.`;
-    $('live').textContent = $('fate').textContent;
+    const noted = run.beyond ? ` Single packets are noted until ${format.time(run.until)}.` : '';
+    tell(`No ${wanted === 'marked' || wanted === 'dropped' ? `packet is ${wanted}` : 'packet'} from here on.${noted}`);
   }
 }
 

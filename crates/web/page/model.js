@@ -51,6 +51,8 @@ export class Run {
     this.bps = this.followed.map((_, n) => smooth(column(`flow${n}_bps`), over));
     this.thresholds = Array.from({ length: this.queues }, (_, n) => column(`queue${n}_threshold`));
     this.lines = header.thresholds;
+    // Packets are noted one by one until then; what comes later is known by samples.
+    this.until = this.beyond ? this.arrived[this.packets - 1] : Infinity;
     this.#trace();
   }
 
@@ -74,12 +76,16 @@ export class Run {
     this.lengths = Array.from({ length: this.queues }, () => new Float32Array(events));
     this.total = new Float32Array(events);
     const now = new Float64Array(this.queues);
-    let [come, go, whole] = [0, 0, 0];
+    let [come, go, whole, end] = [0, 0, 0, events];
     this.longest = 0;
     for (let at = 0; at < events; at++) {
       const [first, next] = [waited[come], leaving[go]];
       const leaves = next !== undefined && (first === undefined || this.left[next] <= this.arrived[first] && next < first);
       const packet = leaves ? next : first;
+      if (leaves && this.left[packet] > this.until) {
+        end = at;
+        break;
+      }
       leaves ? go++ : come++;
       const change = leaves ? -this.bytes[packet] : this.bytes[packet];
       now[this.queue[packet]] += change;
@@ -91,6 +97,7 @@ export class Run {
       this.total[at] = whole;
       this.longest = Math.max(this.longest, whole);
     }
+    if (this.beyond) this.#goOn(end);
     const marked = [], dropped = [];
     for (let n = 0; n < count; n++) {
       if (this.mark[n]) marked.push(n);
@@ -110,6 +117,29 @@ export class Run {
     this.dropTimes = Float64Array.from(dropped, n => this.left[n]);
     this.hasWindows = this.cwnd.some(values => values.some(value => value > 0));
     this.hasAlpha = this.alpha.some(values => values.some(value => !Number.isNaN(value)));
+  }
+
+  // From the last packet that was noted the course goes on by samples, in the place of all that follows.
+  #goOn(end) {
+    const first = Math.max(0, Math.floor((this.until - this.from) / this.interval) + 1);
+    const more = Math.max(0, this.samples - first);
+    const longer = values => {
+      const all = new values.constructor(end + more);
+      all.set(values.subarray(0, end));
+      return all;
+    };
+    this.times = longer(this.times);
+    this.total = longer(this.total);
+    this.lengths = this.lengths.map(longer);
+    const sampled = this.lengths.map((_, queue) => this.column(`queue${queue}_bytes`));
+    for (let n = 0; n < more; n++) {
+      this.times[end + n] = this.from + (first + n) * this.interval;
+      sampled.forEach((bytes, queue) => {
+        this.lengths[queue][end + n] = bytes[first + n];
+        this.total[end + n] += bytes[first + n];
+      });
+      this.longest = Math.max(this.longest, this.total[end + n]);
+    }
   }
 
   // The most that is drawn between two moments, of each picture.
@@ -138,6 +168,7 @@ export class Run {
   // What waits at `at`, the first to leave last, by queue.
   waiting(at) {
     const all = Array.from({ length: this.queues }, () => []);
+    if (at > this.until) return all;
     const place = after(this.times, at) - 1;
     let bytes = place < 0 ? 0 : this.total[place];
     for (let n = after(this.arrived, at) - 1; n >= 0 && bytes > 0.5; n--) {
@@ -157,9 +188,10 @@ export class Run {
     return !this.isDropped(packet) && at < this.left[packet] + this.bytes[packet] * this.byteTime ? packet : -1;
   }
 
-  length(at) {
+  // The bytes that wait, of all queues or of one.
+  length(at, queue) {
     const place = after(this.times, at) - 1;
-    return place < 0 ? 0 : this.total[place];
+    return place < 0 ? 0 : (this.lengths[queue] ?? this.total)[place];
   }
 
   marksBy(at) { return after(this.markTimes, at); }

@@ -391,6 +391,70 @@ pub(super) fn without_a_run_nothing_fails() {
     is_well(&browser, &page);
 }
 
+pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
+    let (browser, address) = begun("beyond");
+    let page = browser.open(&format!("{address}#lesson=threshold"), WIDE);
+    is_ready(&page);
+    // More packets at the watched port than are noted one by one.
+    let text = page.text("document.getElementById('text').value");
+    let text = text.replace("end = \"30ms\"", "end = \"220ms\"");
+    let marking = "[switch]\nmarking = { kind = \"queue-red\", threshold = \"400pkts\" }\n";
+    let text = text.replace("[switch]\n", marking);
+    let text = text.split("[sweep]").next().unwrap().to_owned();
+    write(&page, &text);
+    is_ready(&page);
+    let found = page.value(&format!(
+        "Promise.all([import('./engine.js'), import('./model.js')]).then(async ([{{ Engine }}, {{ Run }}]) => {{ \
+         const run = new Run(await new Engine().ask({{ do: 'run', text: {}, point: 0 }}, 60000)); \
+         const bytes = run.column('queue0_bytes'), time = n => run.from + n * run.interval; \
+         const late = [...bytes.keys()].filter(n => time(n) > run.until); \
+         const most = Math.max(...late.map(n => bytes[n])); \
+         return {{ beyond: run.beyond, until: run.until, late: late.length, most, \
+         lengths: late.filter(n => run.length(time(n)) !== bytes[n]).length, \
+         scale: run.most(time(late[0]), run.ended).length >= most, longest: run.longest >= most }}; }})",
+        json!(text)
+    ));
+    assert!(found["beyond"].as_u64().unwrap() > 10_000, "{found}");
+    assert!(found["late"].as_u64().unwrap() > 100, "{found}");
+    assert!(found["most"].as_u64().unwrap() > 100_000, "{found}");
+    assert_eq!(found["lengths"], 0, "{found}");
+    assert_eq!(
+        [&found["scale"], &found["longest"]],
+        [true, true],
+        "{found}"
+    );
+    // Captions say where single packets end, and do not pass old counts for new ones.
+    let caption = |name: &str| {
+        let path = format!("document.querySelector('canvas.{name}').parentElement.textContent");
+        page.text(&path)
+    };
+    let scrub = |place: u32| {
+        page.value(&format!(
+            "(() => {{ const scrub = document.getElementById('scrub'); scrub.value = {place}; scrub.dispatchEvent(new Event('input')); }})()"
+        ));
+        page.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))");
+    };
+    scrub(5_000);
+    let early = caption("length");
+    assert!(early.ends_with("dropped so far"), "{early}");
+    scrub(9_900);
+    let [queue, length, wait] = ["queue", "length", "wait"].map(caption);
+    let until = format!("until {:.0} ms", found["until"].as_f64().unwrap() / 1e3);
+    assert!(
+        queue.contains(&format!("single packets {until}")),
+        "{queue}"
+    );
+    assert!(queue.contains("KB wait"), "{queue}");
+    assert!(length.ends_with(&format!("dropped {until}")), "{length}");
+    assert!(wait.contains(&format!("single packets {until}")), "{wait}");
+    page.value("document.querySelector('.skip').click()");
+    page.picture(&pictures().join("beyond.png"));
+    page.value("document.getElementById('step').click()");
+    let told = page.text("document.getElementById('fate').textContent");
+    assert!(told.contains("single packets are noted until"), "{told}");
+    is_well(&browser, &page);
+}
+
 pub(super) fn it_fits_a_phone_and_draws_in_time() {
     let (browser, address) = begun("phone");
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
