@@ -305,7 +305,7 @@ function field(canvas, { from, to, most, label, about = 3, first = false }) {
     for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
       if (x(at) < box.left + 16 || x(at) > box.right - 16) continue;
       pen.fillStyle = colours.soft;
-      pen.fillText(format.time(at), x(at), height - 6);
+      pen.fillText(format.timeTo(at, step), x(at), height - 6);
     }
   }
   return { pen, box, x, y };

@@ -12,7 +12,17 @@ function scaled(value, units) {
 }
 
 // A time in microseconds.
-export const time = micros => (micros === 0 ? '0 µs' : scaled(micros, [[1e6, 's'], [1e3, 'ms'], [1, 'µs'], [1e-3, 'ns']]));
+const TIMES = [[1e6, 's'], [1e3, 'ms'], [1, 'µs'], [1e-3, 'ns']];
+export const time = micros => (micros === 0 ? '0 µs' : scaled(micros, TIMES));
+// The same with as many digits as tell times apart that differ by so much.
+export function timeTo(micros, step) {
+  const [factor, unit] = TIMES.find(([factor]) => Math.abs(micros) + step / 2 >= factor) ?? TIMES.at(-1);
+  const places = Math.max(0, -Math.floor(Math.log10(step / factor) + 1e-9));
+  const value = Math.round(micros / step) === 0 ? 0 : micros / factor;
+  return `${value.toLocaleString('en', { maximumFractionDigits: Math.min(20, places) })} ${unit}`;
+}
+// A moment of a packet, to the nanosecond.
+export const moment = micros => timeTo(micros, 1e-3);
 // The time of a clock, which does not jump between units.
 export const clock = (micros, end) => (end >= 1e3 ? `${(micros / 1e3).toFixed(3)} ms` : `${micros.toFixed(2)} µs`);
 export const bytes = value => (value === 0 ? '0 B' : scaled(value, [[1e6, 'MB'], [1e3, 'KB'], [1, 'B']]));

@@ -346,7 +346,7 @@ function select(lane, packet, moves = true) {
   const strong = (text, kind) => make('b', kind ? { class: kind } : {}, text);
   const parts = [strong(`Packet ${packet}`), ` (${run.label}): `,
     flow < 0 ? 'a probe' : `${run.kind[packet] & 1 ? 'an answer of flow' : 'flow'} ${flow}, ${src} → ${dst}`,
-    `, ${run.bytes[packet]} bytes. It came to `, make('code', {}, run.port.name), ` at ${format.time(run.arrived[packet])}, queue ${run.queue[packet]}, `,
+    `, ${run.bytes[packet]} bytes. It came to `, make('code', {}, run.port.name), ` at ${format.moment(run.arrived[packet])}, queue ${run.queue[packet]}, `,
     `where ${format.bytes(run.metQueue[packet])} waited before it`];
   if (run.queues > 1) parts.push(` (${format.bytes(run.metPort[packet])} at the whole port)`);
   parts.push('. ');
@@ -356,7 +356,7 @@ function select(lane, packet, moves = true) {
   } else if (run.fate[packet] === 0) {
     parts.push('It was still waiting when the run ended. ');
   } else {
-    parts.push(`It waited ${format.time(run.left[packet] - run.arrived[packet])} and left at ${format.time(run.left[packet])}. `);
+    parts.push(`It waited ${format.moment(run.left[packet] - run.arrived[packet])} and left at ${format.moment(run.left[packet])}. `);
   }
   if (rule) {
     const when = run.mark[packet] > 127 ? 'on its way out' : 'when it came';

@@ -28,6 +28,7 @@ const TESTS: &[suite::Test] = tests![
     page::the_skip_link_only_moves_the_focus,
     page::without_a_run_nothing_fails,
     page::beyond_single_packets_pictures_go_on_by_samples,
+    page::times_have_as_many_digits_as_tell_them_apart,
     page::it_fits_a_phone_and_draws_in_time,
     page::axe_finds_nothing,
 ];

@@ -455,6 +455,34 @@ pub(super) fn beyond_single_packets_pictures_go_on_by_samples() {
     is_well(&browser, &page);
 }
 
+pub(super) fn times_have_as_many_digits_as_tell_them_apart() {
+    let (browser, address) = begun("digits");
+    let page = browser.open(&address, WIDE);
+    is_ready(&page);
+    let labels = |from: f64, step: f64| {
+        page.value(&format!(
+            "import('./format.js').then(format => [0, 1, 2, 3].map(n => format.timeTo({from} + n * {step}, {step})))"
+        ))
+    };
+    assert_eq!(
+        labels(12_000.0, 0.5),
+        json!(["12 ms", "12.0005 ms", "12.001 ms", "12.0015 ms"])
+    );
+    assert_eq!(
+        labels(0.0, 0.2),
+        json!(["0 ns", "200 ns", "400 ns", "600 ns"])
+    );
+    assert_eq!(
+        labels(600.0, 200.0),
+        json!(["600 µs", "800 µs", "1 ms", "1.2 ms"])
+    );
+    assert_eq!(
+        page.text("import('./format.js').then(format => format.moment(12345.6789))"),
+        "12.345679 ms"
+    );
+    is_well(&browser, &page);
+}
+
 pub(super) fn it_fits_a_phone_and_draws_in_time() {
     let (browser, address) = begun("phone");
     let page = browser.open(&format!("{address}#lesson=bcc-incast"), WIDE);
