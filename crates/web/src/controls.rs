@@ -82,8 +82,14 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
     if let Some(delay) = tree.get(&topology).and_then(Node::scalar)
         && let Some((value, "us")) = quantity(delay)
     {
+        // There and back over two such cables, if there is nothing else on the way.
+        let (label, factor) = if is_plain_star(&tree) {
+            ("Round trip", 4.0)
+        } else {
+            ("Delay of a host's cable", 1.0)
+        };
         controls.push(Control {
-            label: "Round trip".into(),
+            label: label.into(),
             path: topology,
             point: None,
             form: Form::Slider {
@@ -92,7 +98,7 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
                 most: 250.0,
                 whole: false,
                 unit: "us",
-                factor: 4.0, // there and back, over two such cables
+                factor,
                 shown: "µs",
             },
         });
@@ -114,6 +120,26 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
 
 fn path(steps: &[&str]) -> Vec<String> {
     steps.iter().map(|&step| step.to_owned()).collect()
+}
+
+/// Whether all hosts are at one switch, with cables of one delay and none of their own, in every point.
+fn is_plain_star(tree: &Node) -> bool {
+    let is_other =
+        |key: &str| key.contains("topology") || key.replace('-', "_").contains("host_delay");
+    let is_star = tree
+        .child("topology")
+        .is_some_and(|node| kind(node) == "star");
+    let adds = [["topology", "host_delays"], ["transport", "host_delay"]];
+    let sweeps = tree.child("sweep").map_or(&[][..], Node::entries).iter();
+    let mut swept = sweeps.flat_map(|axis| keys(&axis.key, &axis.node));
+    is_star && adds.iter().all(|path| tree.get(path).is_none()) && !swept.any(is_other)
+}
+
+/// The key of an axis, and those of its points if they are tables.
+fn keys<'a>(axis: &'a str, node: &'a Node) -> Vec<&'a str> {
+    let inner = node.items().iter().flat_map(Node::entries);
+    let inner = inner.map(|entry| entry.key.as_str());
+    std::iter::once(axis).chain(inner).collect()
 }
 
 /// Where the scheme of a point is written, if the sweep has one for each. With several axes a point is none's own.
@@ -286,6 +312,37 @@ mod tests {
             ("10Gbps", None),
         ] {
             assert_eq!(quantity(text), expected, "{text}");
+        }
+    }
+
+    /// A host's cable is four times in a round trip only if nothing else is on the way.
+    #[test]
+    fn the_slider_of_the_delay_says_what_it_is() {
+        let labels = |text: &str| -> Vec<(String, f64)> {
+            let scenario = run::parse(text).unwrap();
+            let points = run::points(&scenario, text).unwrap();
+            let controls = controls(text, &points).into_iter();
+            let delays = controls.filter(|control| control.path == ["topology", "host_delay"]);
+            let shown = delays.map(|control| match control.form {
+                Form::Slider { factor, .. } => (control.label, factor),
+                Form::Choice { .. } => (control.label, 0.0),
+            });
+            shown.collect()
+        };
+        let traffic = "[[traffic]]\nkind = \"burst\"\nto = \"1\"\nfan_in = 1\nsizes = \"20KB\"\n";
+        let star = "[topology]\nkind = \"star\"\nhosts = 3\nhost_delay = \"10us\"\n";
+        let round_trip = [("Round trip".to_owned(), 4.0)];
+        let cable = [("Delay of a host's cable".to_owned(), 1.0)];
+        assert_eq!(labels(&format!("{star}{traffic}")), round_trip);
+        for other in [
+            format!("[topology]\nkind = \"leaf-spine\"\nhost_delay = \"10us\"\n{traffic}"),
+            format!("{star}host_delays = [\"5us\"]\n{traffic}"),
+            format!("{star}[transport.host_delay]\nvalues = [\"5us\"]\n{traffic}"),
+            format!(
+                "{star}{traffic}[sweep]\n\"transport.host_delay.values\" = [[\"5us\"], [\"9us\"]]\n"
+            ),
+        ] {
+            assert_eq!(labels(&other), cable, "{other}");
         }
     }
 
