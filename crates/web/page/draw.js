@@ -419,7 +419,7 @@ export function wait(canvas, run, at, view) {
   return spots;
 }
 
-function curve({ pen, x, y }, run, values, at, view, colour, wide = 1.3) {
+function curve({ pen, x, y }, run, values, at, view, colour) {
   const first = Math.max(0, Math.floor((view.from - run.from) / run.interval));
   pen.beginPath();
   let open = false;
@@ -435,7 +435,7 @@ function curve({ pen, x, y }, run, values, at, view, colour, wide = 1.3) {
     open = true;
   }
   pen.strokeStyle = colour;
-  pen.lineWidth = wide;
+  pen.lineWidth = 1.3;
   pen.stroke();
 }
 
