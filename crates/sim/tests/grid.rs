@@ -93,14 +93,14 @@ fn grid() -> Vec<(String, Setup)> {
         let switch = ports(marks, scheduler, buffer);
         grid.push((format!("scheme-{scheme}"), with_ports(switch)));
     }
-    for scheduler in [
-        "fifo",
-        "wfq weights=1,2,3,4",
-        "sp queues=4",
-        "pifo rank=srpt weights=1,1,1,1",
+    for (name, scheduler) in [
+        ("fifo", "fifo"),
+        ("wfq", "wfq weights=1,2,3,4"),
+        ("sp", "sp queues=4"),
+        ("pifo", "pifo rank=srpt weights=1,1,1,1"),
+        ("pfabric", "pifo rank=pfabric weights=1,1,1,1"),
     ] {
         let switch = ports("tcn threshold=30us", scheduler, "per-queue limit=60KB");
-        let name = scheduler.split(' ').next().expect("it has a name");
         grid.push((format!("scheduler-{name}"), with_ports(switch)));
     }
     for (profile, rule) in [

@@ -41,7 +41,7 @@ const SCHEDULERS: [&str; 12] = [
     "wrr quanta=1500,1500,3000,1500",
     "wfq weights=1,2,3,4",
     "sp queues=4",
-    "pifo rank=srpt weights=1,1,1,1",
+    "pifo rank=pfabric weights=1,1,1,1",
     "pifo rank=stfq weights=1,2,1,1",
     "sp-dwrr strict=1 quanta=1500,1500,1500",
     "sp-wfq strict=1 weights=1,1,2",
