@@ -7,8 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use tidegate_lab::reproduce::measured::points;
-use tidegate_lab::reproduce::measurements::Runs;
+use tidegate_lab::reproduce::measurements::{Answer, Runs};
 use tidegate_lab::reproduce::verdict::{Verdict, has_direction};
 use tidegate_lab::reproduce::{Entry, Judged, Measurements, Version, judge, library, page, paper};
 use tidegate_lab::sweep::simulate;
@@ -41,9 +40,13 @@ fn assert_direction(is_chosen: impl Fn(&str) -> bool) {
             records(&entry.scenario)
         };
         for claim in entry.figure.claims.iter().filter(|claim| claim.is_main) {
-            let points = points(claim, &records);
-            if !has_direction(claim, &points) {
-                let finding = judge(claim, &points, 0);
+            let runs = Runs {
+                records: &records,
+                unfinished: &[],
+            };
+            let answer = Answer::new(claim, runs);
+            if answer.numberless > 0 || !has_direction(claim, &answer.points) {
+                let finding = judge(claim, &answer);
                 _ = writeln!(wrong, "{id}: {}: {}", claim.says, finding.shown());
             }
         }

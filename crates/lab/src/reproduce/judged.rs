@@ -146,7 +146,7 @@ impl Judged {
 fn judged(figure: &Figure, measured: &Measurements) -> Vec<Finding> {
     let one = |claim| {
         let answer = measured.answer(claim);
-        let finding = judge(claim, &answer.points, answer.unfinished);
+        let finding = judge(claim, &answer);
         let untallied = finding.untallied.clone();
         let note = match finding.verdict {
             Verdict::NotRun if measured.version == NOT_RUN_YET => Some(NOT_RUN_YET.to_owned()),
@@ -215,6 +215,8 @@ impl Finding {
         }
         let title = self.verdict.title();
         match (self.verdict, self.runs_to_decide) {
+            // Its note says what is missing, and whether more runs had it nobody knows.
+            (Verdict::Inconclusive, _) if self.numberless > 0 => title.to_owned(),
             (Verdict::Inconclusive, Some(runs)) => format!("{title}: {runs} runs would decide"),
             (Verdict::Inconclusive, None) => format!("{title}: more runs would not decide"),
             _ => title.to_owned(),
@@ -279,6 +281,7 @@ impl Finding {
 
     fn in_unit(&self, value: f64) -> String {
         match (self.unit, self.written_in) {
+            (CHANGE, _) if value == f64::INFINITY => "+∞ %".to_owned(),
             (CHANGE, _) => format::change(1.0 + value),
             // Beside a published number it has the same unit, so that both can be compared at a glance.
             (_, (unit, scale)) if !unit.is_empty() => {
@@ -333,6 +336,7 @@ pub(super) mod tests {
             verdict: Verdict::Reproduced,
             runs_to_decide: None,
             unfinished: 0,
+            numberless: 0,
             note: None,
             untallied: None,
             is_main: false,

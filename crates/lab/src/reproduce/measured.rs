@@ -19,6 +19,15 @@ pub struct Point {
     pub measured: Measured,
 }
 
+/// What the finished runs of a figure have for a claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Its points.
+    pub points: Vec<Point>,
+    /// How many of the runs, or of repetitions if all points of one make a number, have no such number.
+    pub numberless: usize,
+}
+
 /// The number of a run at a point.
 struct AtRun<'a> {
     replication: u32,
@@ -31,7 +40,7 @@ struct AtRun<'a> {
 
 /// The points that a claim judges: those of its curve that were run; of claims that take one number from
 /// all points it is a single one.
-pub fn points(claim: &Claim, records: &[Record]) -> Vec<Point> {
+pub fn found(claim: &Claim, records: &[Record]) -> Found {
     let Published::Curve {
         points: published,
         within,
@@ -39,60 +48,39 @@ pub fn points(claim: &Claim, records: &[Record]) -> Vec<Point> {
     else {
         return of_runs(claim, records);
     };
-    let at = |(label, value): &(String, Number)| {
-        let measured = of_runs(&claim.at(label, value, within), records);
-        measured.into_iter().next().map(|point| Point {
+    let mut whole = Found::default();
+    for (label, value) in published {
+        let at = of_runs(&claim.at(label, value, within), records);
+        whole.numberless += at.numberless;
+        let point = at.points.into_iter().next().map(|point| Point {
             label: label.clone(),
             ..point
-        })
-    };
-    published.iter().filter_map(at).collect()
+        });
+        whole.points.extend(point);
+    }
+    whole
 }
 
-fn of_runs(claim: &Claim, records: &[Record]) -> Vec<Point> {
+fn of_runs(claim: &Claim, records: &[Record]) -> Found {
     if let Some(value) = claim.measure.computed() {
         let measured = Measured {
             value,
             interval: None,
             runs: 0,
         };
-        return vec![Point {
-            label: String::new(),
-            measured,
-        }];
-    }
-    let values = values(claim, records);
-    let all = || {
-        let mut labels: Vec<&str> = Vec::new();
-        for value in &values {
-            if !labels.contains(&value.of.run.label.as_str()) {
-                labels.push(&value.of.run.label);
-            }
-        }
-        let point = |label: &str| {
-            let own = values.iter().filter(|value| value.of.run.label == label);
-            let own: Vec<&AtRun<'_>> = own.collect();
-            Some(Point {
-                label: label.to_owned(),
-                measured: over_runs(claim, &own)?,
-            })
+        return Found {
+            points: vec![Point {
+                label: String::new(),
+                measured,
+            }],
+            numberless: 0,
         };
-        labels.into_iter().filter_map(point).collect::<Vec<_>>()
-    };
-    let by = |better: fn(f64, f64) -> bool| {
-        let best = all().into_iter().reduce(|best, point| {
-            if better(point.measured.value, best.measured.value) {
-                point
-            } else {
-                best
-            }
-        });
-        best.into_iter().collect()
-    };
-    match &claim.take {
-        Take::Each => all(),
-        Take::Largest => by(|a, b| a > b),
-        Take::Smallest => by(|a, b| a < b),
+    }
+    let (values, numberless) = values(claim, records);
+    let mut found = match &claim.take {
+        Take::Each => by_label(claim, &values),
+        Take::Largest => best(by_label(claim, &values), |a, b| a > b),
+        Take::Smallest => best(by_label(claim, &values), |a, b| a < b),
         Take::FirstAboveZero => by_run(&values, |own| {
             first(own.iter().filter(|value| value.value > 0.0))
         }),
@@ -107,6 +95,46 @@ fn of_runs(claim: &Claim, records: &[Record]) -> Vec<Point> {
             let numbers = || own.iter().map(|value| value.value);
             change(numbers().reduce(f64::max)?, numbers().reduce(f64::min)?)
         }),
+    };
+    found.numberless += numberless;
+    found
+}
+
+/// One number for each label, over its repetitions.
+fn by_label(claim: &Claim, values: &[AtRun<'_>]) -> Found {
+    let mut labels: Vec<&str> = Vec::new();
+    for value in values {
+        if !labels.contains(&value.of.run.label.as_str()) {
+            labels.push(&value.of.run.label);
+        }
+    }
+    let mut found = Found::default();
+    for label in labels {
+        let own = values.iter().filter(|value| value.of.run.label == label);
+        let own: Vec<&AtRun<'_>> = own.collect();
+        if let Some((measured, left_out)) = over_runs(claim, &own) {
+            found.numberless += left_out;
+            found.points.push(Point {
+                label: label.to_owned(),
+                measured,
+            });
+        }
+    }
+    found
+}
+
+/// Only the point whose number is better than all others.
+fn best(found: Found, better: fn(f64, f64) -> bool) -> Found {
+    let best = found.points.into_iter().reduce(|best, point| {
+        if better(point.measured.value, best.measured.value) {
+            point
+        } else {
+            best
+        }
+    });
+    Found {
+        points: best.into_iter().collect(),
+        ..found
     }
 }
 
@@ -115,7 +143,7 @@ fn first<'a, 'b: 'a>(values: impl Iterator<Item = &'a &'a AtRun<'b>>) -> Option<
 }
 
 /// One number from all points of each repetition, and then over the repetitions.
-fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> Vec<Point> {
+fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> Found {
     let mut replications: Vec<u32> = values.iter().map(|value| value.replication).collect();
     replications.sort_unstable();
     replications.dedup();
@@ -126,20 +154,19 @@ fn by_run(values: &[AtRun<'_>], take: impl Fn(&[&AtRun<'_>]) -> Option<f64>) -> 
         take(&own.collect::<Vec<_>>())
     });
     let numbers: Vec<f64> = numbers.collect();
-    let measured = mean(&numbers).map(|value| Measured {
-        value,
-        interval: student::interval(&numbers).map(ends),
-        runs: numbers.len(),
-    });
+    let (measured, left_out) = over(&numbers).map_or((None, 0), |(one, out)| (Some(one), out));
     let point = measured.map(|measured| Point {
         label: String::new(),
         measured,
     });
-    point.into_iter().collect()
+    Found {
+        points: point.into_iter().collect(),
+        numberless: replications.len() - numbers.len() + left_out,
+    }
 }
 
-/// The mean over the repetitions of a point, and its interval.
-fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<Measured> {
+/// The mean over the repetitions of a point and its interval, and how many of them it leaves out.
+fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<(Measured, usize)> {
     let numbers: Vec<f64> = values.iter().map(|value| value.value).collect();
     let of_blocks = || match values {
         [AtRun { of, base: None, .. }] => claim.measure.interval(of),
@@ -158,45 +185,71 @@ fn over_runs(claim: &Claim, values: &[&AtRun<'_>]) -> Option<Measured> {
         }
         _ => None,
     };
-    Some(Measured {
-        value: mean(&numbers)?,
-        interval: student::interval(&numbers).or_else(of_blocks).map(ends),
-        runs: numbers.len(),
-    })
+    let (mut measured, left_out) = over(&numbers)?;
+    if measured.value.is_finite() {
+        measured.interval = measured.interval.or_else(|| of_blocks().map(ends));
+    }
+    Some((measured, left_out))
+}
+
+/// The mean of numbers and its interval. What has grown from nothing in every repetition has grown beyond
+/// all measure; in some of them only, there is no mean, and these are left out and counted.
+fn over(numbers: &[f64]) -> Option<(Measured, usize)> {
+    let finite = numbers.iter().copied().filter(|number| number.is_finite());
+    let finite: Vec<f64> = finite.collect();
+    let own = if finite.is_empty() { numbers } else { &finite };
+    let measured = Measured {
+        value: mean(own)?,
+        interval: student::interval(&finite).map(ends),
+        runs: own.len(),
+    };
+    Some((measured, numbers.len() - own.len()))
 }
 
 fn ends(Interval { low, high }: Interval) -> (f64, f64) {
     (low, high)
 }
 
-/// The numbers of all runs that a claim is about.
-fn values<'a>(claim: &Claim, records: &'a [Record]) -> Vec<AtRun<'a>> {
-    let value = |record: &'a Record| {
+/// The numbers of all runs that a claim is about, and how many of these have none. A run whose base was not
+/// run is compared with nothing.
+fn values<'a>(claim: &Claim, records: &'a [Record]) -> (Vec<AtRun<'a>>, usize) {
+    let (mut values, mut numberless) = (Vec::new(), 0);
+    for record in records {
         let replication = record.run.replication;
-        let captured = pattern::captured(&claim.of, &record.run.label)?;
-        let value = claim.measure.value(record)?;
-        let (value, base) = match &claim.against {
-            None => (value, None),
+        let Some(captured) = pattern::captured(&claim.of, &record.run.label) else {
+            continue;
+        };
+        let base = match &claim.against {
+            None => None,
             Some(against) => {
                 let same = |other: &&Record| {
                     other.run.replication == replication
                         && pattern::captured(against, &other.run.label)
                             .is_some_and(|other| captured.starts_with(&other))
                 };
-                let base = records.iter().find(same)?;
-                (change(value, claim.measure.value(base)?)?, Some(base))
+                let Some(base) = records.iter().find(same) else {
+                    continue;
+                };
+                Some(base)
             }
         };
-        let place = captured.first().and_then(|text| swept(text));
-        Some(AtRun {
-            replication,
-            place,
-            value,
-            of: record,
-            base,
-        })
-    };
-    records.iter().filter_map(value).collect()
+        let own = claim.measure.value(record);
+        let value = match base {
+            None => own,
+            Some(base) => own.and_then(|value| change(value, claim.measure.value(base)?)),
+        };
+        match value {
+            None => numberless += 1,
+            Some(value) => values.push(AtRun {
+                replication,
+                place: captured.first().and_then(|text| swept(text)),
+                value,
+                of: record,
+                base,
+            }),
+        }
+    }
+    (values, numberless)
 }
 
 /// The number that a text of a label is, in units of the International System.
@@ -205,6 +258,11 @@ fn swept(text: &str) -> Option<f64> {
     number.ok().map(|number| number.value)
 }
 
+/// How much larger a value is than its base, as a part of it: infinitely if the base is nothing. Of two
+/// that are nothing, and of a base below zero, there is no such number.
 fn change(value: f64, base: f64) -> Option<f64> {
-    (base != 0.0).then(|| value / base - 1.0)
+    if base > 0.0 {
+        return Some(value / base - 1.0);
+    }
+    (base == 0.0 && value > 0.0).then_some(f64::INFINITY)
 }

@@ -52,6 +52,9 @@ pub struct Answer {
     /// How many runs of its points left no results.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: usize,
+    /// How many of its finished runs have no such number, such as a time until something that never happens.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub numberless: usize,
     /// What was measured at its points.
     pub points: Vec<Point>,
 }
@@ -186,7 +189,10 @@ impl Measurements {
     /// Whether it is of a figure in full, with all runs of its own and of its trials.
     pub fn is_whole(&self) -> bool {
         let mut tried = self.trials.iter().flat_map(|trial| &trial.after);
-        let is_there = |answer: &Answer| answer.unfinished == 0 && !answer.points.is_empty();
+        let is_there = |answer: &Answer| {
+            let is_run = !answer.points.is_empty() || answer.numberless > 0;
+            answer.unfinished == 0 && is_run
+        };
         self.version == Version::Full.name() && self.runs == self.planned && tried.all(is_there)
     }
 }
@@ -199,7 +205,9 @@ impl TrialMeasurements {
 }
 
 impl Answer {
-    fn new(claim: &Claim, runs: Runs<'_>) -> Self {
+    /// Measures what a claim asks for.
+    pub fn new(claim: &Claim, runs: Runs<'_>) -> Self {
+        let found = measured::found(claim, runs.records);
         let is_own = |label: &&&str| claim.patterns().any(|of| pattern::fits(of, label));
         Self {
             asked: claim.asked(),
@@ -207,7 +215,8 @@ impl Answer {
                 None => runs.unfinished.iter().filter(is_own).count(),
                 Some(_) => 0,
             },
-            points: measured::points(claim, runs.records),
+            numberless: found.numberless,
+            points: found.points,
         }
     }
 }
@@ -218,6 +227,7 @@ fn find(answers: &[Answer], claim: &Claim) -> Answer {
     known.cloned().unwrap_or_else(|| Answer {
         asked,
         unfinished: 0,
+        numberless: 0,
         points: Vec::new(),
     })
 }

@@ -9,7 +9,7 @@
 //! A published difference that is larger than its tolerance has a direction: the side of no
 //! difference that it is on. A smaller one has none, as the paper's own number may be chance.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use tidegate_report::statistics::student;
 
 use super::claim::{Published, Side};
@@ -18,13 +18,20 @@ use super::number::Number;
 /// A measured number and its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Measured {
-    /// The mean over the repetitions.
+    /// The mean over the repetitions; infinite for the change of what grows from nothing.
+    #[serde(deserialize_with = "or_infinite")]
     pub value: f64,
     /// The ends of the interval: over the repetitions, or from the blocks of a single one. `None` if
     /// it has none.
     pub interval: Option<(f64, f64)>,
     /// Repetitions.
     pub runs: usize,
+}
+
+/// JSON has no infinite numbers: they are written as `null`.
+fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let number = Option::<f64>::deserialize(deserializer)?;
+    Ok(number.unwrap_or(f64::INFINITY))
 }
 
 /// What a measured number says about a claim.
@@ -132,7 +139,7 @@ impl Region {
     /// belongs to it unless it is strict.
     pub(super) fn contains(&self, number: f64) -> bool {
         if self.is_strict {
-            return self.low < number && number < self.high;
+            return self.low < number && (number < self.high || self.high.is_infinite());
         }
         self.low - slack(self.low) <= number && number <= self.high + slack(self.high)
     }
@@ -167,7 +174,7 @@ impl Region {
     /// Whether an interval has a number in common with it.
     fn meets(&self, low: f64, high: f64) -> bool {
         if self.is_strict {
-            return low < self.high && high > self.low;
+            return (low < self.high || self.high.is_infinite()) && high > self.low;
         }
         low <= self.high + slack(self.high) && high >= self.low - slack(self.low)
     }

@@ -71,8 +71,8 @@ impl Varied {
                 trial: trial.name.clone(),
                 changed: trial.changed.clone(),
                 command: measured.command.clone(),
-                before: judge(claim, &before.points, before.unfinished),
-                after: judge(claim, &after.points, after.unfinished),
+                before: judge(claim, &before),
+                after: judge(claim, &after),
             }
         };
         trial.claims(figure).map(varied).collect()

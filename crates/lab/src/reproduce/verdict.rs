@@ -12,6 +12,10 @@
 //! - **not testable**: the claim says why.
 //! - **not run**: this version of the figure has no such point, or its runs are not finished.
 //!
+//! A run that is finished may have no such number: a time until something that never happens, or the change
+//! of what is nothing on both sides. A claim that rests on such runs is inconclusive at best. What grows from
+//! nothing has an infinite change.
+//!
 //! A claim about several points, such as "at all loads", has the worst verdict of any of them. A number
 //! that has no interval, of a run without chance or of rare events, is judged by itself.
 //!
@@ -34,6 +38,7 @@ use serde::Serialize;
 
 use super::claim::{Claim, Published, Take};
 use super::measured::Point;
+use super::measurements::Answer;
 use super::number::Number;
 pub use super::region::Measured;
 use super::region::{Region, Standing};
@@ -65,6 +70,8 @@ pub struct Finding {
     pub runs_to_decide: Option<u32>,
     /// How many runs of the points that it is about left no results.
     pub unfinished: usize,
+    /// How many of its finished runs have no such number.
+    pub numberless: usize,
     /// Why, where the numbers do not say it.
     pub note: Option<String>,
     /// Why it does not count, if it does not.
@@ -154,13 +161,25 @@ pub const CHANGE: &str = "change";
 /// A rank correlation from which on two curves have the same shape.
 const SAME_SHAPE: f64 = 0.8;
 
-/// Judges a claim by what was measured at its points. `unfinished` is how many runs of these points left no
-/// results.
-pub fn judge(claim: &Claim, points: &[Point], unfinished: usize) -> Finding {
+/// Judges a claim by what was measured for it.
+pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
+    let &Answer {
+        ref points,
+        unfinished,
+        numberless,
+        ..
+    } = answer;
     let missing = match unfinished {
         0 => None,
         1 => Some("1 run that it rests on is not finished".to_owned()),
         runs => Some(format!("{runs} runs that it rests on are not finished")),
+    };
+    let without = match (numberless, points.is_empty()) {
+        (0, _) => None,
+        (1, true) => Some("its only finished run has no such number".to_owned()),
+        (runs, true) => Some(format!("none of its {runs} runs has such a number")),
+        (1, false) => Some("1 run that it rests on has no such number".to_owned()),
+        (runs, false) => Some(format!("{runs} runs that it rests on have no such number")),
     };
     let finding = Finding {
         claim: claim.says.clone(),
@@ -178,6 +197,7 @@ pub fn judge(claim: &Claim, points: &[Point], unfinished: usize) -> Finding {
         verdict: Verdict::NotRun,
         runs_to_decide: None,
         unfinished,
+        numberless,
         note: None,
         untallied: claim.untallied.clone(),
         is_main: claim.is_main,
@@ -200,18 +220,34 @@ pub fn judge(claim: &Claim, points: &[Point], unfinished: usize) -> Finding {
     };
     let Some(judgement) = judgement else {
         let cut = || "this version of the figure has no such point".to_owned();
+        let notes: Vec<String> = missing.into_iter().chain(without).collect();
         return Finding {
-            note: Some(missing.unwrap_or_else(cut)),
+            verdict: if numberless > 0 {
+                Verdict::Inconclusive
+            } else {
+                Verdict::NotRun
+            },
+            note: Some(if notes.is_empty() {
+                cut()
+            } else {
+                notes.join("; ")
+            }),
             ..finding
         };
     };
-    let notes: Vec<String> = missing.into_iter().chain(claim.because.clone()).collect();
+    // What has no number in some runs is not known to hold in all of them.
+    let (best, runs_to_decide) = match numberless {
+        0 => (Verdict::Reproduced, judgement.runs_to_decide),
+        _ => (Verdict::Inconclusive, None),
+    };
+    let missing = missing.into_iter().chain(without);
+    let notes: Vec<String> = missing.chain(claim.because.clone()).collect();
     Finding {
         measured: Some(judgement.measured),
         at: judgement.at,
         curve: judgement.curve,
-        verdict: judgement.verdict,
-        runs_to_decide: judgement.runs_to_decide,
+        verdict: judgement.verdict.max(best),
+        runs_to_decide,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         ..finding
     }

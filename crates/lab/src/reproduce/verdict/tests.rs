@@ -2,7 +2,7 @@ use tidegate_report::Record;
 use tidegate_report::record::{Class, Counters, Flow};
 
 use super::super::figure::Figure;
-use super::super::measured;
+use super::super::measurements::Runs;
 use super::*;
 
 /// A run whose flows take this long on average.
@@ -70,8 +70,17 @@ fn claim(rest: &str) -> Claim {
 
 const AGAINST: &str = "of = \"load *, A\"\nagainst = \"load *, B\"\n";
 
+fn answer(claim: &Claim, records: &[Record]) -> Answer {
+    let unfinished = &[];
+    let runs = Runs {
+        records,
+        unfinished,
+    };
+    Answer::new(claim, runs)
+}
+
 fn judged(claim: &Claim, records: &[Record]) -> Finding {
-    judge(claim, &measured::points(claim, records), 0)
+    judge(claim, &answer(claim, records))
 }
 
 fn verdict(rest: &str, records: &[Record]) -> (Verdict, Option<String>) {
@@ -190,4 +199,113 @@ fn the_first_point_that_reaches_a_part_of_the_largest_is_found() {
     let finding = judged(&claim, &records);
     assert_eq!(finding.verdict, Verdict::Reproduced);
     assert_eq!(finding.shown(), "75.0 KB [75.0 KB, 75.0 KB]");
+}
+
+/// The same run with so many drops, and without any completed flow.
+fn dropping(label: &str, replication: u32, drops: u64) -> Record {
+    let mut record = run(label, replication, 1.0);
+    record.flows[0].fct_ps = None;
+    record.counters.drops.insert("full".into(), drops);
+    record
+}
+
+#[test]
+fn what_grows_from_nothing_contradicts_that_it_is_lower() {
+    let claim = |rest: &str| {
+        let mut claim = claim(&format!("{AGAINST}{rest}"));
+        claim.measure = serde_json::from_value("drops".into()).unwrap();
+        claim
+    };
+    let both = |own: [u64; 2], base: [u64; 2]| {
+        [
+            dropping("load 1, A", 0, own[0]),
+            dropping("load 1, A", 1, own[1]),
+            dropping("load 1, B", 0, base[0]),
+            dropping("load 1, B", 1, base[1]),
+        ]
+    };
+    let mut records = both([500, 400], [0, 0]).to_vec();
+    let below = claim("below = \"0%\"\n");
+    let finding = judged(&below, &records);
+    assert_eq!(finding.verdict, Verdict::NotReproduced);
+    assert_eq!((finding.shown().as_str(), finding.numberless), ("+∞ %", 0));
+    for above in ["above = \"0%\"\n", "at_least = \"30%\"\n"] {
+        assert_eq!(judged(&claim(above), &records).verdict, Verdict::Reproduced);
+    }
+    // It is the same from what is kept.
+    let kept = serde_json::to_string(&answer(&below, &records)).unwrap();
+    let kept: Answer = serde_json::from_str(&kept).unwrap();
+    assert_eq!(judge(&below, &kept), finding);
+    // A good point beside it does not outweigh it.
+    records.extend([dropping("load 2, A", 0, 1), dropping("load 2, B", 0, 100)]);
+    assert_eq!(judged(&below, &records).verdict, Verdict::NotReproduced);
+    // Grown from nothing in some repetitions only, it has no mean; nothing on both sides is no change.
+    for (own, base) in [([10, 10], [0, 100]), ([0, 10], [0, 100])] {
+        let finding = judged(&below, &both(own, base));
+        assert_eq!(
+            (finding.verdict, finding.numberless),
+            (Verdict::Inconclusive, 1)
+        );
+        let note = finding.note.as_deref();
+        assert_eq!(note, Some("1 run that it rests on has no such number"));
+        assert_eq!(finding.answer(), "inconclusive");
+    }
+}
+
+#[test]
+fn runs_without_the_number_are_counted() {
+    // The completion time of a flow that never ends.
+    let mut records = runs(&[("load 1, A", 90.0, 0.1), ("load 1, B", 100.0, 0.1)]);
+    let below = claim(&format!("{AGAINST}below = \"0%\"\n"));
+    assert_eq!(judged(&below, &records).verdict, Verdict::Reproduced);
+    records.extend([dropping("load 2, A", 0, 0), run("load 2, B", 0, 100.0)]);
+    records.extend([run("load 3, A", 0, 90.0), dropping("load 3, B", 0, 0)]);
+    // Without a base there is nothing to compare with.
+    records.push(run("load 4, A", 0, 90.0));
+    let finding = judged(&below, &records);
+    assert_eq!(finding.verdict, Verdict::Inconclusive);
+    assert_eq!(finding.runs_to_decide, None);
+    let note = finding.note.as_deref();
+    assert_eq!(note, Some("2 runs that it rests on have no such number"));
+    // A point that excludes it still does.
+    records.extend(runs(&[
+        ("load 5, A", 110.0, 0.1),
+        ("load 5, B", 100.0, 0.1),
+    ]));
+    assert_eq!(judged(&below, &records).verdict, Verdict::NotReproduced);
+    // None at all is something else than points that were not run.
+    let finding = judged(&below, &records[6..10]);
+    assert_eq!(finding.verdict, Verdict::Inconclusive);
+    assert_eq!(finding.measured, None);
+    assert_eq!(
+        finding.note.as_deref(),
+        Some("none of its 2 runs has such a number")
+    );
+    let points =
+        "within = \"3%\"\npoints = { \"1\" = \"-10%\", \"2\" = \"-10%\", \"3\" = \"-10%\" }\n";
+    let finding = judged(&claim(&format!("{AGAINST}{points}")), &records);
+    assert_eq!(
+        (finding.verdict, finding.numberless),
+        (Verdict::Inconclusive, 2)
+    );
+}
+
+#[test]
+fn a_repetition_that_is_never_above_zero_has_no_number() {
+    let mut first = claim("of = \"load *, A\"\ntake = \"first-above-zero\"\nat_most = \"2\"\n");
+    first.measure = serde_json::from_value("drops".into()).unwrap();
+    let lossy = [dropping("load 1, A", 0, 0), dropping("load 2, A", 0, 7)];
+    assert_eq!(judged(&first, &lossy).verdict, Verdict::Reproduced);
+    let clean = [dropping("load 1, A", 1, 0), dropping("load 2, A", 1, 0)];
+    let both = [lossy, clean.clone()].concat();
+    let finding = judged(&first, &both);
+    assert_eq!(
+        (finding.verdict, finding.numberless),
+        (Verdict::Inconclusive, 1)
+    );
+    let finding = judged(&first, &clean);
+    assert_eq!(
+        (finding.verdict, finding.measured),
+        (Verdict::Inconclusive, None)
+    );
 }
