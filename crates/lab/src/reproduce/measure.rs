@@ -751,12 +751,16 @@ impl FromSamples {
     }
 }
 
-/// The time from the first sample until all later ones are near `at`.
+/// The time from the first sample until all later ones are near `at`; `None` if there are no such ones, since
+/// it is far from it to the end.
 fn settles(samples: &[(f64, f64)], at: f64, within: &Number) -> Option<f64> {
     let (begin, _) = samples.first()?;
-    let is_far = |&&(_, value): &&(f64, f64)| (value - at).abs() > within.value * at;
-    let last_far = samples.iter().rev().find(is_far);
-    Some(last_far.map_or(0.0, |(time, _)| time - begin))
+    let is_far = |&(_, value): &(f64, f64)| (value - at).abs() > within.value * at;
+    match samples.iter().rposition(is_far) {
+        None => Some(0.0),
+        Some(last) if last + 1 == samples.len() => None,
+        Some(last) => Some(samples[last].0 - begin),
+    }
 }
 
 /// What an exponential average was fed with: each change has one number.
@@ -834,6 +838,8 @@ mod tests {
         assert_eq!(settles("5", "10%").value(&samples), Some(2.0));
         assert_eq!(settles("7", "60%").value(&samples), Some(0.0));
         assert_eq!(settles("7", "60%").value(&[]), None);
+        let never = settles("7", "10%").value(&samples);
+        assert_eq!(never, None, "the last one is far away");
         assert_eq!(FromSamples::Changes.value(&samples), Some(4.0));
         assert_eq!(FromSamples::Max.value(&samples), Some(10.0));
         assert_eq!(FromSamples::Min.value(&samples), Some(5.0));
