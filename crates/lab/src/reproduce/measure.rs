@@ -85,7 +85,7 @@ pub enum Special {
         /// What is taken.
         take: FromPortFlows,
     },
-    /// The part of the flows of some sizes that took no longer than a time.
+    /// The part of the flows of some sizes that took no longer than a time. Those that did not end took longer.
     PartWithin {
         /// The time.
         time: Number,
@@ -515,16 +515,18 @@ impl Special {
     }
 }
 
-/// The part of the flows up to a size that took no longer than a time.
+/// The part of the flows up to a size that took no longer than a time, of all that have an end: what is left
+/// when a run ends has not made it.
 fn part_within(record: &Record, time: &Number, up_to: Option<&Number>) -> Option<f64> {
     let fits = |flow: &&Flow| {
-        let bytes = flow.bytes.map_or(f64::NAN, |bytes| bytes as f64);
-        up_to.is_none_or(|up_to| bytes <= up_to.value)
+        let size = flow.bytes.map(|bytes| bytes as f64);
+        size.is_some_and(|bytes| up_to.is_none_or(|up_to| bytes <= up_to.value))
     };
     let flows = record.flows.iter().filter(|flow| belongs(flow, None));
-    let times: Vec<f64> = flows.filter(fits).filter_map(completion).collect();
-    let within = times.iter().filter(|&&taken| taken <= time.value);
-    ratio(within.count() as f64, times.len() as f64)
+    let flows: Vec<&Flow> = flows.filter(fits).collect();
+    let times = flows.iter().filter_map(|flow| completion(flow));
+    let within = times.filter(|&taken| taken <= time.value);
+    ratio(within.count() as f64, flows.len() as f64)
 }
 
 fn completion(flow: &Flow) -> Option<f64> {

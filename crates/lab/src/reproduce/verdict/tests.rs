@@ -2,6 +2,7 @@ use tidegate_report::Record;
 use tidegate_report::record::{Class, Counters, Flow};
 
 use super::super::figure::Figure;
+use super::super::measure::Measure;
 use super::super::measurements::Runs;
 use super::*;
 
@@ -308,4 +309,36 @@ fn a_repetition_that_is_never_above_zero_has_no_number() {
         (finding.verdict, finding.measured),
         (Verdict::Inconclusive, None)
     );
+}
+
+#[test]
+fn flows_that_did_not_end_are_not_within_the_time() {
+    let mut record = run("a", 0, 50.0);
+    let endless = Flow {
+        bytes: None,
+        fct_ps: None,
+        ..record.flows[0].clone()
+    };
+    let left = Flow {
+        fct_ps: None,
+        ..record.flows[0].clone()
+    };
+    let late = Flow {
+        fct_ps: Some(200_000_000),
+        ..left.clone()
+    };
+    let large = Flow {
+        bytes: Some(1_000_000),
+        ..left.clone()
+    };
+    record
+        .flows
+        .extend([endless, left.clone(), left, late, large]);
+    let part = |rest: &str| {
+        let text = format!("{{ \"of\": \"part-within\", \"time\": \"100us\"{rest} }}");
+        let measure: Measure = serde_json::from_str(&text).unwrap();
+        measure.value(&record)
+    };
+    assert_eq!(part(", \"up_to\": \"10KB\""), Some(0.25));
+    assert_eq!(part(""), Some(0.2));
 }
