@@ -195,14 +195,8 @@ impl Tuning {
             if !measure(&mut results, self.places(&all, 0..seeds))? {
                 return Ok(None);
             }
-            if results
-                .mean(0, 0, 0..seeds, self.request.goal.measure())
-                .is_none()
-            {
-                let name = self.request.goal.measure().title();
-                return Err(E::from(format!(
-                    "no run has a value for `{name}`: the traffic has no such flows"
-                )));
+            if let Some(error) = results.lacking(0..seeds) {
+                return Err(E::from(error));
             }
             let score = |candidate: usize| results.score(candidate, 0..seeds);
             // Sorting is stable: of equals, the first in the order of candidates stays.
@@ -289,6 +283,35 @@ impl<'a> Results<'a> {
         mean(&self.all(candidate, cell, seeds, measure))
     }
 
+    /// Why the formula has no value for what is asked for, if it has none: nothing can be compared with it then.
+    fn lacking(&self, seeds: std::ops::Range<u32>) -> Option<String> {
+        let request = &self.tuning.request;
+        let limits = request.limits.iter().map(|limit| limit.measure);
+        for measure in std::iter::once(request.goal.measure()).chain(limits) {
+            let lacks = |cell: &usize| self.mean(0, *cell, seeds.clone(), measure).is_none();
+            let Some(cell) = (0..self.tuning.cells.len()).find(lacks) else {
+                continue;
+            };
+            let (name, label) = (measure.title(), &self.tuning.cells[cell].label);
+            let place = if label.is_empty() {
+                String::new()
+            } else {
+                format!(" with {label}")
+            };
+            let why = match measure {
+                Measure::Queue => {
+                    "no queue is observed\nhint: `observe.ports = \"switches\"` has those of all switches"
+                }
+                Measure::Pauses => {
+                    "no link is observed\nhint: `observe.links = \"all\"` has all of them"
+                }
+                _ => "the traffic has no such flows",
+            };
+            return Some(format!("no run has a value for `{name}`{place}: {why}"));
+        }
+        None
+    }
+
     /// By how much a limit is missed, in the worst cell.
     fn violation(&self, limit: &Limit, candidate: usize, seeds: &std::ops::Range<u32>) -> f64 {
         let of = |cell| {
@@ -311,30 +334,39 @@ impl<'a> Results<'a> {
         };
         Score {
             violation: violation.fold(0.0, f64::max),
-            goal: sign * self.relative(candidate, &seeds, goal),
+            goal: (self.relative(candidate, &seeds, goal))
+                .map_or(f64::INFINITY, |relative| sign * relative),
             tie: match request.goal {
-                Goal::NoDrops => self.relative(candidate, &seeds, Measure::P99Small),
+                Goal::NoDrops => {
+                    (self.relative(candidate, &seeds, Measure::P99Small)).unwrap_or(f64::INFINITY)
+                }
                 _ => 0.0,
             },
         }
     }
 
     /// A measure against the formula's over all cells: the mean of logarithms; of what can be zero, the
-    /// mean of differences.
-    fn relative(&self, candidate: usize, seeds: &std::ops::Range<u32>, measure: Measure) -> f64 {
+    /// mean of differences. `None` if it has none in a cell where the formula has one.
+    fn relative(
+        &self,
+        candidate: usize,
+        seeds: &std::ops::Range<u32>,
+        measure: Measure,
+    ) -> Option<f64> {
         let mut sum = 0.0;
         for cell in 0..self.tuning.cells.len() {
             let own = self.mean(candidate, cell, seeds.clone(), measure);
             let formula = self.mean(0, cell, seeds.clone(), measure);
-            let (Some(own), Some(formula)) = (own, formula) else {
+            let Some(formula) = formula else {
                 continue;
             };
+            let own = own?;
             sum += match measure {
                 Measure::Drops | Measure::Pauses => own - formula,
                 _ => (own / formula).ln(),
             };
         }
-        sum
+        Some(sum)
     }
 
     /// A measure and the formula's, one pair for each seed: over several cells their geometric mean, or

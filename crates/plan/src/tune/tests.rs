@@ -49,8 +49,13 @@ fn tuning(request: Request, budget: usize, loads: &[f64]) -> Tuning {
     }
 }
 
-/// A run whose small flow took so many microseconds, with so many drops.
+/// What is measured of such a run.
 fn values(us: f64, drops: u64) -> Values {
+    Values::of(&record(us, drops), None)
+}
+
+/// A run whose small flow took so many microseconds, with so many drops.
+fn record(us: f64, drops: u64) -> Record {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -90,7 +95,7 @@ fn values(us: f64, drops: u64) -> Values {
         rtt_ps: None,
         rtt_variation_ps: None,
     });
-    Values::of(&record, None)
+    record
 }
 
 /// Runs of a world in which a candidate of the scale s takes 100 + 50·|log2(s / best)| µs, more or less by
@@ -193,6 +198,52 @@ fn traffic_without_such_flows_is_an_error() {
         .search(|numbers| Ok::<_, String>(Some(vec![values(1.0, 0); numbers.len()])))
         .unwrap_err();
     assert!(error.contains("large flows"), "{error}");
+}
+
+#[test]
+fn a_limit_that_is_not_measured_is_an_error() {
+    for (limit, why) in [
+        ("queue<100KB", "observe.ports"),
+        ("pauses<1%", "observe.links"),
+        ("throughput>95%", "no such flows"),
+    ] {
+        let limits = &[limit];
+        let tuning = tuning(
+            request(Goal::P99Small, limits, &["scale=0.5,2"]),
+            80,
+            &[0.3, 0.6],
+        );
+        let error = tuning
+            .search(|numbers| Ok::<_, String>(Some(vec![values(1.0, 0); numbers.len()])))
+            .unwrap_err();
+        assert!(error.contains(why) && error.contains("load 0.3"), "{error}");
+    }
+}
+
+#[test]
+fn a_candidate_without_a_number_does_not_win() {
+    // The small flow of scale 0.5 never ends; that of scale 2 is slower than the formula's.
+    let without = {
+        let mut record = record(1.0, 0);
+        record.flows[0].fct_ps = None;
+        Values::of(&record, None)
+    };
+    for limits in [&[][..], &["mean<1s"]] {
+        let tuning = tuning(request(Goal::P99Small, limits, &["scale=0.5,2"]), 40, &[]);
+        let seeds = tuning.seeds() as usize;
+        let one = |&number: &usize| match tuning.candidates[number / seeds].label.as_str() {
+            "scale 0.5" => without,
+            "scale 2" => values(200.0, 0),
+            _ => values(100.0, 0),
+        };
+        let found =
+            tuning.search(|numbers| Ok::<_, String>(Some(numbers.iter().map(one).collect())));
+        let found = found.unwrap().unwrap();
+        assert_eq!(tuning.candidates[found.best].label, "scale 2");
+        assert_eq!(found.ending(), Ending::FormulaStays);
+        let half = &found.tried[1];
+        assert_eq!(half.keeps_limits, limits.is_empty());
+    }
 }
 
 #[test]

@@ -97,14 +97,15 @@ impl Limit {
         })
     }
 
-    /// By what part of the bound a value is beyond it; 0 if it keeps the limit.
+    /// By what part of the bound a value is beyond it; 0 if it keeps the limit. What was not measured is not
+    /// known to keep it: it is infinitely far beyond.
     pub fn violation(&self, value: Option<f64>, formula: Option<f64>) -> f64 {
         let bound = match self.bound {
             Bound::Value(bound) => Some(bound),
             Bound::OfFormula(part) => formula.map(|value| value * part),
         };
         let (Some(value), Some(bound)) = (value, bound) else {
-            return 0.0;
+            return f64::INFINITY;
         };
         let beyond = if self.is_below {
             value - bound
@@ -139,6 +140,9 @@ mod tests {
         assert_eq!(limit.bound, Bound::OfFormula(0.95));
         assert!(limit.violation(Some(96.0), Some(100.0)) <= 0.0);
         assert!(limit.violation(Some(90.0), Some(100.0)) > 0.0);
+        for (value, formula) in [(None, Some(100.0)), (Some(96.0), None)] {
+            assert!(limit.violation(value, formula).is_infinite());
+        }
         assert_eq!(Limit::read("pauses<1%").unwrap().bound, Bound::Value(1.0));
         assert_eq!(Limit::read("drops<1").unwrap().bound, Bound::Value(1.0));
     }
