@@ -123,6 +123,16 @@ impl Claim {
         self.against.is_some() || self.take == Take::Spread
     }
 
+    /// The least number that it can have; `None` if any can be.
+    pub(super) fn least(&self) -> Option<f64> {
+        match self.take {
+            Take::Spread | Take::FirstAboveZero | Take::FirstReaching(_) => Some(0.0),
+            _ if self.measure.is_signed() => None,
+            _ if self.is_change() => Some(-1.0),
+            _ => Some(0.0),
+        }
+    }
+
     /// What the paper says, in words.
     pub fn words(&self) -> String {
         let words = self.paper.words();

@@ -321,6 +321,20 @@ impl Measure {
         }
     }
 
+    /// Whether its values can be below zero: differences, and what is calculated back from an average.
+    pub(super) const fn is_signed(&self) -> bool {
+        matches!(
+            self,
+            Self::Special(
+                Special::RttBeyond { .. }
+                    | Special::Series {
+                        take: FromSamples::UnsmoothedMax { .. } | FromSamples::UnsmoothedMin { .. },
+                        ..
+                    }
+            )
+        )
+    }
+
     /// The unit of its values: `s`, `bit/s`, `B`, or empty for counts and parts of one.
     pub const fn unit(&self) -> &'static str {
         match self {

@@ -39,15 +39,18 @@ A published difference that is no larger than its tolerance is a claim of no dif
 direction. A claim about several points, such as \"at all loads\", has the worst verdict of any of them, and
 the point that deviates most is shown. A curve is one claim: reproduced if all of its points are,
 inconclusive if none is excluded; if some are, it has the same direction if its shape is the same (a rank
-correlation of 0.8 or more). A number without an interval is judged by itself.
+correlation of 0.8 or more). A number without an interval is judged by itself. A claim that rests on
+finished runs which have no such number, such as a time until something that never happens in them, is
+inconclusive at best; what grows from nothing has an infinite change.
 
 Each published number counts once, at the base setup of its figure. Variants of that, inputs and arithmetic
 are shown outside the tally. Claims about points that the version leaves out are *not run*: they are
 folded. They are *not finished* if the runs of their points have left no results yet.
 
 Measured numbers are followed by their 95 % interval: over repetitions with other seeds, or, of a single
-run, from blocks of its flows. A change is relative to what the claim compares with. The tolerance of a
-change is a difference, of anything else a part of the published number.
+run, from blocks of its flows. It ends where numbers do: at 0, or at -100 % of a change. A change is
+relative to what the claim compares with. The tolerance of a change is a difference, of anything else a
+part of the published number.
 
 ";
 

@@ -24,7 +24,8 @@
 //!
 //! The tolerance of a change is a difference (−38 % with 12 % is −50 % to −26 %), of anything else a
 //! part of the number. A published difference that is no larger than its tolerance is a claim of no
-//! difference. A number without comparison has no direction, unless the claim names the value that
+//! difference. An interval ends where numbers do: a change is not below −100 %, and what cannot be negative not
+//! below 0. A number without comparison has no direction, unless the claim names the value that
 //! would be neutral. A bound on harm ("at most 1.2 % slower") has no direction either; one that promises
 //! a gain ("at least 30 % faster") has.
 
@@ -202,6 +203,7 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
         untallied: claim.untallied.clone(),
         is_main: claim.is_main,
     };
+    let points = &possible(claim, points);
     let judgement = match &claim.paper {
         Published::NotTestable(reason) => {
             return Finding {
@@ -251,6 +253,22 @@ pub fn judge(claim: &Claim, answer: &Answer) -> Finding {
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         ..finding
     }
+}
+
+/// The points with intervals as far as there can be numbers: Student's are of the same width on both sides of
+/// the mean. The other side stays, so that it still says how much repetitions vary.
+fn possible(claim: &Claim, points: &[Point]) -> Vec<Point> {
+    let mut points = points.to_vec();
+    if let Some(least) = claim.least() {
+        for Measured {
+            value, interval, ..
+        } in points.iter_mut().map(|point| &mut point.measured)
+        {
+            let clipped = |(low, high): (f64, f64)| (low.max(least.min(*value)), high);
+            *interval = interval.map(clipped);
+        }
+    }
+    points
 }
 
 /// Whether what was measured points the way of the paper, however large it is and however well it is

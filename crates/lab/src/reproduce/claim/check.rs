@@ -106,10 +106,11 @@ fn bound(
     is_strict: bool,
     no_difference: bool,
 ) -> Option<String> {
-    let (least, what) = if claim.is_change() {
-        (-1.0, "a change is never below -100 %")
-    } else {
-        (0.0, "a measured number is never below 0")
+    let least = claim.least().unwrap_or(f64::NEG_INFINITY);
+    let what = match claim.is_change() {
+        true if claim.take == Take::Spread => "a spread is never below 0 %",
+        true => "a change is never below -100 %",
+        false => "a measured number is never below 0",
     };
     // Whether the least number that there is satisfies it, and whether it is the only one.
     let is_anything = number.value < least || (!is_strict && number.value <= least);

@@ -342,3 +342,46 @@ fn flows_that_did_not_end_are_not_within_the_time() {
     assert_eq!(part(", \"up_to\": \"10KB\""), Some(0.25));
     assert_eq!(part(""), Some(0.2));
 }
+
+#[test]
+fn intervals_end_where_numbers_do() {
+    let kept = |claim: &Claim, value: f64, reach: f64| {
+        let measured = Measured {
+            value,
+            interval: Some((value - reach, value + reach)),
+            runs: 3,
+        };
+        let point = Point {
+            label: "load 1, A".into(),
+            measured,
+        };
+        let answer = Answer {
+            points: vec![point],
+            ..answer(claim, &[])
+        };
+        (judge(claim, &answer), measured)
+    };
+    // No change is below -100 %, which is within the tolerance.
+    let change = claim(&format!("{AGAINST}paper = \"-98%\"\nwithin = \"3%\"\n"));
+    let (finding, _) = kept(&change, -0.98, 0.025);
+    assert_eq!(finding.shown(), "-98.0 % [-100 %, -95.5 %]");
+    assert_eq!(finding.verdict, Verdict::Reproduced);
+    // What is open needs as many runs as if nothing had been cut off.
+    let (finding, whole) = kept(&change, -0.97, 0.08);
+    assert_eq!(finding.verdict, Verdict::Inconclusive);
+    let region = Region::of(&change.paper, true).unwrap();
+    assert_eq!(finding.runs_to_decide, region.runs_to_decide(&whole));
+    assert!(finding.runs_to_decide.is_some());
+    // No time is below 0, but a difference of two can be, and so can its change.
+    let time = "of = \"load *, A\"\npaper = \"2us\"\nwithin = \"50%\"\n";
+    let time = claim(time);
+    let (finding, _) = kept(&time, 2e-6, 3e-6);
+    let low = |finding: Finding| finding.measured.unwrap().interval.unwrap().0;
+    assert!(low(finding).abs() < 1e-12);
+    let mut beyond = time;
+    let signed = serde_json::json!({ "of": "rtt-beyond", "base": "250us" });
+    beyond.measure = serde_json::from_value(signed).unwrap();
+    assert!(low(kept(&beyond, 2e-6, 3e-6).0) < 0.0);
+    beyond.against = Some("load *, B".into());
+    assert!(low(kept(&beyond, 2e-6, 3.0).0) < -2.0);
+}
