@@ -254,3 +254,86 @@ fn flows_that_pfc_leaves_out_are_warned_of() {
         ""
     );
 }
+
+fn axes_that_undo_each_other_are_refused() {
+    let read = |sweep: &str| Scenario::parse("axes.toml", &format!("{BASE}[sweep]\n{sweep}"), &[]);
+    let threshold = "'switch.marking.threshold' = ['60us', '100us']\n";
+    let whole = "'switch.marking' = [{ kind = 'tcn' }, { kind = 'ecn-sharp' }]\n";
+    let kind = "'switch.marking.kind' = ['tcn', 'codel']\n";
+    for (first, second) in [
+        (threshold, whole),
+        (threshold, kind),
+        (whole, kind),
+        (
+            "'switch.marking' = [{ kind = 'tcn' }]\n",
+            "b = [{ switch.marking = { kind = 'codel' } }]\n",
+        ),
+        (
+            "a = [{ seed = 1, traffic.0.load = 0.3 }]\n",
+            "'traffic.0.load' = [0.5]\n",
+        ),
+        (
+            "'transport.rto_min' = ['5ms']\n",
+            "transport.kind = ['dcqcn']\n",
+        ),
+    ] {
+        let error = read(&format!("{first}{second}")).unwrap_err().to_string();
+        assert!(
+            error.contains("sets again after it"),
+            "{first}{second}{error}"
+        );
+        assert!(error.contains("axes.toml:"), "{error}");
+    }
+    // What comes after a table changes a key of it, and keys of any kind outlive one.
+    let tcn = "'switch.marking' = [{ kind = 'tcn' }]\n";
+    for sweep in [
+        format!("{tcn}{threshold}"),
+        format!("'switch.marking.kind' = ['tcn']\n{threshold}"),
+        "'transport.accounting.per_packet' = [50]\ntransport.kind = ['dcqcn']\n".to_owned(),
+    ] {
+        read(&sweep).unwrap_or_else(|problem| panic!("{sweep}{problem}"));
+    }
+}
+
+#[test]
+fn an_override_is_not_lost_to_another_kind() {
+    let read = |kinds: &str, overrides: &[&str]| {
+        let text = format!("{BASE}[sweep]\n'switch.marking.kind' = [{kinds}]\n");
+        let overrides: Vec<String> = overrides.iter().map(ToString::to_string).collect();
+        Scenario::parse("kinds.toml", &text, &overrides)
+    };
+    let base = "switch.marking={ kind = \"tcn\" }";
+    let threshold = "switch.marking.threshold=60us";
+    // The axis itself is replaced by a whole table.
+    let scenario = read("'tcn', 'codel'", &[base]).unwrap();
+    assert_eq!(scenario.points(), 1);
+    let error = read("'codel', 'ecn-sharp'", &[threshold])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("would have no effect"), "{error}");
+    assert!(error.contains("--set 'switch.marking={ kind"), "{error}");
+    // At the file's own kind it stays.
+    let own = read("'queue-red', 'codel'", &["switch.marking.threshold=9KB"]).unwrap();
+    assert_eq!(
+        own.notes,
+        ["`switch.marking.threshold` has no effect at codel: the sweep sets it there"]
+    );
+}
+
+#[test]
+fn an_empty_table_in_a_value_of_a_sweep_is_set() {
+    let text = format!(
+        "{BASE}[switch.marking]\nkind = 'tcn'\nthreshold = '9us'\n[sweep]\n\
+         both = [{{ seed = 2 }}, {{ seed = 3, 'switch.marking' = {{}} }}]\n"
+    );
+    let scenario = Scenario::parse("empty.toml", &text, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let runs = scenario.plan().unwrap();
+    assert_eq!(runs[0].scheme(), "tcn");
+    assert_ne!(runs[1].scheme(), "tcn");
+    assert_eq!(runs[1].label, "seed 3 marking {}");
+    let alone = Scenario::parse("empty.toml", &text, &runs[1].overrides()).unwrap();
+    assert_eq!(alone.plan().unwrap()[0].scheme(), runs[1].scheme());
+    let nothing = format!("{BASE}[sweep]\n'switch.marking' = [{{ label = 'a' }}]\n");
+    let error = Scenario::parse("empty.toml", &nothing, &[]).unwrap_err();
+    assert!(error.to_string().contains("sets nothing"), "{error}");
+}

@@ -1,6 +1,6 @@
 //! Sweeps: the axes of a scenario, and the points of their cross product.
 
-use super::range;
+use super::{range, undo};
 use crate::layout::Section;
 use crate::settings::limits::Limits;
 use crate::settings::reader::suggest;
@@ -60,6 +60,9 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
         if axes[..number].iter().any(|before| before.key == axis.key) {
             return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.loc));
         }
+        for before in &axes[..number] {
+            refuse_undone(before, axis)?;
+        }
     }
     // Axes whose last words are the same are distinguished by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
@@ -72,6 +75,26 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
         name_choices(axis, if ambiguous { 2 } else { 1 })?;
     }
     Ok(axes)
+}
+
+/// Refuses an axis whose values a later one sets again: points would have labels of what they are not run with.
+fn refuse_undone(axis: &Axis, later: &Axis) -> Result<(), Problem> {
+    let own = axis.choices.iter().flat_map(|choice| &choice.sets);
+    for (path, _) in own {
+        let mut sets = later.choices.iter().flat_map(|choice| &choice.sets);
+        if !sets.any(|(other, node)| undo::undoes(other, node, path)) {
+            continue;
+        }
+        let message = format!(
+            "the sweep over `{}` sets `{}`, which the one over `{}` sets again after it",
+            axis.key,
+            undo::names(path).join("."),
+            later.key
+        );
+        let help = format!("`{}` comes first, or sets it too", later.key);
+        return Err(Problem::new(message).at(&axis.loc).help(help));
+    }
+    Ok(())
 }
 
 fn collect(
@@ -223,9 +246,11 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
             }
         };
     }
+    let is_empty = matches!(&node.value, Value::Table(table) if table.entries().is_empty());
     let mut sets = Vec::new();
     flatten(path.to_vec(), &node, &mut sets)?;
-    if sets.is_empty() {
+    // Whether nothing is meant, or what the table is without any key, nobody can tell.
+    if sets.is_empty() || is_empty {
         return Err(Problem::new("this value of the sweep sets nothing").at(&node.loc));
     }
     for (path, _) in &sets {
@@ -245,10 +270,14 @@ fn choice(path: &[Step], node: &Node) -> Result<Choice, Problem> {
     })
 }
 
-/// Tables set each of their keys; one that names a kind is set as a whole.
+/// Tables set each of their keys; one that names a kind, or has no key, is set as a whole.
 fn flatten(path: Vec<Step>, node: &Node, sets: &mut Vec<(Vec<Step>, Node)>) -> Result<(), Problem> {
     let below = match &node.value {
-        Value::Table(table) if path.is_empty() || table.get("kind").is_none() => table,
+        Value::Table(table)
+            if path.is_empty() || (table.get("kind").is_none() && !table.entries().is_empty()) =>
+        {
+            table
+        }
         _ => {
             sets.push((path, node.clone()));
             return Ok(());
@@ -367,7 +396,7 @@ fn words_of(path: &[Step], node: &Node, words: usize) -> String {
         .collect::<Vec<_>>()
         .join(".");
     match &node.value {
-        Value::Table(table) => {
+        Value::Table(table) if !table.entries().is_empty() => {
             let entries = table.entries().iter();
             let texts: Vec<String> = entries
                 .map(|entry| match entry.key.as_str() {

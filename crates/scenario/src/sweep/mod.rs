@@ -3,3 +3,4 @@
 pub(crate) mod axis;
 mod range;
 pub(crate) mod settle;
+mod undo;

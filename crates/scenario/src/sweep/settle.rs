@@ -1,7 +1,8 @@
 //! Overrides of what a sweep varies: the value replaces the axis.
 
 use super::axis::{Axis, Choice};
-use crate::text::document::Step;
+use super::undo;
+use crate::text::document::{Node, Step, Table};
 use crate::text::problem::Problem;
 
 /// What an override and a value of a sweep have to do with each other.
@@ -15,10 +16,11 @@ enum Meeting {
 }
 
 /// Takes out the axes that overrides replace, and says which. An override that every value of an axis
-/// would undo is refused.
+/// would undo is refused. `table` is the scenario with all overrides.
 pub(crate) fn settle(
     axes: Vec<Axis>,
     overrides: &[Vec<Step>],
+    table: &Table,
 ) -> Result<(Vec<Axis>, Vec<String>), Problem> {
     let mut notes = Vec::new();
     let mut kept = Vec::new();
@@ -29,7 +31,7 @@ pub(crate) fn settle(
             let meetings: Vec<Meeting> = axis
                 .choices
                 .iter()
-                .map(|choice| meeting(path, choice))
+                .map(|choice| meeting(path, choice, table))
                 .collect();
             let all = |what| meetings.iter().all(|&meeting| meeting == what);
             if all(Meeting::Covered) {
@@ -66,11 +68,9 @@ fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
         "`{key}` would have no effect: every value of the sweep over `{}` sets it",
         axis.key
     );
-    let help = if key.starts_with(&format!("{}.", axis.key)) {
-        format!(
-            "replace the sweep by a whole value, such as --set '{}={{ kind = \"…\", … }}'",
-            axis.key
-        )
+    let swept = axis.key.strip_suffix(".kind").unwrap_or(&axis.key);
+    let help = if key.starts_with(&format!("{swept}.")) {
+        format!("replace the sweep by a whole value, such as --set '{swept}={{ kind = \"…\", … }}'")
     } else {
         "leave the sweep out with --set 'sweep={}', or change its values in the file".to_owned()
     };
@@ -81,29 +81,32 @@ fn refused(axis: &Axis, key: &str, path: &[Step]) -> Problem {
     }
 }
 
-fn meeting(path: &[Step], choice: &Choice) -> Meeting {
-    let begins = |long: &[Step], short: &[Step]| {
-        let names = |steps: &[Step]| {
-            steps
-                .iter()
-                .map(|step| step.name.clone())
-                .collect::<Vec<_>>()
-        };
-        names(long).starts_with(&names(short))
+fn meeting(path: &[Step], choice: &Choice, table: &Table) -> Meeting {
+    let begins = |long: &[Step], short: &[Step]| undo::names(long).starts_with(&undo::names(short));
+    let sets = || choice.sets.iter().map(|(set, node)| (set.as_slice(), node));
+    let undoes = |(set, node): (&[Step], &Node)| {
+        begins(set, path)
+            || begins(path, set)
+            || (undo::undoes(set, node, path) && changes_kind(set, node, table))
     };
-    let sets = || choice.sets.iter().map(|(set, _)| set.as_slice());
-    if sets().all(|set| begins(set, path)) {
+    if sets().all(|(set, _)| begins(set, path)) {
         Meeting::Covered
-    } else if sets().any(|set| begins(set, path) || begins(path, set)) {
+    } else if sets().any(undoes) {
         Meeting::Undone
     } else {
         Meeting::Apart
     }
 }
 
+/// Whether a value sets a kind that the table does not have already: settings of the same kind stay.
+fn changes_kind(set: &[Step], node: &Node, table: &Table) -> bool {
+    let names = undo::names(set);
+    let above = names.split_last().map_or(&[][..], |(_, above)| above);
+    node.scalar() != undo::kind(table, above)
+}
+
 fn words(path: &[Step]) -> String {
-    let names: Vec<&str> = path.iter().map(|step| step.name.as_str()).collect();
-    names.join(".")
+    undo::names(path).join(".")
 }
 
 fn count(number: usize, what: &str) -> String {

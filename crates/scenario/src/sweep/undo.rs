@@ -1,0 +1,61 @@
+//! What a later setting leaves of an earlier one.
+
+use crate::layout::Section;
+use crate::text::document::{Node, Step, Table, Value};
+
+/// The names of a path.
+pub(super) fn names(path: &[Step]) -> Vec<String> {
+    path.iter().map(|step| step.name.clone()).collect()
+}
+
+/// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind replaces all
+/// keys but those of any kind, and so does another kind alone.
+pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step]) -> bool {
+    let (later, path) = (names(later), names(path));
+    if path.starts_with(&later) {
+        return match (&node.value, path.get(later.len())) {
+            (Value::Table(table), Some(key)) => table.get(key).is_some() || !is_common(&later, key),
+            _ => true,
+        };
+    }
+    match later.split_last() {
+        Some((last, table)) if last == "kind" => {
+            path.starts_with(table)
+                && path
+                    .get(table.len())
+                    .is_none_or(|key| !is_common(table, key))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a key of the table at a path stays when the kind changes.
+fn is_common(table: &[String], key: &str) -> bool {
+    let (_, common) = Section::selects(table).unwrap_or_default();
+    common.contains(&key)
+}
+
+/// The kind of the table at a path, which is the default one if it names none.
+pub(super) fn kind(root: &Table, path: &[String]) -> Option<String> {
+    let (default, _) = Section::selects(path).unwrap_or_default();
+    let named = table_at(root, path).and_then(|table| table.text("kind"));
+    named.or(default).map(str::to_owned)
+}
+
+fn table_at<'a>(root: &'a Table, path: &[String]) -> Option<&'a Table> {
+    let Some((first, mut rest)) = path.split_first() else {
+        return Some(root);
+    };
+    let mut node = root.get(first)?;
+    loop {
+        match &node.value {
+            Value::Table(table) => return table_at(table, rest),
+            Value::List(items) => {
+                let (item, below) = rest.split_first()?;
+                node = items.get(item.parse::<usize>().ok()?)?;
+                rest = below;
+            }
+            _ => return None,
+        }
+    }
+}
