@@ -28,8 +28,8 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
     let done = match &arguments.from {
         Some(folder) => {
             // Folders of earlier versions of the program do not say what they were asked for.
-            let version = asked_of(folder).map_or(Version::Full, |asked| asked.version());
-            judging::judge_all(&names, folder, version, output)?
+            let asked = asked_of(folder).unwrap_or_default();
+            judging::judge_all(&names, folder, &asked, output)?
         }
         None => queue::run_all(&names, arguments, output)?,
     };
@@ -50,7 +50,7 @@ pub(crate) fn reproduce(arguments: &Reproduce, output: Output) -> Result<Verdict
 /// Judges the figures of a folder that shards were joined in.
 pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<Verdict, Error> {
     let asked = asked_of(folder)?;
-    let done = judging::judge_all(&asked.figures, folder, asked.version(), output)?;
+    let done = judging::judge_all(&asked.figures, folder, &asked, output)?;
     done.write(asked.figures.len(), None, output)?;
     Ok(done.verdict)
 }
@@ -58,10 +58,13 @@ pub(crate) fn judge_merged(folder: &Path, output: Output) -> Result<Verdict, Err
 /// What a reproduction was asked for, in its folder.
 const ASKED: &str = "reproduction.json";
 
-#[derive(PartialEq, Serialize, Deserialize)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
 struct Asked {
     figures: Vec<String>,
     quick: bool,
+    /// The settings that were changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    set: Vec<String>,
 }
 
 impl Asked {
@@ -106,7 +109,7 @@ pub(crate) fn places(shards: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let asked = asked_of_all(shards)?;
     let mut places = Vec::new();
     for name in &asked.figures {
-        let entry = entry(name, asked.version(), &[])?;
+        let entry = entry(name, asked.version(), &asked.set)?;
         if !entry.figure.is_computed {
             let own = PathBuf::from(&entry.figure.id);
             let trials = entry.trials.iter();
@@ -124,7 +127,7 @@ fn asked_of_all(shards: &[PathBuf]) -> Result<Asked, Error> {
         if asked_of(other)? != asked {
             let (one, other) = (shards[0].display(), other.display());
             return Err(Error::new(format!(
-                "{one} and {other} were asked for other figures"
+                "{one} and {other} were asked for other figures or settings"
             )));
         }
     }

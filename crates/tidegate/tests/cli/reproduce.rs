@@ -400,3 +400,58 @@ fn shards_of_a_reproduction_are_joined_and_judged() {
         "the joined folder differs"
     );
 }
+
+#[test]
+fn shards_with_settings_changed_are_joined_too() {
+    let room = Room::new("reproduce-shards-set");
+    room.write("figure.toml", &format!("{TINY}{FIGURE}{TRIAL}"));
+    let asked = "reproduce figure.toml --quick --set traffic.0.load=0.7 --quiet";
+    let whole = room.run(&format!("{asked} --out whole --json"));
+    whole.ended(0);
+    for number in 1..=2 {
+        room.run(&format!("{asked} --shard {number}/2 --out part{number}"))
+            .ended(0);
+    }
+    let said = room.run("merge part1 part2 --out joined --json --quiet");
+    said.ended(0);
+    let claims = |said: &str| parsed(said)["figures"][0]["claims"].clone();
+    assert_eq!(claims(&said.stdout), claims(&whole.stdout));
+    assert!(!said.stderr.contains("other settings"), "{}", said.stderr);
+    // Other settings are another question.
+    let other = asked.replace("0.7", "0.6");
+    room.run(&format!("{other} --shard 2/2 --out other"))
+        .ended(0);
+    let said = room.run("merge part1 other --out mixed --quiet");
+    said.ended(2);
+    assert!(!room.path().join("mixed").exists(), "{}", said.stderr);
+}
+
+#[test]
+fn results_of_other_settings_are_not_taken_for_those_of_the_file() {
+    let room = Room::new("reproduce-edited");
+    let text = format!("{TINY}{FIGURE}{TRIAL}");
+    room.write("figure.toml", &text);
+    room.run("reproduce figure.toml --quick --out out --quiet")
+        .ended(0);
+    let from = "reproduce figure.toml --from out --quiet --write-docs claims.md";
+    let page = || fs::read_to_string(room.path().join("claims.md")).unwrap();
+    let warned = "results of other settings than figure.toml has now";
+    // What is claimed and what it is called are no settings.
+    room.write("figure.toml", &text.replace("an hour", "two hours"));
+    let said = room.run(from);
+    said.ended(0);
+    assert!(!said.stderr.contains(warned), "{}", said.stderr);
+    assert!(page().contains("two hours"));
+    // The scenario's settings are, and so are those of a trial.
+    for (written, instead) in [
+        ("traffic.0.flows=60", "traffic.0.flows=61"),
+        ("\"traffic.0.load=0.8\"", "\"traffic.0.load=0.9\""),
+    ] {
+        assert!(text.contains(written));
+        room.write("figure.toml", &text.replace(written, instead));
+        let said = room.run(from);
+        said.ended(0);
+        assert!(said.stderr.contains(warned), "{}", said.stderr);
+        assert!(!page().contains("an hour"));
+    }
+}

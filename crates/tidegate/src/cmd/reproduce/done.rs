@@ -22,6 +22,8 @@ pub(super) struct Done {
     pub(super) figures: Vec<Judged>,
     pub(super) shown: Vec<Shown>,
     measured: Vec<Measurements>,
+    /// Figures whose results are of other settings than they have now.
+    pub(super) others: Vec<String>,
     pub(super) revision: String,
     pub(super) is_interrupted: bool,
     /// Whether an engine has its runs, and not all are there.
@@ -37,6 +39,7 @@ impl Done {
             figures: Vec::new(),
             shown: Vec::new(),
             measured: Vec::new(),
+            others: Vec::new(),
             revision: revision.to_owned(),
             is_interrupted: false,
             is_elsewhere: false,
@@ -82,14 +85,22 @@ impl Done {
             ))
         };
         let is_known = |id: &str| library::file(id).is_some();
-        for measured in self.measured.iter().filter(|of| is_known(&of.figure)) {
+        let (mut left_out, mut own) = (self.others.clone(), Vec::new());
+        for measured in &self.measured {
             let id = &measured.figure;
-            if measured.command.contains(" --set ") {
+            if measured.command.contains(" --set ") && is_known(id) {
+                left_out.push(id.clone());
+            }
+            if left_out.contains(id) {
                 output.warn(&format!(
                     "{id} has other settings, and is not put on the page"
                 ));
-                continue;
+            } else if is_known(id) {
+                own.push(measured);
             }
+        }
+        for measured in own {
+            let id = &measured.figure;
             let kept = Measurements::read(&folder, id).map_err(cannot)?;
             if kept.is_some_and(|kept| kept.is_whole()) && !measured.is_whole() {
                 output.warn(&format!(
@@ -101,6 +112,7 @@ impl Done {
         }
         let mut figures = Judged::kept(&folder).map_err(cannot)?;
         let others = self.figures.iter().filter(|figure| !is_known(&figure.id));
+        let others = others.filter(|figure| !left_out.contains(&figure.id));
         figures.extend(others.cloned());
         let text = page::markdown(&paper::papers(), &figures);
         std::fs::write(page, text).map_err(cannot)

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 use tidegate_lab::reproduce::measurements::{Measurements, Runs};
 use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::{Folder, Record};
+use tidegate_scenario::Scenario;
 
 use super::super::report::{self, Comparison};
 use super::done::Done;
-use super::entry;
 use super::queue::command;
+use super::{Asked, entry};
 use crate::output::{Error, Output};
 
 /// What a figure's folder says about it.
@@ -161,18 +162,19 @@ pub(super) fn measure(
     ))
 }
 
-/// Judges what a folder holds of some figures; those that need no runs are of this version.
+/// Judges what a folder holds of some figures; those that need no runs are of the version that was asked for.
 pub(super) fn judge_all(
     names: &[String],
     root: &Path,
-    version: Version,
+    asked: &Asked,
     output: Output,
 ) -> Result<Done, Error> {
     let mut done = Done::new(root, "");
     for name in names {
-        let whole = entry(name, Version::Full, &[])?;
+        let whole = entry(name, Version::Full, &asked.set)?;
         if whole.figure.is_computed {
-            let command = command(name, version, &[]);
+            let version = asked.version();
+            let command = command(name, version, &asked.set);
             let measured = measure((name, &whole), version, ("", &command), &[], root)?;
             done.add(&whole, measured, &[], None, output);
             continue;
@@ -180,7 +182,8 @@ pub(super) fn judge_all(
         let path = root.join(&whole.figure.id);
         let folder = Folder::open(&path).map_err(Error::new)?;
         let version = Note::version(&path)?;
-        let entry = entry(name, version, &[])?;
+        let entry = entry(name, version, &asked.set)?;
+        let mut is_other = is_other(&folder, &entry.scenario);
         let manifest = folder.manifest().clone();
         if !done.revision.contains(&manifest.revision) {
             if !done.revision.is_empty() {
@@ -194,9 +197,19 @@ pub(super) fn judge_all(
             // A folder of an earlier version of the program may lack a trial.
             let path = path.join(TRIALS).join(&tried.trial.name);
             results.push(match Folder::open(&path) {
-                Ok(folder) => Results::read(&folder)?,
+                Ok(folder) => {
+                    is_other |= self::is_other(&folder, &tried.scenario);
+                    Results::read(&folder)?
+                }
                 Err(_) => Results::default(),
             });
+        }
+        if is_other {
+            output.warn(&format!(
+                "{} has results of other settings than {name} has now: they are judged as they are",
+                path.display()
+            ));
+            done.others.push(entry.figure.id.clone());
         }
         let report = path.join(report::PAGE).is_file();
         let report = report.then(|| format!("{}/{}", entry.figure.id, report::PAGE));
@@ -205,6 +218,16 @@ pub(super) fn judge_all(
         done.add(&entry, measured, &results[0].records, report, output);
     }
     Ok(done)
+}
+
+/// Whether the results of a folder are of other settings than these. How a scenario is called is none.
+fn is_other(folder: &Folder, scenario: &Scenario) -> bool {
+    let settings = |text: &str| {
+        let is_title = |line: &&str| line.starts_with("title = ");
+        let lines = text.lines().filter(|line| !is_title(line));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    settings(&folder.manifest().scenario) != settings(&scenario.resolved())
 }
 
 fn warn_missing(path: &Path, runs: usize, output: Output) {

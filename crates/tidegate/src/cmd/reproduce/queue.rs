@@ -56,6 +56,7 @@ pub(super) fn run_all(
     let asked = Asked {
         figures: names.to_vec(),
         quick: arguments.quick,
+        set: arguments.set.clone(),
     };
     let version = asked.version();
     let folder = place::choose("reproduction", 1, &arguments.target, &[])?;
