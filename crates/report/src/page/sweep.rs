@@ -6,7 +6,7 @@ use tidegate_units::{Rate, Size, Span};
 
 use super::order::in_numeric_order;
 use crate::record::{Record, Setting};
-use crate::summary::{Point, Summary};
+use crate::summary::{self, Point, Summary};
 
 /// The points of a summary as lines of a chart.
 pub(super) struct Sweep {
@@ -122,30 +122,20 @@ impl Sweep {
     /// The records of each point, in the order of their repetitions. Points are grouped as a summary
     /// does it: a seed that comes again begins another point.
     pub(super) fn records<'a>(summary: &Summary, records: &'a [Record]) -> Vec<Vec<&'a Record>> {
-        let points = &summary.points;
-        let mut found: Vec<Vec<&Record>> = vec![Vec::new(); points.len()];
-        for record in records {
-            let run = &record.run;
-            let place = (0..points.len()).find(|place| {
-                let same = points[*place].settings == run.point
-                    && (points[*place].label == run.label || again(points, *place) > 0);
-                same && found[*place].iter().all(|other| other.run.seed != run.seed)
-            });
-            if let Some(place) = place {
-                found[place].push(record);
-            }
-        }
-        for records in &mut found {
-            records.sort_by_key(|record| record.run.replication);
-        }
-        found
+        let mut groups = summary::grouped(records);
+        let own = |point: &Point| {
+            let is_own = |(label, settings, _): &(String, &[Setting], Vec<&Record>)| {
+                *label == point.label && *settings == point.settings
+            };
+            let mut own = match groups.iter().position(is_own) {
+                Some(place) => groups.remove(place).2,
+                None => Vec::new(),
+            };
+            own.sort_by_key(|record| record.run.replication);
+            own
+        };
+        summary.points.iter().map(own).collect()
     }
-}
-
-/// How many points with the same settings come before: those of other folders.
-fn again(points: &[Point], place: usize) -> usize {
-    let same = |point: &&Point| point.settings == points[place].settings;
-    points[..place].iter().filter(same).count()
 }
 
 /// How many points come before at the same place of the axis, with the same rest: those of other folders,
@@ -388,6 +378,43 @@ mod tests {
         let sweep = sweep(points);
         assert_eq!(sweep.curves, ["tcn", "tcn (2)"]);
         assert_eq!(sweep.curve_of, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn the_runs_of_several_folders_are_not_mixed() {
+        // Three folders with the same point, of which only the third has a run of the second seed.
+        let run = |folder: &str, label: &str, seed: &str| -> Record {
+            let json = serde_json::json!({
+                "run": {
+                    "id": format!("{folder}-{seed}"), "label": label, "point": [],
+                    "replication": seed.parse::<u32>().unwrap(), "seed": seed, "fingerprint": "",
+                    "command": folder, "end": { "reason": "finished" }, "ended_at_ps": 0,
+                },
+                "counters": crate::record::Counters::default(),
+                "queues": [],
+                "links": [],
+            });
+            serde_json::from_value(json).unwrap()
+        };
+        let records = [
+            run("one", "a: tcn", "1"),
+            run("two", "b: tcn", "1"),
+            run("three", "c: tcn", "2"),
+            run("three", "c: tcn", "1"),
+        ];
+        let summary = Summary::new(&records, None);
+        let found = Sweep::records(&summary, &records);
+        for (point, records) in summary.points.iter().zip(&found) {
+            let own: Vec<&str> = (records.iter())
+                .map(|record| record.run.label.as_str())
+                .collect();
+            assert_eq!(own.len(), point.runs as usize, "{}", point.label);
+            assert!(own.iter().all(|label| *label == point.label), "{own:?}");
+        }
+        let ids: Vec<&str> = (found[2].iter())
+            .map(|record| record.run.id.as_str())
+            .collect();
+        assert_eq!(ids, ["three-1", "three-2"]);
     }
 
     #[test]

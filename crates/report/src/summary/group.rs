@@ -55,6 +55,14 @@ impl<'a> Group<'a> {
     }
 }
 
+/// The label, the settings and the runs of each point.
+pub(crate) fn grouped(records: &[Record]) -> Vec<(String, &[Setting], Vec<&Record>)> {
+    let groups = Group::all(records).into_iter();
+    groups
+        .map(|group| (group.label, group.settings, group.records))
+        .collect()
+}
+
 /// A point and what each of its runs gives for one column.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {

@@ -12,6 +12,7 @@ mod warn;
 
 use serde::Serialize;
 
+pub(crate) use group::grouped;
 pub use rank::{Extent, Rank};
 pub use single::{interval, ratio_interval, value};
 
