@@ -187,7 +187,9 @@ fn flows(built: &Built, outcome: &Outcome) -> Result<Vec<Flow>, ConfigError> {
     for seen in &outcome.observed.flows {
         if let Some(flow) = flows.get_mut(seen.flow as usize) {
             flow.received = Some(seen.received);
-            flow.goodput_bps = Some(seen.goodput().map_or(0, Rate::as_bps));
+            // A flow that is not in the window has none, which is something else than a starved one.
+            flow.goodput_bps =
+                (seen.span > Span::ZERO).then(|| seen.goodput().map_or(0, Rate::as_bps));
         }
     }
     Ok(flows)
@@ -225,15 +227,21 @@ pub(crate) fn queue(port: String, seen: &ObservedQueue) -> Queue {
     }
 }
 
+/// What was seen of a link. One that was watched for no time has no shares.
 fn link(seen: &ObservedLink, built: &Built) -> Link {
+    let nothing = if seen.span > Span::ZERO {
+        0.0
+    } else {
+        f64::NAN
+    };
     Link {
         name: name(seen.link, built),
         rate_bps: seen.rate.as_bps(),
         packets: seen.packets,
         bytes: seen.bytes,
-        utilisation: seen.utilisation().unwrap_or(0.0),
-        goodput_bps: seen.goodput().map_or(0.0, |rate| real(rate.as_bps())),
-        paused: seen.paused_share().unwrap_or(0.0),
+        utilisation: seen.utilisation().unwrap_or(nothing),
+        goodput_bps: (seen.goodput()).map_or(nothing, |rate| real(rate.as_bps())),
+        paused: seen.paused_share().unwrap_or(nothing),
         paused_by_class: (0..)
             .zip(&seen.by_class)
             .filter(|(_, class)| class.paused > Span::ZERO)
@@ -287,7 +295,7 @@ const PROBABILITIES: [u32; 27] = [
 ];
 
 /// A histogram in short. Of probabilities with the same value only the largest is kept, so that a
-/// queue which is empty most of the time takes no space.
+/// queue which is empty most of the time takes no space. Without a value it has no mean.
 fn distribution(histogram: &Histogram) -> Distribution {
     let mut quantiles: Vec<(f64, f64)> = Vec::new();
     for part in PROBABILITIES {
@@ -302,7 +310,7 @@ fn distribution(histogram: &Histogram) -> Distribution {
         }
     }
     Distribution {
-        mean: weighted_mean(histogram).unwrap_or(0.0),
+        mean: weighted_mean(histogram).unwrap_or(f64::NAN),
         max: real(histogram.max()),
         quantiles,
     }

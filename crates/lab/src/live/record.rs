@@ -13,7 +13,7 @@ use tidegate_report::Record;
 use tidegate_report::record::{Link, Quantity, Series, Trace};
 use tidegate_sim::observe::Observations;
 use tidegate_sim::{EngineCounters, LinkId, Outcome, Tally, run};
-use tidegate_units::{ConfigError, Rate, Time};
+use tidegate_units::{ConfigError, Rate, Span, Time};
 
 use super::plan::port_of;
 use crate::record::{queue, real};
@@ -66,7 +66,7 @@ pub(super) fn record(
         let span = last.min(window.to).min(live.ended_at) - from;
         flow.received = Some(result.received_in_window);
         let goodput = Rate::from_bytes_over(result.received_in_window, span);
-        flow.goodput_bps = Some(goodput.map_or(0, Rate::as_bps));
+        flow.goodput_bps = (span > Span::ZERO).then(|| goodput.map_or(0, Rate::as_bps));
     }
     if let Some(progress) = &live.progress {
         record.series = series(progress);
@@ -151,7 +151,14 @@ fn sum<'a>(counts: impl Iterator<Item = &'a BTreeMap<&'static str, u64>>) -> BTr
 fn link(name: &str, rate: Rate, per_packet: u64, seen: &ObservedPort) -> Link {
     let (packets, bytes) = (seen.packets(), seen.bytes());
     let payload = bytes.saturating_sub(packets * per_packet);
-    let speed = |bytes| Rate::from_bytes_over(bytes, seen.span).map_or(0.0, |r| real(r.as_bps()));
+    // One that was watched for no time has no speed.
+    let nothing = if seen.span > Span::ZERO {
+        0.0
+    } else {
+        f64::NAN
+    };
+    let speed =
+        |bytes| Rate::from_bytes_over(bytes, seen.span).map_or(nothing, |r| real(r.as_bps()));
     Link {
         name: name.to_owned(),
         rate_bps: rate.as_bps(),

@@ -53,7 +53,8 @@ pub fn twin(
 pub fn compare(live: &Record, simulated: &Record) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut add = |what: String, live: Option<f64>, simulated: Option<f64>| {
-        if let (Some(live), Some(simulated)) = (live, simulated) {
+        let known = |value: Option<f64>| value.filter(|value| value.is_finite());
+        if let (Some(live), Some(simulated)) = (known(live), known(simulated)) {
             lines.push(Line {
                 what,
                 live,

@@ -219,6 +219,58 @@ fn flows_are_measured_against_the_ideal_and_by_the_window() {
 }
 
 #[test]
+fn what_is_not_in_the_window_has_no_number() {
+    // The first flow is over when the window begins; the second never ends, and the third comes later.
+    let early = r#"
+        [topology]
+        kind = "star"
+        hosts = 4
+        [switch]
+        [transport]
+        [[traffic]]
+        kind = "long-lived"
+        from = "0"
+        to = "2"
+        bytes = "10KB"
+        [[traffic]]
+        kind = "long-lived"
+        from = "1"
+        to = "2"
+        [[traffic]]
+        kind = "long-lived"
+        from = "0"
+        to = "1"
+        bytes = "10KB"
+        start = "15ms"
+        [measure]
+        end = "20ms"
+        [observe]
+        ports = "all"
+        links = "all"
+        flows = "all"
+        window = { from = "10ms" }
+    "#;
+    let (.., record) = made(early, &[]);
+    assert_eq!(record.flows[0].goodput_bps, None);
+    assert_eq!(record.flows[0].received, Some(0));
+    assert!(record.flows[1].goodput_bps.is_some_and(|rate| rate > 0));
+    let idle = record.queues.iter().find(|queue| queue.sent == 0).unwrap();
+    assert!(idle.wait_ps.mean.is_nan(), "no packet waited");
+    assert!(idle.bytes.mean.abs() < 1e-12, "but it was empty");
+    // Nothing is watched if the run ends before the window.
+    let (.., record) = made(early, &["measure.end=5ms"]);
+    assert!(record.flows.iter().all(|flow| flow.goodput_bps.is_none()));
+    for link in &record.links {
+        let shares = [link.utilisation, link.goodput_bps, link.paused];
+        assert!(shares.iter().all(|share| share.is_nan()), "{link:?}");
+    }
+    assert!(record.queues.iter().all(|queue| queue.bytes.mean.is_nan()));
+    let text = serde_json::to_string(&record).unwrap();
+    let read: Record = serde_json::from_str(&text).unwrap();
+    assert!(read.links[0].utilisation.is_nan() && read.queues[0].bytes.mean.is_nan());
+}
+
+#[test]
 fn samples_become_traces_of_one_length() {
     let (_, _, outcome, record) = made(BUSY, &[]);
     let samples = outcome.observed.series.as_ref().unwrap().len();

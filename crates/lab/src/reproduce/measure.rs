@@ -680,15 +680,15 @@ impl FromQueue {
         let queues = record.queues.iter().filter(|seen| {
             pattern::fits(port, &seen.port) && number.is_none_or(|number| number == seen.queue)
         });
-        let values: Vec<f64> = queues
-            .map(|seen| match self {
-                Self::Drops => sum(&seen.drops),
-                Self::Marks => sum(&seen.marks),
-                Self::MaxBytes => seen.bytes.max,
-                Self::MeanBytes => seen.bytes.mean,
-                Self::MeanPackets => seen.packets.mean,
-            })
-            .collect();
+        let values = queues.map(|seen| match self {
+            Self::Drops => sum(&seen.drops),
+            Self::Marks => sum(&seen.marks),
+            Self::MaxBytes => seen.bytes.max,
+            Self::MeanBytes => seen.bytes.mean,
+            Self::MeanPackets => seen.packets.mean,
+        });
+        // One that was watched for no time has no mean.
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         match self {
             Self::Drops | Self::Marks => (!values.is_empty()).then(|| values.iter().sum()),
             Self::MaxBytes => values.into_iter().reduce(f64::max),
@@ -721,7 +721,7 @@ impl FromPortFlows {
     fn at_port(self, seen: &PortFlows, record: &Record) -> Option<f64> {
         match self {
             Self::Accuracy | Self::Recall => None,
-            Self::ActiveMean => Some(seen.active.mean),
+            Self::ActiveMean => Some(seen.active.mean).filter(|mean| mean.is_finite()),
             Self::ActiveOfConnections => {
                 let sum = |quantity| {
                     let samples = samples(record, quantity, &seen.port, None, None)?;

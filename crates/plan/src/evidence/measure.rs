@@ -133,11 +133,9 @@ fn throughput(record: &Record, large: Bytes) -> Option<f64> {
 
 /// In percent, of all links together.
 fn paused(record: &Record) -> Option<f64> {
-    let paused: Vec<f64> = record
-        .links
-        .iter()
-        .map(|link| 100.0 * link.paused)
-        .collect();
+    let shares = record.links.iter().map(|link| 100.0 * link.paused);
+    // A link that was watched for no time has none.
+    let paused: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
     tidegate_report::statistics::mean(&paused)
 }
 

@@ -51,7 +51,9 @@ fn charts(material: &Material, stop: &Stop, busiest: &[&str], known: usize) -> V
             let places = busiest.iter().enumerate();
             let marks = places.filter_map(|(place, name)| {
                 let found = records.iter().filter_map(|record| find(record, name));
-                Some(Mark::new(place as f64, mean(found.map(value))?))
+                // One that was watched for no time has no share.
+                let values = found.map(value).filter(|value| value.is_finite());
+                Some(Mark::new(place as f64, mean(values)?))
             });
             material.line(*curve, marks.collect())
         });
