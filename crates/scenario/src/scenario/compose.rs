@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::name::name_of_file;
-use super::{Point, Scenario, at_point};
+use super::{Point, Scenario, at_point, write};
 use crate::files::{Files, NoFiles};
 use crate::layout::Section;
 use crate::settings::describe;
@@ -95,13 +95,23 @@ impl Text {
                 (label, described)
             };
             let sets = choices.iter().flat_map(|choice| &choice.sets);
+            let (names, own) = (files.names(), &whole.source.folder);
+            let sets = sets.map(|(path, node)| {
+                // Names of files in an override are relative to the scenario, and may stay so.
+                if node.loc.source.folder == *own {
+                    return override_text(path, node);
+                }
+                let key = path.last().map_or("", |step| step.name.as_str());
+                override_text(path, &write::absolute(key, node, &names))
+            });
+            let sets = sets.collect();
             points.push(Point {
                 label,
                 settings: choices
                     .iter()
                     .map(|choice| choice.setting.clone())
                     .collect(),
-                sets: sets.map(|(path, node)| override_text(path, node)).collect(),
+                sets,
                 described: Arc::new(described),
             });
         }
@@ -114,6 +124,7 @@ impl Text {
             notes,
             base,
             axes,
+            files: files.names(),
             swept,
             points,
             overrides,

@@ -34,6 +34,8 @@ pub struct Scenario {
     pub notes: Vec<String>,
     base: Described,
     axes: Vec<Axis>,
+    /// Names of all files as they were asked for, and those that hold from anywhere.
+    files: BTreeMap<PathBuf, PathBuf>,
     /// Files that only points of the sweep name, with their texts.
     swept: BTreeMap<PathBuf, Arc<str>>,
     points: Vec<Point>,
@@ -106,7 +108,7 @@ impl Scenario {
 
     fn new(mut text: Text, overrides: &[String], search: Search) -> Result<Self, Problem> {
         for set in overrides {
-            let (path, node) = document::read_override(set)?;
+            let (path, node) = document::read_override(set, document::folder(&text.whole))?;
             text.table.assign(&path, &node, &Section::selects)?;
             text.overrides.push((path, set.clone()));
         }

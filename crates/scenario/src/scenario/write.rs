@@ -1,7 +1,9 @@
 //! A scenario as one TOML text with every default written out.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 
 use tidegate_sim::setup::Accounting;
 use tidegate_sim::workload::Source;
@@ -369,7 +371,7 @@ impl Page<'_> {
             let values: Vec<String> = axis
                 .values
                 .iter()
-                .map(|value| absolute(&axis.key, value).toml())
+                .map(|value| absolute(&axis.key, value, &scenario.files).toml())
                 .collect();
             let lines = values.join(",\n    ");
             self.line(&axis.key, &format!("[\n    {lines},\n]"));
@@ -380,12 +382,15 @@ impl Page<'_> {
 /// A speed other than the one that defaults are shown for.
 const ANOTHER_LINE: Rate = Rate::from_gbps(77);
 
-/// The same value of `key` with names of files that hold from anywhere.
-fn absolute(key: &str, node: &Node) -> Node {
+/// The same value of `key` with names of files that hold from anywhere, as far as they were read.
+pub(super) fn absolute(key: &str, node: &Node, files: &Names) -> Node {
     let value = match &node.value {
-        Value::List(items) => Value::List(items.iter().map(|item| absolute(key, item)).collect()),
-        Value::Table(table) => Value::Table(table.map(absolute)),
-        Value::Text(text) => Value::Text(absolute_text(key, text, &node.loc)),
+        Value::List(items) => {
+            let items = items.iter().map(|item| absolute(key, item, files));
+            Value::List(items.collect())
+        }
+        Value::Table(table) => Value::Table(table.map(|key, node| absolute(key, node, files))),
+        Value::Text(text) => Value::Text(absolute_text(key, text, &node.loc, files)),
         other => other.clone(),
     };
     Node {
@@ -394,14 +399,21 @@ fn absolute(key: &str, node: &Node) -> Node {
     }
 }
 
-fn absolute_text(key: &str, text: &str, loc: &Location) -> String {
+/// Names of files as they were asked for, and those that hold from anywhere.
+pub(super) type Names = BTreeMap<PathBuf, PathBuf>;
+
+fn absolute_text(key: &str, text: &str, loc: &Location, files: &Names) -> String {
     let Some(folder) = &loc.source.folder else {
         return text.to_owned();
     };
+    let real = |name: &str| {
+        let asked = folder.join(name);
+        files.get(&asked).unwrap_or(&asked).display().to_string()
+    };
     let of_list = key.rsplit('.').next() == Some("file");
     match text.strip_prefix("file:") {
-        Some(name) => format!("file:{}", folder.join(name.trim()).display()),
-        None if of_list => folder.join(text).display().to_string(),
+        Some(name) => format!("file:{}", real(name.trim())),
+        None if of_list => real(text),
         None => text.to_owned(),
     }
 }

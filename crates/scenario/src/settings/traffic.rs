@@ -85,6 +85,14 @@ impl<'a> Listed<'a> {
         Ok(file)
     }
 
+    /// The names of files that were read: as they were asked for, and those that hold from anywhere.
+    pub(crate) fn names(&self) -> BTreeMap<PathBuf, PathBuf> {
+        let names = self.texts.iter();
+        names
+            .map(|(asked, (real, _))| (asked.clone(), real.clone()))
+            .collect()
+    }
+
     /// All that were read: names that hold from anywhere, and texts.
     pub(crate) fn read_so_far(&self) -> BTreeMap<PathBuf, Arc<str>> {
         self.texts.values().cloned().collect()

@@ -179,3 +179,63 @@ fn files_that_only_a_sweep_names_are_told_from_edited_ones() {
     assert!(first.contains("\"file:in/a.cdf\""), "{first}");
     assert!(first.contains("\"in/b.csv\""), "{first}");
 }
+
+/// The same files, whose real names begin with a root.
+#[derive(Debug)]
+struct Rooted(Memory);
+
+impl Files for Rooted {
+    fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String> {
+        let asked = path.strip_prefix("/root").unwrap_or(path);
+        let (real, text) = self.0.read(asked, longest)?;
+        Ok((Path::new("/root").join(real), text))
+    }
+}
+
+#[test]
+fn files_that_a_sweep_names_hold_in_commands_and_from_anywhere() {
+    let files = &[
+        ("base/small.cdf", "1000 0\n2000 1\n"),
+        ("base/large.cdf", "5000 0\n6000 1\n"),
+        ("large.cdf", "8000 0\n9000 1\n"),
+        (
+            "base/all.toml",
+            "[topology]\nkind = 'star'\nhosts = 3\n[[traffic]]\nkind = 'poisson'\nflows = 5\n\
+             [sweep]\n'traffic.0.sizes' = ['file:small.cdf', 'file:large.cdf']\n",
+        ),
+        ("mine.toml", "include = 'base/all.toml'\n"),
+    ];
+    let read = |file: &str, overrides: &[String]| {
+        let files = Arc::new(Rooted(Memory(files)));
+        let scenario = Scenario::read(files, Path::new(file), overrides);
+        scenario.unwrap_or_else(|problem| panic!("{file} {overrides:?}: {problem}"))
+    };
+    let sizes = |run: &Experiment| -> Vec<u64> {
+        let built = run.build().unwrap();
+        built.setup.flows.iter().map(|flow| flow.bytes).collect()
+    };
+    for file in ["base/all.toml", "mine.toml"] {
+        let scenario = read(file, &[]);
+        for run in scenario.plan().unwrap() {
+            let again = read(file, &run.overrides()).plan().unwrap();
+            assert_eq!(again.len(), 1);
+            assert_eq!(sizes(&again[0]), sizes(&run), "{:?}", run.overrides());
+        }
+        let resolved = scenario.resolved();
+        assert!(
+            resolved.contains("\"file:/root/base/large.cdf\""),
+            "{resolved}"
+        );
+    }
+    // Those of a file's own folder are named as it does.
+    let own = read("base/all.toml", &[]).plan().unwrap();
+    assert!(
+        own[0]
+            .overrides()
+            .contains(&"traffic.0.sizes=\"file:small.cdf\"".to_owned())
+    );
+    // One's own are relative to the scenario too.
+    let set = ["traffic.0.sizes=file:large.cdf".to_owned()];
+    let runs = read("mine.toml", &set).plan().unwrap();
+    assert!(sizes(&runs[0]).iter().all(|bytes| *bytes >= 8000));
+}

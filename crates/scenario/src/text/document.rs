@@ -314,9 +314,17 @@ pub(crate) fn steps(
     Ok(steps)
 }
 
-/// An override such as `switch.marking.threshold=60us`: what is set, and to what.
-pub(crate) fn read_override(text: &str) -> Result<(Vec<Step>, Node), Problem> {
-    let source = Source::new("--set", text);
+/// An override such as `switch.marking.threshold=60us`: what is set, and to what. Names of files in it are
+/// relative to `folder`, which is that of the scenario.
+pub(crate) fn read_override(
+    text: &str,
+    folder: Option<&PathBuf>,
+) -> Result<(Vec<Step>, Node), Problem> {
+    let source = Arc::new(Source {
+        name: "--set".to_owned(),
+        text: text.to_owned(),
+        folder: folder.cloned(),
+    });
     let Some((path, value)) = text.split_once('=') else {
         return Err(Problem::new("an override needs a key, `=` and a value")
             .at(&Location::whole(&source))
