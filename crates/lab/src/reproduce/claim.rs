@@ -250,6 +250,10 @@ pub(super) struct Fields {
     main: bool,
 }
 
+/// What says what a paper says.
+const NEEDED: &str = "`paper` or `points` with `within`, or one of `at_most`, `at_least`, `below`, `above` \
+                      and `not_testable`";
+
 impl Fields {
     /// The claim, if it can fail and can hold.
     pub(super) fn claim(mut self, span: &Range<usize>) -> Result<Claim, Wrong> {
@@ -291,19 +295,31 @@ impl Fields {
             Some((bound, at))
         });
         let mut said: Vec<(Published, Range<usize>)> = bounds.collect();
-        let has_bound = !said.is_empty();
         let within = self.within.take().map(number);
         if let Some(reason) = self.not_testable.take() {
             said.push((Published::NotTestable(reason), span.clone()));
         }
-        if let Some(points) = self.points.take()
-            && let Some((_, within)) = &within
-        {
-            let curve = Published::Curve {
-                within: within.clone(),
-                points: points.get_ref().0.clone(),
-            };
-            said.push((curve, points.span()));
+        let has_no_tolerance = !said.is_empty();
+        // What would be read and mean nothing is refused where it is written.
+        let unused = |key: &str, span: Range<usize>| Wrong {
+            message: format!("`{key}` says nothing here: a claim has {NEEDED}"),
+            span,
+        };
+        if let (true, Some((at, _))) = (has_no_tolerance, &within) {
+            return Err(unused("within", at.clone()));
+        }
+        match (self.points.take(), &within) {
+            (Some(points), Some((_, within))) => {
+                let curve = Published::Curve {
+                    within: within.clone(),
+                    points: points.get_ref().0.clone(),
+                };
+                said.push((curve, points.span()));
+            }
+            (Some(points), None) if has_no_tolerance => {
+                return Err(unused("points", points.span()));
+            }
+            _ => {}
         }
         if let Some(paper) = self.paper.take() {
             let at = paper.span();
@@ -321,18 +337,19 @@ impl Fields {
                     };
                     said.push((about, at));
                 }
+                (Paper::One(_), None) if has_no_tolerance => return Err(unused("paper", at)),
                 (Paper::One(_), None) => {}
             }
         }
-        let is_single = said.len() == 1 && !(has_bound && within.is_some());
-        match said.pop() {
-            Some(said) if is_single => Ok(said),
+        let last = said.pop();
+        match (last, said.as_slice(), self.neutral.take()) {
+            (Some(said), [], None) => Ok(said),
+            (Some(_), [], Some(neutral)) => Err(Wrong {
+                message: "`neutral` is of a single number with `within`".to_owned(),
+                span: neutral.span(),
+            }),
             _ => Err(Wrong {
-                message: format!(
-                    "`{}` needs `paper` or `points` with `within`, or one of `at_most`, \
-                     `at_least`, `below`, `above` and `not_testable`",
-                    self.says
-                ),
+                message: format!("`{}` needs {NEEDED}", self.says),
                 span: span.clone(),
             }),
         }

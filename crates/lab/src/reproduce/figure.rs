@@ -383,6 +383,31 @@ struct PlotFields {
     to: Option<Number>,
 }
 
+impl PlotFields {
+    /// What is wrong with keys that plots of another kind have; those in the match below are needed or refused
+    /// there.
+    fn unused(&self) -> Option<String> {
+        let of_line = [
+            ("normalise", self.normalise.is_some()),
+            ("published", !self.published.is_empty()),
+        ];
+        let of_series = [("from", self.from.is_some()), ("to", self.to.is_some())];
+        let first = |keys: &[(&'static str, bool)]| {
+            let mut given = keys.iter().filter(|(_, is_given)| *is_given);
+            given.next().map(|(key, _)| *key)
+        };
+        let line = |key: &str| format!("`{key}` is of a `line`, and says nothing here");
+        let series = |key: &str| format!("`{key}` is of a `series`, and says nothing here");
+        match self.kind {
+            PlotKind::Line => first(&of_series).map(series),
+            PlotKind::Series => first(&of_line).map(line),
+            PlotKind::Cdf => first(&of_line)
+                .map(line)
+                .or_else(|| first(&of_series).map(series)),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum PlotKind {
@@ -394,6 +419,9 @@ enum PlotKind {
 impl<'de> Deserialize<'de> for Plot {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fields = PlotFields::deserialize(deserializer)?;
+        if let Some(message) = fields.unused() {
+            return Err(de::Error::custom(message));
+        }
         let draws = match (
             fields.kind,
             fields.x,

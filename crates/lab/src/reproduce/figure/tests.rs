@@ -86,6 +86,72 @@ fn a_wrong_key_is_reported_with_its_line() {
     }
 }
 
+#[test]
+fn a_key_that_says_nothing_is_reported_with_its_line() {
+    let points = "points = { \"1\" = \"-5%\", \"2\" = \"-7%\", \"3\" = \"-9%\" }\n";
+    let of = "of = \"load *\"\n";
+    for (rest, line, part) in [
+        (
+            "at_most = 1\npaper = \"5%\"\n".to_owned(),
+            9,
+            "`paper` says nothing",
+        ),
+        (
+            format!("{of}at_most = 1\n{points}"),
+            10,
+            "`points` says nothing",
+        ),
+        (
+            "at_most = 1\nwithin = \"5%\"\n".to_owned(),
+            9,
+            "`within` says nothing",
+        ),
+        (
+            "not_testable = \"b\"\nwithin = \"5%\"\n".to_owned(),
+            9,
+            "`within` says nothing",
+        ),
+        (
+            "at_most = 1\nneutral = 1\n".to_owned(),
+            9,
+            "`neutral` is of a single number",
+        ),
+        (
+            "paper = [1, 2]\nneutral = 1\n".to_owned(),
+            9,
+            "`neutral` is of a single number",
+        ),
+        (
+            format!("{of}within = \"3%\"\n{points}neutral = 1\n"),
+            11,
+            "`neutral` is of a single",
+        ),
+    ] {
+        let claim = "[[figure.claim]]\nsays = \"a\"\nmeasure = \"fct_mean\"\n";
+        let (message, at) = read(&format!("{claim}{rest}")).unwrap_err();
+        assert!(message.contains(part), "{rest}: {message}");
+        assert_eq!(at, line, "{rest}: {message}");
+    }
+    let cdf = "kind = \"cdf\"\nquantity = \"fct\"\n";
+    let line = "kind = \"line\"\nx = \"a\"\ny = \"drops\"\n";
+    let series = "kind = \"series\"\nquantity = \"rtt\"\nsubject = \"*\"\n";
+    let published = "published = { A = { \"1\" = 2 } }\n";
+    for (plot, key, part) in [
+        (cdf, "normalise = \"b\"\n", "`normalise` is of a `line`"),
+        (cdf, published, "`published` is of a `line`"),
+        (cdf, "to = \"5ms\"\n", "`to` is of a `series`"),
+        (series, "normalise = \"b\"\n", "`normalise` is of a `line`"),
+        (series, published, "`published` is of a `line`"),
+        (line, "from = \"5ms\"\n", "`from` is of a `series`"),
+    ] {
+        assert!(read(&format!("[[figure.plot]]\ntitle = \"a\"\n{plot}")).is_ok());
+        let (message, at) =
+            read(&format!("[[figure.plot]]\ntitle = \"a\"\n{plot}{key}")).unwrap_err();
+        assert!(message.contains(part), "{plot}{key}: {message}");
+        assert_eq!(at, 5, "{plot}{key}: {message}");
+    }
+}
+
 /// What is wrong with a claim about a change, and the text that it is about.
 fn wrong_claim(rest: &str) -> Option<(String, String)> {
     let text = format!(
