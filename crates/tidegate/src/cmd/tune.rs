@@ -333,8 +333,9 @@ fn of_scenario(
     let seed = arguments.seed;
     let file = arguments.file.clone();
     let overrides = [format!("seed={seed}"), "runs=1".to_owned()];
-    let scenario = source::read(&file, &overrides).map_err(Error::new)?;
-    if scenario.points() > 1 {
+    let mut scenario = source::read(&file, &overrides).map_err(Error::new)?;
+    // A sweep of one value is one too: there cannot be a second beside it.
+    if !scenario.keys().is_empty() {
         return Err(Error::new(format!(
             "{file} has a sweep of its own, which cannot be tuned\n\
              hint: leave its [sweep] out, and give what it varies with --vary"
@@ -346,6 +347,8 @@ fn of_scenario(
              hint: such as --vary switch.marking.threshold=20KB..320KB",
         ));
     }
+    // Its points are called as candidates are: none of them is the file's baseline.
+    scenario.baseline = None;
     let resolved = scenario.resolved();
     let candidates = space::of_scenario(&resolved, &request.varies)?;
     let cells = Tuning::cells(

@@ -157,10 +157,22 @@ fn a_scenario_is_tuned_too() {
     let found = json(&room.run(line));
     assert_eq!(found["formula"]["label"], "as it is");
     assert_eq!(found["tried"].as_array().unwrap().len(), 4);
-    room.write("swept.toml", TINY);
-    let said = room.run("tune swept.toml --vary switch.marking.threshold=10us,20us");
+    // A baseline that the file names is none of the search.
+    room.write("based.toml", &format!("baseline = \"tiny\"\n{plain}"));
+    let line = "tune based.toml --for mean --vary traffic.0.load=0.2,0.4 --budget 30 --json";
+    assert_eq!(json(&room.run(line))["formula"]["label"], "as it is");
+    let one = TINY.replace(", { kind = \"none\" }]", "]");
+    for text in [TINY, &one] {
+        room.write("swept.toml", text);
+        let said = room.run("tune swept.toml --vary switch.marking.threshold=10us,20us");
+        said.ended(2);
+        said.reports("has a sweep of its own");
+    }
+    let said = room.run(
+        "tune tiny.toml --vary switch.marking.threshold=10us,20us --within queue<100KB --budget 30",
+    );
     said.ended(2);
-    said.reports("has a sweep of its own");
+    said.reports("observe.ports");
     let said = room.run("tune tiny.toml --vary switch.marking.depth=1,2");
     said.ended(2);
     said.reports("the scenario has no such key");
