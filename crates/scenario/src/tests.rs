@@ -255,6 +255,7 @@ fn flows_that_pfc_leaves_out_are_warned_of() {
     );
 }
 
+#[test]
 fn axes_that_undo_each_other_are_refused() {
     let read = |sweep: &str| Scenario::parse("axes.toml", &format!("{BASE}[sweep]\n{sweep}"), &[]);
     let threshold = "'switch.marking.threshold' = ['60us', '100us']\n";
