@@ -291,6 +291,8 @@ fn axes_that_undo_each_other_are_refused() {
         format!("{tcn}{threshold}"),
         format!("'switch.marking.kind' = ['tcn']\n{threshold}"),
         "'transport.accounting.per_packet' = [50]\ntransport.kind = ['dcqcn']\n".to_owned(),
+        // The kind that the file has already clears nothing.
+        "'switch.marking.threshold' = ['9KB']\n'switch.marking.kind' = ['queue-red']\n".to_owned(),
     ] {
         read(&sweep).unwrap_or_else(|problem| panic!("{sweep}{problem}"));
     }
@@ -313,6 +315,15 @@ fn an_override_is_not_lost_to_another_kind() {
         .to_string();
     assert!(error.contains("would have no effect"), "{error}");
     assert!(error.contains("--set 'switch.marking={ kind"), "{error}");
+    // A sweep that is replaced undoes nothing, in whatever order.
+    for overrides in [
+        [threshold, "switch.marking.kind=tcn"],
+        ["switch.marking.kind=tcn", threshold],
+    ] {
+        let scenario = read("'codel', 'ecn-sharp'", &overrides).unwrap();
+        assert_eq!(scenario.points(), 1);
+        assert_eq!(scenario.notes.len(), 1, "{:?}", scenario.notes);
+    }
     // At the file's own kind it stays.
     let own = read("'queue-red', 'codel'", &["switch.marking.threshold=9KB"]).unwrap();
     assert_eq!(

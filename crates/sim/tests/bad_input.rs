@@ -142,6 +142,27 @@ fn transports_that_cannot_be_are_refused() {
     );
 }
 
+/// Not in the middle of a run, and not for the sake of a host that only receives.
+#[test]
+fn a_sender_that_is_slower_than_its_least_rate_is_refused() {
+    let mut network = Network::new(2, 1);
+    for (host, rate) in [(0, Rate::from_gbps(10)), (1, Rate::from_gbps(1))] {
+        network.connect(NodeId(host), NodeId(2), rate, Span::from_us(1));
+    }
+    let config = dcqcn::Config {
+        min_rate: Rate::from_gbps(2),
+        ..dcqcn::Config::default()
+    };
+    let from = |src, dst| Setup {
+        transports: vec![Transport::Dcqcn(Box::new(config.clone()))],
+        flows: vec![flow(Time::ZERO, src, dst, 10_000)],
+        network: network.clone(),
+        ..good()
+    };
+    assert!(refusal(&from(1, 0)).starts_with("min_rate = 2Gbps"));
+    assert_eq!(outcome(&from(0, 1)).end, End::Finished);
+}
+
 #[test]
 fn ports_that_cannot_be_are_refused() {
     let switch = |marking, scheduling, buffer| {

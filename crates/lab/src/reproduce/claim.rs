@@ -296,6 +296,7 @@ impl Fields {
         });
         let mut said: Vec<(Published, Range<usize>)> = bounds.collect();
         let within = self.within.take().map(number);
+        let is_untestable = self.not_testable.is_some();
         if let Some(reason) = self.not_testable.take() {
             said.push((Published::NotTestable(reason), span.clone()));
         }
@@ -337,7 +338,9 @@ impl Fields {
                     };
                     said.push((about, at));
                 }
-                (Paper::One(_), None) if has_no_tolerance => return Err(unused("paper", at)),
+                (Paper::One(_), None) if has_no_tolerance && !is_untestable => {
+                    return Err(unused("paper", at));
+                }
                 (Paper::One(_), None) => {}
             }
         }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use disk::read_file;
 pub use error::{Error, Found};
-pub use manifest::{Manifest, Planned};
+pub use manifest::{Manifest, Planned, without_places};
 
 use crate::export::csv;
 use crate::record::Record;

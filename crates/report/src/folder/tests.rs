@@ -72,6 +72,21 @@ fn full(path: &Path, name: &str) -> io::Result<File> {
 }
 
 #[test]
+fn folders_of_files_make_no_difference() {
+    use super::manifest::without_places;
+    for (line, expected) in [
+        (
+            "a = [\"file:/x/y/a.cdf\", \"5KB\"]",
+            "a = [\"file:a.cdf\", \"5KB\"]",
+        ),
+        ("# \"/x/y/b.csv\" has 38 bytes", "# \"b.csv\" has 38 bytes"),
+        ("alpha = [\"1/3\", \"2/3\"]", "alpha = [\"1/3\", \"2/3\"]"),
+    ] {
+        assert_eq!(without_places(line), expected);
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_named_and_loses_nothing() {
     let good = folder("full");

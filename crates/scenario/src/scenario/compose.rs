@@ -62,6 +62,7 @@ impl Text {
         };
         let (paths, overrides): (Vec<_>, Vec<_>) = self.overrides.iter().cloned().unzip();
         let (axes, notes) = settle::settle(axes, &paths, &table)?;
+        axis::refuse_undone(&axes, &table)?;
         let mut files = Listed::new(&*self.files);
         let base = describe::describe(&table, &top, &mut files)?;
         let of_base = files.read_so_far();

@@ -60,9 +60,6 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
         if axes[..number].iter().any(|before| before.key == axis.key) {
             return Err(Problem::new(format!("`{}` is swept twice", axis.key)).at(&axis.loc));
         }
-        for before in &axes[..number] {
-            refuse_undone(before, axis)?;
-        }
     }
     // Axes whose last words are the same are distinguished by the word before.
     let lasts: Vec<String> = axes.iter().map(|axis: &Axis| last(&axis.key, 1)).collect();
@@ -77,12 +74,22 @@ pub(crate) fn axes(sweep: &Node, limits: &Limits) -> Result<Vec<Axis>, Problem> 
     Ok(axes)
 }
 
-/// Refuses an axis whose values a later one sets again: points would have labels of what they are not run with.
-fn refuse_undone(axis: &Axis, later: &Axis) -> Result<(), Problem> {
+/// Refuses axes whose values later ones set again: points would have labels of what they are not run with. `table` is
+/// the scenario without the sweep.
+pub(crate) fn refuse_undone(axes: &[Axis], table: &Table) -> Result<(), Problem> {
+    for (number, later) in axes.iter().enumerate() {
+        for axis in &axes[..number] {
+            refuse_undone_by(later, axis, table)?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_undone_by(later: &Axis, axis: &Axis, table: &Table) -> Result<(), Problem> {
     let own = axis.choices.iter().flat_map(|choice| &choice.sets);
     for (path, _) in own {
         let mut sets = later.choices.iter().flat_map(|choice| &choice.sets);
-        if !sets.any(|(other, node)| undo::undoes(other, node, path)) {
+        if !sets.any(|(other, node)| undo::undoes(other, node, path, table)) {
             continue;
         }
         let message = format!(

@@ -25,23 +25,27 @@ pub(crate) fn settle(
     let mut notes = Vec::new();
     let mut kept = Vec::new();
     for axis in axes {
-        let mut is_replaced = false;
+        let meetings = |path: &Vec<Step>| {
+            let choices = axis.choices.iter();
+            let meetings = choices.map(|choice| meeting(path, choice, table));
+            meetings.collect::<Vec<Meeting>>()
+        };
+        let covers = |path: &&Vec<Step>| {
+            let mut meetings = meetings(path).into_iter();
+            meetings.all(|meeting| meeting == Meeting::Covered)
+        };
+        // A sweep that is replaced undoes nothing, whatever else is set.
+        if let Some(path) = overrides.iter().find(covers) {
+            notes.push(format!(
+                "`{}` is set, and no longer swept: {} are left out",
+                words(path),
+                count(axis.choices.len(), "value")
+            ));
+            continue;
+        }
         for path in overrides {
             let key = words(path);
-            let meetings: Vec<Meeting> = axis
-                .choices
-                .iter()
-                .map(|choice| meeting(path, choice, table))
-                .collect();
-            let all = |what| meetings.iter().all(|&meeting| meeting == what);
-            if all(Meeting::Covered) {
-                is_replaced = true;
-                notes.push(format!(
-                    "`{key}` is set, and no longer swept: {} are left out",
-                    count(axis.choices.len(), "value")
-                ));
-                break;
-            }
+            let meetings = meetings(path);
             let undone: Vec<&str> = (axis.choices.iter().zip(&meetings))
                 .filter(|(_, meeting)| **meeting != Meeting::Apart)
                 .map(|(choice, _)| choice.label.as_str())
@@ -56,9 +60,7 @@ pub(crate) fn settle(
                 ));
             }
         }
-        if !is_replaced {
-            kept.push(axis);
-        }
+        kept.push(axis);
     }
     Ok((kept, notes))
 }
@@ -85,9 +87,7 @@ fn meeting(path: &[Step], choice: &Choice, table: &Table) -> Meeting {
     let begins = |long: &[Step], short: &[Step]| undo::names(long).starts_with(&undo::names(short));
     let sets = || choice.sets.iter().map(|(set, node)| (set.as_slice(), node));
     let undoes = |(set, node): (&[Step], &Node)| {
-        begins(set, path)
-            || begins(path, set)
-            || (undo::undoes(set, node, path) && changes_kind(set, node, table))
+        begins(set, path) || begins(path, set) || undo::undoes(set, node, path, table)
     };
     if sets().all(|(set, _)| begins(set, path)) {
         Meeting::Covered
@@ -96,13 +96,6 @@ fn meeting(path: &[Step], choice: &Choice, table: &Table) -> Meeting {
     } else {
         Meeting::Apart
     }
-}
-
-/// Whether a value sets a kind that the table does not have already: settings of the same kind stay.
-fn changes_kind(set: &[Step], node: &Node, table: &Table) -> bool {
-    let names = undo::names(set);
-    let above = names.split_last().map_or(&[][..], |(_, above)| above);
-    node.scalar() != undo::kind(table, above)
 }
 
 fn words(path: &[Step]) -> String {

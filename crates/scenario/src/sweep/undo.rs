@@ -9,8 +9,8 @@ pub(super) fn names(path: &[Step]) -> Vec<String> {
 }
 
 /// Whether what is set at `path` is gone once a sweep sets `node` at `later`. A table of a kind replaces all
-/// keys but those of any kind, and so does another kind alone.
-pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step]) -> bool {
+/// keys but those of any kind, and so does a kind alone that the table at its place in `root` does not have already.
+pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step], root: &Table) -> bool {
     let (later, path) = (names(later), names(path));
     if path.starts_with(&later) {
         return match (&node.value, path.get(later.len())) {
@@ -21,6 +21,7 @@ pub(super) fn undoes(later: &[Step], node: &Node, path: &[Step]) -> bool {
     match later.split_last() {
         Some((last, table)) if last == "kind" => {
             path.starts_with(table)
+                && node.scalar() != kind(root, table)
                 && path
                     .get(table.len())
                     .is_none_or(|key| !is_common(table, key))
@@ -36,7 +37,7 @@ fn is_common(table: &[String], key: &str) -> bool {
 }
 
 /// The kind of the table at a path, which is the default one if it names none.
-pub(super) fn kind(root: &Table, path: &[String]) -> Option<String> {
+fn kind(root: &Table, path: &[String]) -> Option<String> {
     let (default, _) = Section::selects(path).unwrap_or_default();
     let named = table_at(root, path).and_then(|table| table.text("kind"));
     named.or(default).map(str::to_owned)

@@ -179,6 +179,12 @@ const JITTER_STREAM: u64 = 3 << 40;
 /// A size that no run reaches, and that can be added to.
 pub(crate) const ENDLESS: u64 = 1 << 62;
 
+/// The transport of a group of flows; groups beyond the last have the last one's.
+fn transport_of(transports: &[Transport], group: u8) -> &Transport {
+    let own = transports.get(usize::from(group)).or(transports.last());
+    own.expect("there is at least one transport")
+}
+
 impl Hosts {
     /// The hosts that are at `home`, or all of them.
     pub(crate) fn new(
@@ -203,11 +209,14 @@ impl Hosts {
             }
         }
         // Whether the settings can be used is known before the run.
-        let speeds: BTreeSet<Rate> = lines.iter().copied().collect();
         for transport in &setup.transports {
-            for &line in &speeds {
-                Ends::new(transport, setup.opening, line, 0)?;
-            }
+            Ends::new(transport, setup.opening, lines[0], 0)?;
+        }
+        let senders = setup.flows.iter();
+        let senders = senders.map(|flow| (flow.group, lines[flow.src.index()]));
+        for (group, line) in senders.collect::<BTreeSet<_>>() {
+            let transport = transport_of(&setup.transports, group);
+            Ends::new(transport, setup.opening, line, 0)?;
         }
         if let Some(config) = &setup.tagging {
             Pias::new(config)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use tidegate_transport::pias::Pias;
 use tidegate_units::{ByteTime, Rng, Span, Time};
 
-use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake};
+use super::{CHUNK, DELAY_STREAM, ENDLESS, Hosts, PATH_STREAM, Wake, transport_of};
 use crate::calendar::Calendar;
 use crate::connection::{Connection, Ends, Pace, Prober, Writer};
 use crate::fabric::Fabric;
@@ -160,11 +160,7 @@ impl Hosts {
     fn open(&mut self, slot: u32, number: usize) {
         let flow = self.flows[number];
         let numbers = path_hash(self.rules.seed, number);
-        let transports = &self.rules.transports;
-        let transport = transports
-            .get(usize::from(flow.group))
-            .or(transports.last())
-            .expect("there is at least one transport");
+        let transport = transport_of(&self.rules.transports, flow.group);
         let line = self.lines[flow.src.index()];
         let ends = Ends::new(transport, self.rules.opening, line, numbers)
             .expect("the settings were tried before the run");

@@ -35,8 +35,12 @@ const TESTS: &[suite::Test] = tests![
 fn main() -> ExitCode {
     let refused = Namespace::new().err().filter(Error::is_privilege);
     let reason = refused.map(|error| error.to_string());
-    let taken = |name: &str| name.contains("comes_up").then(testbed::obstacle).flatten();
-    suite::run(TESTS, move |name| reason.clone().or_else(|| taken(name)))
+    let obstacle = |name: &str| match name {
+        _ if name.contains("comes_up") => testbed::obstacle(),
+        _ if name.contains("become_nobody_else") => switch::obstacle(),
+        _ => None,
+    };
+    suite::run(TESTS, move |name| reason.clone().or_else(|| obstacle(name)))
 }
 
 /// The program.

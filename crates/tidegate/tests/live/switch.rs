@@ -1,9 +1,10 @@
 //! `tidegate live`.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use tidegate_live::namespace::Namespace;
 
 use super::{Folder, out, reaches, signal, talk, tidegate};
@@ -203,7 +204,17 @@ pub(crate) fn what_a_switch_keeps_can_be_chosen() {
     );
 }
 
-/// A pipe has no end as long as somebody may write to it, and takes no more than 64 KiB unread.
+/// A pipe that takes nothing more as long as nobody reads.
+fn full_pipe() -> (PipeReader, PipeWriter) {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while writer.write(&[b'x'; 4_096]).is_ok() {}
+    fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer)
+}
+
+/// A pipe has no end as long as somebody may write to it.
 pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch() {
     let [left, middle, right] = [(); 3].map(|()| Namespace::new().unwrap());
     for (host, number) in [(&left, 0), (&right, 1)] {
@@ -214,8 +225,7 @@ pub(crate) fn neither_a_pipe_for_a_file_nor_an_unread_message_stops_the_switch()
     }
     let folder = Folder::new("pipes");
     let file = folder.file("switch.toml", FILE);
-    let (unread, mut full) = std::io::pipe().unwrap();
-    full.write_all(&vec![b'x'; 1 << 16]).unwrap();
+    let (unread, full) = full_pipe();
     let started = middle.run(|| {
         let mut command = tidegate(&["live", "run", &file, "--json", "--silent"]);
         command.stdout(Stdio::piped()).stderr(full).spawn()
@@ -240,8 +250,7 @@ pub(crate) fn a_switch_whose_results_nobody_reads_ends_nevertheless() {
     namespace.ip("link add port0 type veth peer port1").unwrap();
     let folder = Folder::new("unread");
     let file = folder.file("switch.toml", FILE);
-    let (unread, mut full) = std::io::pipe().unwrap();
-    full.write_all(&vec![b'x'; 1 << 16]).unwrap();
+    let (unread, full) = full_pipe();
     let ended = namespace.run(|| {
         let mut command = tidegate(&["live", "run", &file, "--silent", "--for", "100ms"]);
         let both = full.try_clone().unwrap();
@@ -252,7 +261,21 @@ pub(crate) fn a_switch_whose_results_nobody_reads_ends_nevertheless() {
     drop(unread);
 }
 
-/// As in a container that has what the documentation names.
+/// What runs a program with the capabilities that the documentation names.
+fn with_two_capabilities() -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set", "-all,+net_raw,+net_admin"]);
+    command
+}
+
+/// Why a program cannot be run so here, if it cannot.
+pub(crate) fn obstacle() -> Option<String> {
+    let tried = with_two_capabilities().arg("true").status();
+    let works = tried.is_ok_and(|status| status.success());
+    (!works).then(|| "there is no setpriv of util-linux".to_owned())
+}
+
+/// As in a container.
 pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
     let namespace = Namespace::new().unwrap();
     namespace.ip("link add port0 type veth peer port1").unwrap();
@@ -260,8 +283,7 @@ pub(crate) fn root_that_can_become_nobody_else_runs_without_capabilities() {
     let file = folder.file("switch.toml", FILE);
     let run = |more: &[&str]| {
         let output = namespace.run(|| {
-            let mut command = Command::new("setpriv");
-            command.args(["--bounding-set", "-all,+net_raw,+net_admin"]);
+            let mut command = with_two_capabilities();
             command.arg(env!("CARGO_BIN_EXE_tidegate"));
             command.args(["live", "run", &file, "--silent", "--for", "100ms"]);
             command.args(more).env("NO_COLOR", "1").output()

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use tidegate_lab::reproduce::measurements::{Measurements, Runs};
 use tidegate_lab::reproduce::{Entry, Version, library};
+use tidegate_report::folder::without_places;
 use tidegate_report::{Folder, Record};
 use tidegate_scenario::Scenario;
 
@@ -171,7 +172,12 @@ pub(super) fn judge_all(
 ) -> Result<Done, Error> {
     let mut done = Done::new(root, "");
     for name in names {
-        let whole = entry(name, Version::Full, &asked.set)?;
+        // What was set may not fit to what the file says now.
+        let entry = |version| match entry(name, version, &asked.set) {
+            Err(_) if !asked.set.is_empty() => entry(name, version, &[]),
+            entry => entry,
+        };
+        let whole = entry(Version::Full)?;
         if whole.figure.is_computed {
             let version = asked.version();
             let command = command(name, version, &asked.set);
@@ -182,7 +188,7 @@ pub(super) fn judge_all(
         let path = root.join(&whole.figure.id);
         let folder = Folder::open(&path).map_err(Error::new)?;
         let version = Note::version(&path)?;
-        let entry = entry(name, version, &asked.set)?;
+        let entry = entry(version)?;
         let mut is_other = is_other(&folder, &entry.scenario);
         let manifest = folder.manifest().clone();
         if !done.revision.contains(&manifest.revision) {
@@ -225,7 +231,7 @@ fn is_other(folder: &Folder, scenario: &Scenario) -> bool {
     let settings = |text: &str| {
         let is_title = |line: &&str| line.starts_with("title = ");
         let lines = text.lines().filter(|line| !is_title(line));
-        lines.map(str::to_owned).collect::<Vec<_>>()
+        lines.map(without_places).collect::<Vec<_>>()
     };
     settings(&folder.manifest().scenario) != settings(&scenario.resolved())
 }
