@@ -3,7 +3,7 @@
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
-use crate::formula::{headroom, limit, throughput};
+use crate::formula::{limit, throughput};
 use crate::marking::{Marking, Ramp, bytes, percent, time};
 use crate::network::{Network, Queue, Transport};
 
@@ -68,14 +68,7 @@ pub fn shared_memory(network: &Network) -> Bytes {
 
 /// What the lossless classes of all ports of a pool need as headroom.
 pub fn headroom_of_pool(network: &Network) -> Bytes {
-    let classes = network.lossless().count() as u64;
-    let of_ports = network.ports().map(|(_, ports)| {
-        let one = headroom::of_port(ports.speed, network.link_delay, network.mtu);
-        one.0.saturating_mul(u64::from(ports.count))
-    });
-    let all = of_ports
-        .fold(0, u64::saturating_add)
-        .saturating_mul(classes);
+    let all = network.headroom_of_switch().0;
     Bytes(all.div_ceil(u64::from(network.switch.parts)))
 }
 
@@ -360,8 +353,29 @@ mod tests {
         let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
         let network = network("1", lossless);
         let headroom = headroom_of_pool(&network);
-        let one = headroom::of_port(network.host_ports.speed, network.link_delay, 1500);
+        let one = network.computed_headroom(network.host_ports.speed);
         assert_eq!(headroom.0, 48 * one.0);
         assert_eq!(shared_memory(&network).0, 9_000_000 - headroom.0);
+    }
+
+    #[test]
+    fn headroom_that_the_switch_reserves_today_replaces_the_computed_one() {
+        let lossless = "[[queue]]\nlossless = true\ntransport = \"dcqcn\"\n";
+        let mut network = network("1", lossless);
+        let speed = network.host_ports.speed;
+        // 48 ports with 150 KB each leave 1.8 of 9 MB: α = 1 and one class let 18 outputs reach 50 KB.
+        network.switch.reservation.of_port = [(speed, Bytes(150_000))].into();
+        assert_eq!(network.headroom_of_port(speed), Bytes(150_000));
+        assert_eq!(shared_memory(&network), Bytes(1_800_000));
+        let step = Ramp::step(Bytes(50_000));
+        assert_eq!(judged(&network, step).congested, 18);
+        // A shared headroom pool of 6 MB instead leaves 3 MB, and 30 outputs.
+        network.switch.reservation.pool = Some(Bytes(6_000_000));
+        assert_eq!(shared_memory(&network), Bytes(3_000_000));
+        assert_eq!(judged(&network, step).congested, 30);
+        assert_eq!(
+            crate::Plan::new(&network).headroom.unwrap().of_port,
+            [(speed, Bytes(150_000))]
+        );
     }
 }

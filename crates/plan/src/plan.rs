@@ -5,7 +5,7 @@ use tidegate_units::{Bytes, Rate, Ratio, Span};
 use crate::change::changes;
 use crate::formula::bcc::PoolThresholds;
 use crate::formula::ecn_sharp::Targets;
-use crate::formula::{bcc, dcqcn, ecn_sharp, headroom, sojourn, standard};
+use crate::formula::{bcc, dcqcn, ecn_sharp, sojourn, standard};
 use crate::judge::{self, Judgement, judge};
 use crate::marking::{Marking, Ramp, bytes, time};
 use crate::network::{Network, Queue, Transport};
@@ -246,12 +246,7 @@ fn numbered(queues: &[u8]) -> String {
 
 fn room(network: &Network) -> Option<Headroom> {
     network.lossless().next()?;
-    let of_port = |speed| {
-        (
-            speed,
-            headroom::of_port(speed, network.link_delay, network.mtu),
-        )
-    };
+    let of_port = |speed| (speed, network.headroom_of_port(speed));
     Some(Headroom {
         of_port: network.speeds().into_iter().map(of_port).collect(),
         all: judge::headroom_of_pool(network),

@@ -10,7 +10,6 @@ use tidegate_scenario::{Problem, Scenario};
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
 use super::Marks;
-use crate::formula::headroom;
 use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 
@@ -307,9 +306,7 @@ impl<'a> Model<'a> {
         }
         // Every account pauses at α times what is free; what arrives until then is in the headroom.
         let fastest = network.speeds().last().copied();
-        let room = fastest.map_or(Bytes(0), |speed| {
-            headroom::of_port(speed, network.link_delay, network.mtu)
-        });
+        let room = fastest.map_or(Bytes(0), |speed| network.headroom_of_port(speed));
         let is_lossy = self.by_queue(|queue| !queue.lossless, || true);
         let bypass = is_lossy
             .iter()

@@ -9,7 +9,7 @@ use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 
 use super::keys::{self, Text};
-use super::{Network, Queue, Rtt, Switch, Trace, Traffic};
+use super::{Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
 use crate::formula;
 
 /// The tables of a file.
@@ -174,6 +174,7 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         reserve: switch.reserve,
         cell,
         os: switch.os,
+        reservation: Reservation::default(),
     })
 }
 

@@ -25,6 +25,7 @@ mod check;
 pub mod chip;
 pub mod keys;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub use chip::Chip;
 pub use keys::{Ports, Transport};
 
 use crate::dialect::Dialect;
+use crate::formula::headroom;
 
 /// A network that was read and can be planned: every value is present and in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +85,17 @@ pub struct Switch {
     pub cell: u32,
     /// The operating system, if the file names one.
     pub os: Option<Dialect>,
+    /// PFC headroom that is known from elsewhere; where it says nothing, it is computed.
+    pub reservation: Reservation,
+}
+
+/// PFC headroom that a running switch reserves, instead of the computed one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reservation {
+    /// For one port and lossless class, by the speed of the port.
+    pub of_port: BTreeMap<Rate, Bytes>,
+    /// For all ports and classes, if they share one headroom pool smaller than their sum.
+    pub pool: Option<Bytes>,
 }
 
 /// Packet memory that some ports share.
@@ -212,6 +225,32 @@ impl Network {
         let reserved = self.switch.reserve.0.saturating_mul(queues);
         let size = Bytes((self.switch.buffer.0 / u64::from(divisor)).saturating_sub(reserved));
         Pool { size, ports }
+    }
+
+    /// Headroom that one port of this speed reserves for one lossless class: as reserved today, else
+    /// as computed. Everything that needs headroom asks here.
+    pub fn headroom_of_port(&self, speed: Rate) -> Bytes {
+        let reserved = self.switch.reservation.of_port.get(&speed).copied();
+        reserved.unwrap_or_else(|| self.computed_headroom(speed))
+    }
+
+    /// Headroom that one port of this speed needs for one lossless class, by the formula.
+    pub fn computed_headroom(&self, speed: Rate) -> Bytes {
+        headroom::of_port(speed, self.link_delay, self.mtu)
+    }
+
+    /// Headroom that all ports and lossless classes of the switch reserve.
+    pub fn headroom_of_switch(&self) -> Bytes {
+        if let Some(pool) = self.switch.reservation.pool {
+            return pool;
+        }
+        let classes = self.lossless().count() as u64;
+        let of_ports = self.ports().map(|(_, ports)| {
+            let one = self.headroom_of_port(ports.speed);
+            one.0.saturating_mul(u64::from(ports.count))
+        });
+        let all = of_ports.fold(0, u64::saturating_add);
+        Bytes(all.saturating_mul(classes))
     }
 
     /// The queues that PFC protects.
