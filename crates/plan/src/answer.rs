@@ -163,7 +163,7 @@ fn answer_row(network: &Network, row: &Row<'_>) -> Cells {
     if row.marking == Marking::Off {
         cells.extend(["-", "-", "-", "-"].map(str::to_owned));
     } else {
-        cells.extend(meaning(network, &row.judgement));
+        cells.extend(meaning(&row.judgement));
     }
     Cells {
         cells,
@@ -190,7 +190,7 @@ fn ports_of(network: &Network, speed: Rate) -> String {
 }
 
 /// What a marking adds, keeps and precedes.
-fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
+fn meaning(judgement: &Judgement) -> [String; 4] {
     let is_step =
         judgement.longest.as_ps() - judgement.delay.as_ps() <= judgement.delay.as_ps() / 50;
     let adds = if is_step {
@@ -204,7 +204,7 @@ fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
             .shared
             .map_or_else(|| "served first".to_owned(), time),
         judgement.kept.map_or_else(|| "-".to_owned(), range),
-        match (judgement.congested, network.pool().ports) {
+        match (judgement.congested, judgement.ports) {
             (0, _) => "never".to_owned(),
             (some, all) if some >= all => "all".to_owned(),
             (some, all) => format!("{some} of {all}"),
@@ -270,13 +270,14 @@ fn bursts(plan: &Plan<'_>) -> Vec<String> {
         .rows
         .iter()
         .filter(|row| !row.queue.lossless && row.marking != Marking::Off);
-    let ports = plan.network.pool().ports;
     let mut lines: Vec<String> = Vec::new();
-    for row in lossy.filter(|row| row.judgement.without_loss < ports) {
+    for row in lossy.filter(|row| row.judgement.without_loss < row.judgement.ports) {
         let line = format!(
-            "{}: the buffer has room for K + C·RTT, a slow start, at {} of {ports} ports (BCC §4.3)",
+            "at {} the buffer absorbs a slow-start overshoot (K + C·RTT) on up to {} of {} ports at \
+             once (BCC §4.3)",
             short_speed(row.speed),
-            row.judgement.without_loss
+            row.judgement.without_loss,
+            row.judgement.ports
         );
         if !lines.contains(&line) {
             lines.push(line);
@@ -366,7 +367,7 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
         "marks first",
     ];
     let row = |row: &CurrentRow<'_>| {
-        let [adds, _, keeps, first] = meaning(plan.network, &row.judgement);
+        let [adds, _, keeps, first] = meaning(&row.judgement);
         let marks = row.marking != Marking::Off;
         let name = match row.ports {
             0 if current.source.contains(&row.name) => String::new(),
@@ -429,7 +430,7 @@ fn others_of(network: &Network, queue: &Queue, marked: &[&Row<'_>]) -> Part {
         points.extend(printed.iter().map(point));
         for (source, marking) in &points {
             let judgement = judge(network, queue, row.speed, marking);
-            let [adds, _, keeps, first] = meaning(network, &judgement);
+            let [adds, _, keeps, first] = meaning(&judgement);
             let worst = judgement.risks.first();
             let broken = worst.filter(|risk| risk.severity == Severity::Broken);
             rows.push(Cells {

@@ -21,7 +21,9 @@ pub struct Judgement {
     pub shared: Option<Span>,
     /// The throughput that is kept; `None` if it does not follow from a threshold.
     pub kept: Option<Kept>,
-    /// How many ports can be congested at once with marks before what they are to prevent.
+    /// How many ports of this speed share the buffer.
+    pub ports: u32,
+    /// How many of them can be congested at once with marks before what they are to prevent.
     pub congested: u32,
     /// How many of them can start as fast as slow start allows and lose nothing (BCC §4.3).
     pub without_loss: u32,
@@ -93,13 +95,15 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
     let burst = Bytes(ramp.max.0.saturating_add(bdp.0));
     let without_loss = limit::queues_before_drops(buffer, network.switch.alpha, burst);
     let kept = kept(network, queue, bdp, ramp.min);
+    let ports = network.ports_of(speed);
     let mut judgement = Judgement {
         delay,
         longest,
         shared,
         kept,
-        congested: congested.min(network.pool().ports),
-        without_loss: without_loss.min(network.pool().ports),
+        ports,
+        congested: congested.min(ports),
+        without_loss: without_loss.min(ports),
         risks: Vec::new(),
     };
     judgement.risks = risks(network, queue, speed, &ramp, &judgement);
@@ -112,7 +116,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
     let most = limit::of_queue(buffer, network.switch.alpha, 1);
     let delay = wait(speed, most);
     let mut risks = Vec::new();
-    if queue.transport != Transport::Reno {
+    if queue.transport.reacts_to_marks() {
         let text = format!(
             "no marks: the queue grows to {} or {} before anything happens",
             bytes(most),
@@ -128,6 +132,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
         longest: delay,
         shared: queue.weight.map(|weight| stretched(delay, weight)),
         kept: None,
+        ports: network.ports_of(speed),
         congested: 0,
         without_loss: 0,
         risks,
@@ -172,7 +177,7 @@ fn risks(
     let mut risks = Vec::new();
     let mut add = |severity, text: String| risks.push(Risk { severity, text });
     let alpha = network.switch.alpha;
-    let (event, ports) = (event(queue), network.pool().ports);
+    let (event, ports) = (event(queue), judgement.ports);
     match judgement.congested {
         0 if queue.lossless => add(
             Severity::Broken,
@@ -191,7 +196,8 @@ fn risks(
         some if some < ports => add(
             Severity::Note,
             format!(
-                "{event} come before marks once more than {some} of {ports} ports are congested"
+                "{event} come before marks once more than {some} of {ports} ports of {speed} are \
+                 congested"
             ),
         ),
         _ => {}
@@ -229,9 +235,12 @@ fn risks(
         );
         add(Severity::Costly, text);
     }
-    if queue.transport == Transport::Reno {
-        let text = "the transport ignores marks".to_owned();
-        add(Severity::Note, text);
+    if !queue.transport.reacts_to_marks() {
+        let text = format!(
+            "{}: most switches drop its packets where they would mark others",
+            queue.transport.unmarked_because()
+        );
+        add(Severity::Costly, text);
     }
     risks.sort_by_key(|risk| risk.severity);
     risks

@@ -127,7 +127,7 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
             (Marking::Length(ramp), formula, dcqcn::SECTION)
         }
         (None, _) => {
-            let formula = format!("{} ignores marks", queue.transport.name());
+            let formula = queue.transport.unmarked_because().to_owned();
             (Marking::Off, formula, "RFC 3168 §5")
         }
     };

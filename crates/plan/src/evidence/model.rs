@@ -375,7 +375,7 @@ impl<'a> Model<'a> {
             "profile = \"tcn-testbed\"\nmss = {}\nmax_window = \"none\"\n\
              delayed_ack = 1\nack_delay = \"1ms\"\necho = \"{echo}\"\nrule = {{ kind = {} }}\n",
             mtu.saturating_sub(40).max(1),
-            quoted(&transport.name())
+            quoted(transport.simulated_rule())
         )
     }
 

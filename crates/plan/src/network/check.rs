@@ -8,9 +8,10 @@ use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 
-use super::keys::{self, Text};
+use super::keys::{self, Text, Transport};
 use super::{Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
 use crate::formula;
+use crate::formula::headroom::Reaction;
 
 /// The tables of a file.
 const TABLES: [&str; 5] = ["fabric", "switch", "rtt", "queue", "traffic"];
@@ -52,6 +53,7 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
         Some(Text(name)) => name.clone(),
         None => name_of_file(file.file()),
     };
+    let (queues, assumptions) = queues(file, &root)?;
     let network = Network {
         title: root
             .title
@@ -66,8 +68,9 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
         mtu: root.mtu,
         switch: self::switch(&switch, &at_switch)?,
         rtt: self::rtt(&rtt, &at_rtt)?,
-        queues: queues(file, &root)?,
+        queues,
         traffic: self::traffic(traffic, &at_traffic, hosts, folder)?,
+        assumptions,
     };
     check_memory(&network, &at_switch)?;
     Ok(network)
@@ -166,6 +169,29 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
                 .help(format!("allowed: 1 to {most}")));
         }
     }
+    let usual = facts.map_or(Reaction::UNKNOWN, |facts| facts.reaction);
+    let reaction = Reaction {
+        pipeline: switch.pipeline.unwrap_or(usual.pipeline),
+        small_packets: switch.small_packets.unwrap_or(usual.small_packets),
+    };
+    if reaction.small_packets > 100 {
+        let message = format!(
+            "`small_packets` is {}, which is out of range",
+            reaction.small_packets
+        );
+        return Err(at
+            .problem("small_packets", message)
+            .help("allowed: 0 to 100 percent"));
+    }
+    if reaction.pipeline > LONGEST_CABLE {
+        let message = format!(
+            "a pipeline delay of {} is longer than {LONGEST_CABLE}",
+            reaction.pipeline
+        );
+        return Err(at
+            .problem("pipeline", message)
+            .help("some microseconds, such as 3us"));
+    }
     Ok(Switch {
         chip: switch.chip,
         buffer,
@@ -174,6 +200,7 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         reserve: switch.reserve,
         cell,
         os: switch.os,
+        reaction,
         reservation: Reservation::default(),
     })
 }
@@ -246,7 +273,8 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
 /// The most queues that a port of the switches has that are configured here.
 const MOST_QUEUES: usize = 8;
 
-fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem> {
+/// The queues, and what is assumed of their transports.
+fn queues(file: &SettingsTable, root: &keys::Root) -> Result<(Vec<Queue>, Vec<String>), Problem> {
     let tables = file.tables("queue")?;
     if tables.len() > MOST_QUEUES {
         return Err(tables[MOST_QUEUES]
@@ -255,15 +283,23 @@ fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem
     }
     let mut queues = Vec::new();
     let mut read = Vec::new();
+    let mut assumptions = Vec::new();
     for (place, table) in tables.iter().enumerate() {
         let mut queue = keys::Queue::default();
         table.fill(&mut queue, &[])?;
-        queues.push(self::queue(place, &queue, table, root)?);
+        let (transport, assumed) = transport(&queue, table, root, file);
+        queues.push(self::queue(place, &queue, transport, table, root)?);
+        let name = &queues[place].name;
+        assumptions.extend(assumed.map(|assumed| format!("queue `{name}` {assumed}")));
         read.push(queue);
     }
     if queues.is_empty() {
-        queues.push(queue(0, &keys::Queue::default(), file, root)?);
-        read.push(keys::Queue::default());
+        let queue = keys::Queue::default();
+        queues.push(self::queue(0, &queue, root.transport, file, root)?);
+        if !file.names("transport") {
+            assumptions.push("no transport is given: planned for dctcp".to_owned());
+        }
+        read.push(queue);
     }
     check_numbers(&queues, &tables)?;
     share(&mut queues, &read, &tables)?;
@@ -273,12 +309,33 @@ fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem
         }
     }
     queues.sort_by_key(|queue| queue.id);
-    Ok(queues)
+    Ok((queues, assumptions))
+}
+
+/// The transport of a queue, and what is assumed about it if the file does not say.
+fn transport(
+    queue: &keys::Queue,
+    at: &SettingsTable,
+    root: &keys::Root,
+    file: &SettingsTable,
+) -> (Transport, Option<String>) {
+    if at.names("transport") {
+        // A key that may be left out reads `none` as absent; here it is a transport.
+        return (queue.transport.unwrap_or(Transport::Unmarked), None);
+    }
+    if queue.strict {
+        let assumed = "is strict and names no transport: not marked, as with transport = \"none\"";
+        return (Transport::Unmarked, Some(assumed.to_owned()));
+    }
+    let assumed = (!file.names("transport"))
+        .then(|| format!("names no transport: planned for {}", root.transport.name()));
+    (root.transport, assumed)
 }
 
 fn queue(
     place: usize,
     queue: &keys::Queue,
+    transport: Transport,
     at: &SettingsTable,
     root: &keys::Root,
 ) -> Result<Queue, Problem> {
@@ -298,12 +355,14 @@ fn queue(
             .problem("weight", "a queue that is served first has no weight")
             .help("leave out `weight` or `strict`"));
     }
-    let transport = queue.transport.unwrap_or(root.transport);
-    let given = match (queue.lambda, queue.transport) {
-        (Some(lambda), _) => Some((lambda, at)),
+    let transport = transport.canonical();
+    let given = match queue.lambda {
+        Some(lambda) => Some((lambda, at)),
         // λ of the network is that of the network's transport.
-        (None, None) => root.lambda.map(|lambda| (lambda, at)),
-        (None, Some(_)) => None,
+        None if transport == root.transport.canonical() && queue.transport.is_none() => {
+            root.lambda.map(|lambda| (lambda, at))
+        }
+        None => None,
     };
     let lambda = match given {
         Some((lambda, at)) if !(Ratio::ZERO < lambda && lambda <= Ratio::whole(100)) => {
@@ -311,6 +370,7 @@ fn queue(
                 .problem("lambda", format!("λ is {lambda}, which is out of range"))
                 .help("allowed: above 0 and at most 100; published: 0.17 to 1"));
         }
+        _ if !transport.reacts_to_marks() => None,
         Some((lambda, _)) => Some((lambda, "given")),
         None => transport.lambda(),
     };
@@ -326,6 +386,7 @@ fn queue(
         lossless: queue.lossless,
         transport,
         lambda,
+        not_ecn: queue.not_ecn,
     })
 }
 

@@ -5,6 +5,8 @@
 
 use tidegate_units::{Bytes, Setting, choices};
 
+use crate::formula::headroom::Reaction;
+
 choices! {
     /// A switch chip whose buffer size is public.
     pub enum Chip {
@@ -38,6 +40,8 @@ pub struct Facts {
     pub parts: u32,
     /// The bytes of a cell, which thresholds are rounded to; 1 where they are not public.
     pub cell: u32,
+    /// What PFC headroom depends on.
+    pub reaction: Reaction,
     /// Where the size is printed.
     pub source: &'static str,
 }
@@ -60,6 +64,7 @@ impl Chip {
             buffer: Bytes::from_kb(megabytes * 1_000),
             parts,
             cell,
+            reaction: Reaction::UNKNOWN,
             source,
         }
     }

@@ -37,7 +37,7 @@ pub use chip::Chip;
 pub use keys::{Ports, Transport};
 
 use crate::dialect::Dialect;
-use crate::formula::headroom;
+use crate::formula::headroom::{self, Reaction};
 
 /// A network that was read and can be planned: every value is present and in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Network {
     pub queues: Vec<Queue>,
     /// What is carried.
     pub traffic: Traffic,
+    /// What the file left open and the plan assumes, each in a sentence.
+    pub assumptions: Vec<String>,
 }
 
 /// The buffer of a switch and who configures it.
@@ -85,6 +87,8 @@ pub struct Switch {
     pub cell: u32,
     /// The operating system, if the file names one.
     pub os: Option<Dialect>,
+    /// What the headroom of lossless classes depends on beside speed and cable.
+    pub reaction: Reaction,
     /// PFC headroom that is known from elsewhere; where it says nothing, it is computed.
     pub reservation: Reservation,
 }
@@ -133,6 +137,8 @@ pub struct Queue {
     pub transport: Transport,
     /// The transport's `λ` and who says so; `None` if no threshold follows from it.
     pub lambda: Option<(Ratio, &'static str)>,
+    /// Whether packets that are not ECN-capable use it too.
+    pub not_ecn: bool,
 }
 
 /// What is carried.
@@ -210,6 +216,13 @@ impl Network {
         self.ports().map(|(_, ports)| ports.count).sum()
     }
 
+    /// How many ports of this speed share one pool.
+    pub fn ports_of(&self, speed: Rate) -> u32 {
+        let of_speed = self.ports().filter(|(_, ports)| ports.speed == speed);
+        let count: u32 = of_speed.map(|(_, ports)| ports.count).sum();
+        count.div_ceil(self.switch.parts)
+    }
+
     /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch alone.
     pub fn oversubscription(&self) -> Option<f64> {
         let uplinks = self.uplinks?;
@@ -236,7 +249,8 @@ impl Network {
 
     /// Headroom that one port of this speed needs for one lossless class, by the formula.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {
-        headroom::of_port(speed, self.link_delay, self.mtu)
+        let Switch { cell, reaction, .. } = self.switch;
+        headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction)
     }
 
     /// Headroom that all ports and lossless classes of the switch reserve.
