@@ -44,6 +44,9 @@ pub(crate) enum Kind {
     /// How switches hold back single flows
     #[value(alias = "flow-controls")]
     FlowControl,
+    /// Networks that are part of the program, for `tidegate plan`
+    #[value(alias = "networks")]
+    Network,
     /// The settings of a published TCP stack
     #[value(alias = "profiles")]
     Profile,
@@ -77,6 +80,7 @@ impl Kind {
             Self::Dialect => "dialect",
             Self::Figure => "figure",
             Self::FlowControl => "flow-control",
+            Self::Network => "network",
             Self::Profile => "profile",
             Self::Scenario => "scenario",
             Self::Scheduler => "scheduler",
@@ -173,6 +177,14 @@ pub(crate) fn all() -> Vec<Entry> {
         let page = format!("# {}\n\n{line}\n", scenario.name);
         let mut entry = entry(Kind::Scenario, scenario.name, line, page, Vec::new());
         entry.example = String::from(scenario.text);
+        entries.push(entry);
+    }
+    for network in builtin::NETWORKS {
+        let line = network.title();
+        let name = network.name;
+        let page = format!("# {name}\n\n{line}\n\nPlan it with `tidegate plan {name}`.\n");
+        let mut entry = entry(Kind::Network, name, line, page, Vec::new());
+        entry.example = String::from(network.text);
         entries.push(entry);
     }
     for file in library::files() {
@@ -399,7 +411,10 @@ mod tests {
 
         for entry in all() {
             // A list needs its file, and a dialect is of a network.
-            let is_whole = matches!(entry.kind, Kind::Dialect | Kind::Scenario | Kind::Figure);
+            let is_whole = matches!(
+                entry.kind,
+                Kind::Dialect | Kind::Scenario | Kind::Figure | Kind::Network
+            );
             if is_whole || entry.name == "list" {
                 continue;
             }

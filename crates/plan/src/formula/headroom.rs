@@ -9,9 +9,9 @@
 //!
 //! `xoff = MTU + occupancy · (MTU + 2·cable·C + quanta + pipeline·C)`, in whole cells.
 //!
-//! SONiC computes the headroom of dynamic buffers in the same way (`buffer_headroom_mellanox.lua`). The
-//! pipeline delay is not public for most chips. The catalogue's values make the result at least the one in
-//! the tables that SONiC ships for platforms with the chip (`facts/headroom.csv`).
+//! SONiC computes the headroom of dynamic buffers in the same way (`buffer_headroom_mellanox.lua`). Pipeline
+//! delays are not published: those of the catalogue make the result follow the tables that SONiC ships for
+//! platforms with the chip (`facts/headroom.csv`). Where such a table asks for more, it counts.
 
 use tidegate_units::{Bytes, Rate, Span};
 
@@ -48,12 +48,23 @@ pub struct Reaction {
 }
 
 impl Reaction {
-    /// Values for a switch whose chip is not known: above those of every chip in the catalogue that has a
-    /// published table.
+    /// Values for a switch whose chip is not known: as large as those of any chip with a published table.
     pub const UNKNOWN: Self = Self {
-        pipeline: Span::from_ns(3_000),
-        small_packets: 50,
+        pipeline: Span::from_ns(2_500),
+        small_packets: 80,
     };
+}
+
+/// Bytes of a cell where nobody says how large they are.
+const USUAL_CELL: u32 = 256;
+
+/// Headroom without which a port loses packets even if pipelines took no time and cells wasted nothing.
+pub fn least(speed: Rate, link_delay: Span, mtu: u32) -> Bytes {
+    let none = Reaction {
+        pipeline: Span::ZERO,
+        small_packets: 0,
+    };
+    of_port(speed, link_delay, mtu, 1, none)
 }
 
 /// Headroom of one port and class, in whole cells of `cell` bytes.
@@ -75,7 +86,7 @@ pub fn of_port(speed: Rate, link_delay: Span, mtu: u32, cell: u32, reaction: Rea
 /// Memory that arriving bytes take in cells, if so many percent of them come in packets of the worst size:
 /// of 64 bytes where a cell holds two of them and more, else of one byte more than a cell.
 fn occupied(bytes: u64, cell: u32, small_packets: u32) -> u64 {
-    let cell = u128::from(cell.max(1));
+    let cell = u128::from(if cell <= 1 { USUAL_CELL } else { cell });
     let (numerator, denominator) = if cell > 2 * u128::from(SMALLEST) {
         (cell, u128::from(SMALLEST))
     } else {
@@ -139,7 +150,8 @@ mod tests {
         assert_eq!(occupied(1_000, 129, 100), (1_000 * 129_u64).div_ceil(64));
         // Half of the bytes.
         assert_eq!(occupied(1_000, 256, 50), 500 + 2_000);
-        assert_eq!(occupied(1_000, 1, 100), 1_000);
+        // Cells of unknown size are as large as most.
+        assert_eq!(occupied(1_000, 1, 100), 4_000);
         assert_eq!(occupied(1_000, 256, 0), 1_000);
     }
 

@@ -9,7 +9,7 @@ use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 
 use super::keys::{self, Text, Transport};
-use super::{Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
+use super::{Chip, Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
 use crate::formula;
 use crate::formula::headroom::Reaction;
 
@@ -46,7 +46,7 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
     }
     let layers = layers(&fabric, &at_fabric)?;
     let hosts = hosts(&fabric, host_ports, &at_fabric)?;
-    let (switch, at_switch) = below::<keys::Switch>(file, "switch")?;
+    let (switch, at_switch) = below::<keys::Switch>(file, "switch").map_err(name_chips)?;
     let (rtt, at_rtt) = below::<keys::Rtt>(file, "rtt")?;
     let (traffic, at_traffic) = below::<keys::Traffic>(file, "traffic")?;
     let name = match &root.name {
@@ -89,6 +89,17 @@ fn below<S: Parameters + Default>(
             Ok((settings, table))
         }
     }
+}
+
+/// Names all chips, and the way to do without one: the most alike name is that of another chip.
+fn name_chips(problem: Problem) -> Problem {
+    if !problem.message().starts_with("there is no chip") {
+        return problem;
+    }
+    problem.help(format!(
+        "known: {}; for any other, write its memory instead: buffer = \"64MB\"",
+        Chip::NAMES.join(", ")
+    ))
 }
 
 /// A name from that of a file.
@@ -146,9 +157,9 @@ fn hosts(fabric: &keys::Fabric, ports: keys::Ports, at: &SettingsTable) -> Resul
 }
 
 fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> {
-    let facts = switch.chip.map(super::Chip::facts);
+    let facts = switch.chip.map(Chip::facts);
     let Some(buffer) = switch.buffer.or(facts.map(|facts| facts.buffer)) else {
-        let known = super::Chip::NAMES.join(", ");
+        let known = Chip::NAMES.join(", ");
         return Err(at
             .problem("buffer", "the switch has neither `chip` nor `buffer`")
             .help(format!(

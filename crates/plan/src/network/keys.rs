@@ -60,10 +60,10 @@ settings! {
         /// chip, else 1].
         pub cell: Option<u32> = None,
         /// Delay of the pipelines and MACs of both ends of a cable, which PFC headroom must absorb
-        /// [default: the chip's, else 3us].
+        /// [default: the chip's, else 2.5us].
         pub pipeline: Option<Span> = None,
         /// Share of small packets among those that PFC headroom must absorb, in percent: they waste part of
-        /// their cells [default: the chip's, else 50].
+        /// their cells [default: the chip's, else 80].
         pub small_packets: Option<u32> = None,
         /// The operating system, which decides what can be configured.
         pub os: Option<Dialect> = None,

@@ -247,10 +247,40 @@ impl Network {
         reserved.unwrap_or_else(|| self.computed_headroom(speed))
     }
 
-    /// Headroom that one port of this speed needs for one lossless class, by the formula.
+    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port gets less than
+    /// the formula asks for.
+    pub fn reserve(&mut self, today: &Reservation, is_computed: bool) {
+        self.switch.reservation = today.clone();
+        if !is_computed {
+            return;
+        }
+        let computed: Vec<(Rate, Bytes)> = self
+            .speeds()
+            .into_iter()
+            .map(|speed| (speed, self.computed_headroom(speed)))
+            .collect();
+        for (speed, computed) in computed {
+            if let Some(reserved) = self.switch.reservation.of_port.get_mut(&speed) {
+                *reserved = (*reserved).max(computed);
+            }
+        }
+        let shared = self.switch.reservation.pool.take();
+        let of_ports = self.headroom_of_switch();
+        self.switch.reservation.pool = shared.map(|shared| shared.max(of_ports));
+    }
+
+    /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
+    /// SONiC ships for a platform with the chip.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {
-        let Switch { cell, reaction, .. } = self.switch;
-        headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction)
+        let Switch {
+            cell,
+            reaction,
+            chip,
+            ..
+        } = self.switch;
+        let computed = headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction);
+        let shipped = chip.and_then(|chip| chip.shipped_headroom(speed, self.link_delay));
+        shipped.map_or(computed, |(shipped, _)| shipped.max(computed))
     }
 
     /// Headroom that all ports and lossless classes of the switch reserve.
