@@ -447,7 +447,8 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
     let row = |row: &CurrentRow<'_>| {
         let [adds, _, keeps, first] = meaning(&row.judgement);
         let marks = row.marking != Marking::Off;
-        let alpha = format!("α {}", row.alpha);
+        let assumed = if row.is_alpha_read { "" } else { " assumed" };
+        let alpha = format!("α {}{assumed}", row.alpha);
         let name = match row.ports {
             0 if current.source.contains(&row.name) => format!(" [{alpha}]"),
             0 => format!(" [{}, {alpha}]", row.name),

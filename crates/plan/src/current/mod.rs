@@ -102,6 +102,8 @@ pub struct CurrentRow<'a> {
     pub severity: Option<Severity>,
     /// The factor of the dynamic threshold that it was judged with.
     pub alpha: Ratio,
+    /// Whether the factor is the switch's own; else it is the network file's.
+    pub is_alpha_read: bool,
 }
 
 impl Current {
@@ -221,6 +223,7 @@ fn current_row<'a>(network: &Network, row: &Row<'a>, setting: &Setting) -> Curre
         verdict,
         severity,
         alpha: setting.alpha.unwrap_or(network.switch.alpha),
+        is_alpha_read: setting.alpha.is_some(),
     }
 }
 

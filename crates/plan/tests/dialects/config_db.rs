@@ -394,18 +394,17 @@ fn no_patch_lowers_anything_without_being_told_to() {
     let Patched { after, patch, .. } =
         patched(&tables, Only::Buffers, HeadroomFrom::Computed, false);
     assert_eq!(xoff(&after, "Ethernet0"), 300_000);
-    assert_eq!(xoff(&after, "Ethernet96"), 536_148);
-    let kept = "xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has 181896 B";
-    assert!(
-        patch.kept.is_empty() || patch.kept.contains(&kept.to_owned()),
-        "{:?}",
-        patch.kept
-    );
+    assert!(xoff(&after, "Ethernet96") >= 536_148);
+    assert_eq!(patch.kept, [""; 0]);
+    let Patched { patch, .. } = patched(&tables, Only::Pfc, HeadroomFrom::Platform, false);
+    let kept = "pfc_enable of PORT_QOS_MAP stays 3,4; the plan has 3 (56 rows";
+    let is_kept = patch.kept.iter().any(|line| line.starts_with(kept));
+    assert!(is_kept, "{:?}", patch.kept);
     let Patched { after, patch, .. } = patched(&tables, Only::All, HeadroomFrom::Platform, true);
     assert_eq!(after["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"], "3");
     let has = |text: &str| patch.reductions.iter().any(|line| line.starts_with(text));
     assert!(
-        has("PFC is switched off for priority 4 (56 ports"),
+        has("PFC is switched off for priority 4 (56 rows"),
         "{:?}",
         patch.reductions
     );

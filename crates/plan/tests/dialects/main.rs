@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 
 use tidegate_plan::current::Current;
 use tidegate_plan::dialect::{self, Dialect, HeadroomFrom, Request, Scheme};
+use tidegate_plan::judge::Severity;
 use tidegate_plan::marking::Marking;
 use tidegate_plan::{Network, Plan};
 
@@ -104,6 +105,43 @@ fn what_was_emitted_reads_back_as_the_same_thresholds() {
         }
     }
     assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
+    let (mut compared, mut lossless) = (0, 0);
+    for seed in 0..150 {
+        let text = networks::random(seed);
+        let Ok(network) = Network::parse("random.toml", &text) else {
+            continue;
+        };
+        let plan = Plan::new(&network);
+        for dialect in [Dialect::Sonic, Dialect::Eos] {
+            let Ok(emitted) = dialect.emit(&plan, &COMPUTED) else {
+                continue;
+            };
+            let current = Current::parse("emitted", &emitted.text, &network).unwrap();
+            // What rounding changed is another setting.
+            let is_rounded =
+                |change: &dialect::Change| change.what == "α" || change.what.contains(" of queue ");
+            if emitted.changes.iter().any(is_rounded) {
+                continue;
+            }
+            let mut read = network.clone();
+            read.reserve(&current.reservation, false);
+            let again = Plan::new(&read);
+            for (row, planned) in current.rows(&again).iter().zip(&plan.rows) {
+                assert_eq!(row.judgement, planned.judgement, "{dialect:?} of\n{text}");
+                assert_eq!(row.alpha, network.switch.alpha, "{dialect:?} of\n{text}");
+                compared += 1;
+                lossless += u32::from(row.queue.lossless && dialect == Dialect::Sonic);
+            }
+            let broken = current.findings.iter();
+            let broken = broken.filter(|finding| finding.severity == Severity::Broken);
+            assert_eq!(broken.count(), 0, "{:?} of\n{text}", current.findings);
+        }
+    }
+    assert!(compared > 100 && lossless > 10, "{compared} {lossless}");
 }
 
 #[test]

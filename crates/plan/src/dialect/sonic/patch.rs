@@ -35,7 +35,7 @@ pub fn patch(
     let mut draft = Draft {
         operations: Vec::new(),
         after: before.clone(),
-        kept: Vec::new(),
+        kept: BTreeMap::new(),
         allow_reduction,
     };
     if current.is_none() {
@@ -71,7 +71,7 @@ pub fn patch(
         text: text.expect("texts and maps can always be written") + "\n",
         summary: summary(&draft.operations),
         reductions: reductions(&before, &draft.after),
-        kept: draft.kept,
+        kept: with_rows(draft.kept),
     }
 }
 
@@ -110,6 +110,8 @@ fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut Draft) -> 
     // The name of the profile that each queue gets, and what that must be.
     let mut names: BTreeMap<Place, String> = BTreeMap::new();
     let mut in_place: Later = Vec::new();
+    // Queues that want the same need one profile only.
+    let mut contents: Vec<(&Value, String)> = Vec::new();
     for (profile, users) in &users {
         let Some(there) = db.row("WRED_PROFILE", profile) else {
             continue;
@@ -135,14 +137,15 @@ fn marks(tables: &mut Map<String, Value>, before: &Value, draft: &mut Draft) -> 
         for place in group {
             names.insert((*place).clone(), (*profile).to_owned());
         }
+        if !contents.iter().any(|(of, _)| of == content) {
+            contents.push((*content, (*profile).to_owned()));
+        }
         let fields = content.as_object().into_iter().flatten();
         for (field, value) in fields.filter(|(field, value)| there.get(*field) != Some(*value)) {
             let path = ["WRED_PROFILE", profile, field].map(str::to_owned);
             in_place.push((path.to_vec(), value.clone()));
         }
     }
-    // Queues that want the same need one profile only.
-    let mut contents: Vec<(&Value, String)> = Vec::new();
     let mut needed = Map::new();
     for (place, (name, content)) in &wanted {
         if names.contains_key(place) {
@@ -217,6 +220,7 @@ fn headroom(tables: &mut Map<String, Value>, before: &Value, draft: &mut Draft) 
             draft.keep(
                 there > xoff,
                 format!("xoff of `{profile}` stays {there} B; the plan has {xoff} B"),
+                &place.0,
             );
             groups.as_object_mut().map(|rows| rows.remove(&key));
             continue;
@@ -301,7 +305,8 @@ fn has(row: &Value, fields: &Value) -> bool {
 struct Draft {
     operations: Vec<Value>,
     after: Value,
-    kept: Vec<String>,
+    /// Rows by what stays in them.
+    kept: BTreeMap<String, Vec<String>>,
     allow_reduction: bool,
 }
 
@@ -337,9 +342,11 @@ impl Draft {
         }
     }
 
-    fn keep(&mut self, differs: bool, line: String) {
-        if differs && !self.kept.contains(&line) {
-            self.kept.push(line);
+    /// Notes what stays, and in which row.
+    fn keep(&mut self, differs: bool, what: String, row: &str) {
+        let rows = self.kept.entry(what).or_default();
+        if differs && rows.last().is_none_or(|last| last != row) {
+            rows.push(row.to_owned());
         }
     }
 
@@ -367,10 +374,9 @@ impl Draft {
                 let value = match (there, value.as_str()) {
                     (Some(there), Some(wanted)) if !self.allow_reduction => {
                         let kept = larger(table, field, &there, wanted);
-                        let line = format!(
-                            "{field} of {table} `{row}` stays {there}; the plan has {wanted}"
-                        );
-                        self.keep(kept == there && kept != wanted, line);
+                        let what =
+                            format!("{field} of {table} stays {there}; the plan has {wanted}");
+                        self.keep(kept == there && kept != wanted, what, row);
                         kept.into()
                     }
                     _ => value.clone(),
@@ -588,13 +594,18 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
             }
         }
     }
-    let line = |(what, ports): (String, Vec<String>)| match ports.as_slice() {
-        [port] if port.is_empty() => what,
-        [port] => format!("{what} ({port})"),
-        [first, .., last] => format!("{what} ({} ports: {first} to {last})", ports.len()),
-        [] => what,
+    with_rows(lost)
+}
+
+/// Each text with the rows or ports that it is about.
+fn with_rows(texts: BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let line = |(text, rows): (String, Vec<String>)| match rows.as_slice() {
+        [] => None,
+        [row] if row.is_empty() => Some(text),
+        [row] => Some(format!("{text} ({row})")),
+        [first, .., last] => Some(format!("{text} ({} rows: {first} to {last})", rows.len())),
     };
-    lost.into_iter().map(line).collect()
+    texts.into_iter().filter_map(line).collect()
 }
 
 /// A JSON pointer (RFC 6901).

@@ -13,7 +13,6 @@ use super::playground;
 use super::shelf::Item;
 use crate::builtin;
 use crate::catalogue;
-use crate::cmd::plan;
 use crate::cmd::run::count;
 
 /// What the first page of a folder shows.
