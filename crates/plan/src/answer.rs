@@ -315,12 +315,12 @@ fn beside_lossless(plan: &Plan<'_>) -> Vec<String> {
     if network.queues.iter().any(|queue| is_roce(&queue)) {
         let first = network.queues.iter().find(|queue| queue.weight.is_none());
         let queue = first.map_or_else(
-            || "no queue of this network is strict".to_owned(),
-            |queue| format!("such as queue {} here", queue.id),
+            || "; this network has none".to_owned(),
+            |queue| format!(", such as queue {} here", queue.id),
         );
         lines.push(format!(
             "DCQCN works at the hosts: switch it on at both NICs (rate reduction where data leaves, CNPs \
-             where it arrives), and give CNPs (usually DSCP 48) a strict queue that is not marked, {queue}"
+             where it arrives), and give CNPs (usually DSCP 48) a strict queue that is not marked{queue}"
         ));
     }
     lines

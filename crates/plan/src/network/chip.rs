@@ -120,15 +120,32 @@ impl Chip {
         }
     }
 
-    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform; for
-    /// this speed and the shortest cable in the tables that is not shorter.
+    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform: for
+    /// this speed and length of the cable, between the lengths in the tables in proportion.
     pub fn shipped_headroom(self, speed: Rate, link_delay: Span) -> Option<(Bytes, &'static str)> {
         let name = self.write();
-        let is_this = |row: &&Shipped| row.chip == name && row.speed == speed;
-        let rows = shipped().iter().filter(is_this);
-        let rows = rows.filter(|row| row.delay >= link_delay);
-        let row = rows.min_by_key(|row| row.delay)?;
-        Some((row.xoff, row.platform))
+        let rows = || {
+            let rows = shipped().iter();
+            rows.filter(|row| row.chip == name && row.speed == speed)
+        };
+        let above = rows()
+            .filter(|row| row.delay >= link_delay)
+            .min_by_key(|row| row.delay);
+        let below = rows()
+            .filter(|row| row.delay <= link_delay)
+            .max_by_key(|row| row.delay);
+        // A longer cable than all needs no less than the longest.
+        let above = above.or(below)?;
+        let Some(below) =
+            below.filter(|below| below.delay < above.delay && below.xoff < above.xoff)
+        else {
+            return Some((above.xoff, above.platform));
+        };
+        let part = u128::from((link_delay - below.delay).as_ps());
+        let whole = u128::from((above.delay - below.delay).as_ps());
+        let more = (u128::from(above.xoff.0 - below.xoff.0) * part).div_ceil(whole);
+        let more = u64::try_from(more).expect("it is a part of 64 bits");
+        Some((Bytes(below.xoff.0 + more), above.platform))
     }
 }
 
@@ -229,9 +246,12 @@ mod tests {
         assert_eq!(of(Chip::Trident4X9, 100), Some((Bytes(181_896), s5448f)));
         assert_eq!(of(Chip::Trident4X9, 400), Some((Bytes(536_148), s5448f)));
         assert_eq!(of(Chip::Tomahawk3, 400).unwrap().0, Bytes(602_742));
-        // 41 m need the row of 300 m.
-        let longer = Chip::Tomahawk.shipped_headroom(Rate::from_gbps(100), Span::from_ns(205));
-        assert_eq!(longer.unwrap().0, Bytes(268_736));
+        // 41 m are 1/260 of the way from 40 m, 177,632 B, to 300 m, 268,736 B: 350.4 B more.
+        let at = |ns| Chip::Tomahawk.shipped_headroom(Rate::from_gbps(100), Span::from_ns(ns));
+        assert_eq!(at(205).unwrap().0, Bytes(177_983));
+        assert_eq!(at(1_500).unwrap().0, Bytes(268_736));
+        // The longest row counts for longer cables, and the shortest for shorter ones.
+        assert_eq!((at(1_505), at(0)), (at(1_500), at(25)));
         assert_eq!(of(Chip::Xpliant, 100), None);
     }
 
