@@ -331,6 +331,12 @@ impl Dialect {
             Self::Nxos => nxos::emit(plan, &mut out)?,
             Self::Tc => tc::emit(plan, scheme, &mut out)?,
         }
+        if !matches!(self, Self::Sonic | Self::Tc) {
+            out.note(
+                "it replaces maps of code points, schedulers and PFC of the ports that it names: compare \
+                 with what they have",
+            );
+        }
         for row in &plan.rows {
             if row.queue.not_ecn && row.marking != Marking::Off {
                 out.note(format!(

@@ -269,6 +269,13 @@ impl Network {
         self.switch.reservation.pool = shared.map(|shared| shared.max(of_ports));
     }
 
+    /// Speeds at which a switch reserves more headroom today than the formula asks for, with both values.
+    pub fn larger_reservations(&self) -> impl Iterator<Item = (Rate, Bytes, Bytes)> {
+        let reserved = self.switch.reservation.of_port.iter();
+        let both = reserved.map(|(&speed, &today)| (speed, today, self.computed_headroom(speed)));
+        both.filter(|(_, today, computed)| today > computed)
+    }
+
     /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
     /// SONiC ships for a platform with the chip.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {

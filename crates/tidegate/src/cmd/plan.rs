@@ -24,8 +24,11 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         None => None,
     };
     let headroom = HeadroomFrom::read(&arguments.headroom).map_err(Error::new)?;
-    if let Some(current) = &current {
-        network.reserve(&current.reservation, headroom == HeadroomFrom::Computed);
+    let is_computed = headroom == HeadroomFrom::Computed;
+    if let Some(current) = &current
+        && !(is_computed && arguments.allow_reduction)
+    {
+        network.reserve(&current.reservation, is_computed);
     }
     let plan = Plan::new(&network);
     let configuration = match &arguments.emit {
@@ -201,6 +204,17 @@ fn configuration(
         configuration
             .summary
             .extend(label("reduced", patch.reductions));
+        if headroom == HeadroomFrom::Computed && !arguments.allow_reduction {
+            let larger = plan.network.larger_reservations();
+            configuration
+                .summary
+                .extend(larger.map(|(speed, today, computed)| {
+                    format!(
+                        "kept: headroom at {speed} stays {} B; the formula has {} B",
+                        today.0, computed.0
+                    )
+                }));
+        }
         if tables.is_none() {
             let note = "the patch needs each of its tables on the switch; --current FILE adds those that it has not";
             configuration.notes.push(note.to_owned());

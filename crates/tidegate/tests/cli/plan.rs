@@ -285,10 +285,20 @@ fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
     // More headroom than the plan's stays.
     let said = room.run(&format!("{patch} --only buffers --headroom computed"));
     said.ended(0);
+    let xoff = "/pg_lossless_100000_40m_profile/xoff";
+    assert!(!said.stdout.contains(xoff), "{}", said.stdout);
+    let kept = "kept: headroom at 100Gbps stays 300000 B; the formula has ";
+    assert!(said.stderr.contains(kept), "{}", said.stderr);
+    let said = room.run(&format!(
+        "{patch} --only buffers --headroom computed --allow-reduction"
+    ));
+    said.ended(0);
+    assert!(said.stdout.contains(xoff), "{}", said.stdout);
     assert!(
-        !said.stdout.contains("xoff\",") || said.stdout.contains("300000"),
+        said.stderr
+            .contains("reduced: headroom of priority group 3 falls"),
         "{}",
-        said.stdout
+        said.stderr
     );
     let said = room.run(&format!("{patch} --only pfc"));
     said.ended(0);
