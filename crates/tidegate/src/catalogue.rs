@@ -295,8 +295,14 @@ fn tidy(doc: &str) -> String {
 /// The names that are most like this one, closest first.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wrong = wrong.to_lowercase().replace('_', "-");
+    let likeness = |name: &str| {
+        let likeness = strsim::jaro_winkler(&wrong, name);
+        // One letter too many, too few, wrong or in the wrong place.
+        let is_near = name.len() > 2 && strsim::osa_distance(&wrong, name) <= 1;
+        if is_near { likeness.max(0.8) } else { likeness }
+    };
     let mut near = names
-        .map(|name| (strsim::jaro_winkler(&wrong, name), name))
+        .map(|name| (likeness(name), name))
         .filter(|&(likeness, _)| likeness > 0.75)
         .collect::<Vec<_>>();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));

@@ -12,7 +12,6 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use clap::Parser;
 use tidegate_dataplane::mark::custom;
 use tidegate_lab::sweep::{self, Ending, Failure, Memory, Progress, Store, Sweep};
 use tidegate_report::folder::Manifest;
@@ -418,7 +417,7 @@ impl Caller {
                 error: Some("stopped while another command went on".to_owned()),
             };
         };
-        let answer = match Cli::try_parse_from(words) {
+        let answer = match Cli::read(words) {
             Err(error) => Err(error.to_string()),
             Ok(cli) => match cli.command {
                 Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {

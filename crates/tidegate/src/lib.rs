@@ -14,8 +14,6 @@ mod table;
 
 use std::ffi::OsString;
 
-use clap::Parser;
-
 use args::live::LiveCommand;
 use args::testbed::{On, TestbedCommand};
 use args::{Cli, Command};
@@ -24,7 +22,7 @@ use output::{Error, Output, Verdict};
 /// Carries out a command line, whose first word is the program's name. Returns the exit code.
 pub fn run(words: &[OsString]) -> u8 {
     embed::set_arguments(words);
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::read(words) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };

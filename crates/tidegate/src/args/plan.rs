@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use tidegate_plan::dialect::{Dialect, HeadroomFrom, Only, Scheme};
 
-use super::{Common, Target};
+use super::{Common, Target, count};
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
@@ -63,7 +63,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "verify")]
     pub(crate) seed: u64,
     /// Under how many seeds --verify runs each setting
-    #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify")]
+    #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
     /// How much --verify simulates in a run: 1 for about 30 million packets over links
     #[arg(
@@ -74,7 +74,7 @@ pub(crate) struct Verify {
     )]
     pub(crate) size: f64,
     /// Runs of --verify at a time [default: one for each core]
-    #[arg(long, short, value_name = "COUNT", requires = "verify")]
+    #[arg(long, short, value_name = "COUNT", requires = "verify", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// The results folder of --verify [default: a new one in tidegate-results]
     #[arg(long, value_name = "FOLDER", requires = "verify")]
