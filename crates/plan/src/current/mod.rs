@@ -8,6 +8,7 @@ mod values;
 use std::path::Path;
 
 use serde_json::Value;
+use tidegate_report::reading;
 use tidegate_scenario::Problem;
 use tidegate_units::{Rate, Ratio};
 
@@ -110,7 +111,7 @@ impl Current {
     /// Reads a file of that name or, if there is none, values such as `1MiB/2MiB/5%`.
     pub fn read(given: &str, network: &Network) -> Result<Self, Problem> {
         if Path::new(given).exists() {
-            let text = std::fs::read_to_string(given)
+            let text = reading::text(Path::new(given), reading::WRITTEN)
                 .map_err(|error| Problem::new(format!("`{given}` cannot be read: {error}")))?;
             return Self::parse(given, &text, network);
         }

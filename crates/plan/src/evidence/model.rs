@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, Scenario};
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
@@ -428,7 +429,7 @@ impl<'a> Model<'a> {
         let Some(trace) = &self.network.traffic.trace else {
             return Ok(String::new());
         };
-        let text = std::fs::read_to_string(&trace.file).map_err(|error| {
+        let text = reading::text(&trace.file, reading::WRITTEN).map_err(|error| {
             Problem::new(format!(
                 "`{}` cannot be read: {error}",
                 trace.file.display()

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
@@ -517,7 +518,7 @@ fn trace(
     };
     let file = folder.join(name);
     let shown = file.display().to_string();
-    let text = std::fs::read_to_string(&file)
+    let text = reading::text(&file, reading::WRITTEN)
         .map_err(|error| at.problem("trace", format!("`{shown}` cannot be read: {error}")))?;
     let flows =
         List::parse(&text).map_err(|error| at.problem("trace", format!("`{shown}`, {error}")))?;

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::{List, Sizes};
 use tidegate_units::{Bytes, Field, Rate, Ratio, Settings, Span};
@@ -186,7 +187,7 @@ impl Network {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Problem> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = reading::text(path, reading::WRITTEN)
             .map_err(|error| Problem::new(format!("`{name}` cannot be read: {error}")))?;
         check::network(&SettingsTable::parse(&name, &text)?, path.parent())
     }

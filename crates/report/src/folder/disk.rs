@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
+use crate::reading;
 
 /// How files are made. Tests put a full disk in its place.
 pub(super) type Create = fn(&Path) -> io::Result<File>;
@@ -131,5 +132,5 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    fs::read(path)
+    reading::bytes(path, reading::MADE)
 }
