@@ -126,6 +126,16 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_file(path).map_err(Error::read(path))
 }
 
+/// Reads a table that has so many bytes.
+pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
+    let found = fs::metadata(path).map_err(Error::read(path))?;
+    if found.len() != bytes {
+        let what = format!("it has {} bytes of {bytes}", found.len());
+        return Err(Error::broken(path, what));
+    }
+    reading::bytes(path, bytes).map_err(Error::read(path))
+}
+
 /// Reads a file, if it is one: a pipe or a device in its place would be waited for, or never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
