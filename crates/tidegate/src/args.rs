@@ -8,7 +8,7 @@ pub(crate) mod tune;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::{IntErrorKind, NonZeroU32, NonZeroUsize, ParseIntError};
+use std::num::{IntErrorKind, NonZeroU32, NonZeroU64, NonZeroUsize, ParseIntError};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -212,7 +212,23 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
+    pub(crate) capture: Capture,
+    #[command(flatten)]
     pub(crate) running: Running,
+}
+
+/// Packets for Wireshark.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Capture {
+    /// Write the packets of some links as pcapng, which Wireshark and tshark read; for a single run
+    #[arg(long, value_name = "FILE", requires = "at", conflicts_with_all = ["trace", "resume", "shard", "engine"])]
+    pub(crate) capture: Option<PathBuf>,
+    /// Links to capture, such as 'leaf0>host3,host3>leaf0'; `*` matches anything, `all` is every link
+    #[arg(long, value_name = "LINK[,LINK...]", requires = "capture")]
+    pub(crate) at: Option<String>,
+    /// Most packets in the capture; the run goes on without later ones [default: 10000000, about 1 GB]
+    #[arg(long, value_name = "COUNT", requires = "capture", value_parser = count::<NonZeroU64>)]
+    pub(crate) capture_limit: Option<NonZeroU64>,
 }
 
 #[derive(Debug, Args)]

@@ -173,6 +173,7 @@ impl Bench {
             jobs: NonZeroUsize::new(jobs).unwrap(),
             threads: None,
             command: &|experiment| format!("repeat {}", experiment.id),
+            capture: None,
             interrupt: &self.interrupt,
             progress: &self.progress,
         }
