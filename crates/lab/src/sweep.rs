@@ -31,7 +31,7 @@ use tidegate_units::ConfigError;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {
-    /// What to run, in this order.
+    /// What to run: the first repetition of each in this order, then the second, and so on.
     pub experiments: &'a [Experiment],
     /// Where the results go. What it holds already is not run again.
     pub folder: &'a dyn Store,
@@ -298,21 +298,21 @@ impl Queue<'_> {
         let mut queued = Vec::new();
         let mut open = Vec::new();
         for (number, sweep) in self.sweeps.iter().enumerate() {
-            let before = queued.len();
-            queued.extend(
-                sweep
-                    .lacking()
-                    .enumerate()
-                    .map(|(place, experiment)| Queued {
-                        sweep: number,
-                        place,
-                        experiment,
-                    }),
-            );
+            let lacking = sweep.lacking().enumerate();
+            let mut runs: Vec<_> = lacking
+                .map(|(place, experiment)| Queued {
+                    sweep: number,
+                    place,
+                    experiment,
+                })
+                .collect();
+            // A sweep that is stopped has all points with some seeds, rather than some points with all.
+            runs.sort_by_key(|run| run.experiment.replication);
             open.push(Mutex::new(Open {
-                left: queued.len() - before,
+                left: runs.len(),
                 failures: Vec::new(),
             }));
+            queued.append(&mut runs);
         }
         let end = |number: usize| {
             let mut failures = std::mem::take(&mut lock(&open[number]).failures);

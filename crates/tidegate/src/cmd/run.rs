@@ -364,13 +364,17 @@ fn run_job(
         interrupted: ran.is_interrupted,
         summary: None,
     };
-    if result.interrupted {
+    let is_interrupted = result.interrupted;
+    let say_interrupted = || {
         let again = again(job, running);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
             count(job.asked().len(), "run"),
             job.path.display()
         ));
+    };
+    if is_interrupted && (finished == 0 || running.share.shard.is_some()) {
+        say_interrupted();
         return Ok((
             Verdict::Bad,
             serde_json::to_value(&result).map_err(Error::new)?,
@@ -390,12 +394,16 @@ fn run_job(
         };
         return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
-    let comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
+    let mut comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
     draw_trace(&comparison, &job.path, output)?;
+    if is_interrupted {
+        // The interruption says it, with the whole command.
+        comparison.missing.clear();
+    }
     let stalled = stalled(&comparison.records);
-    let verdict = if result.failed.is_empty() && stalled.is_empty() {
+    let verdict = if result.failed.is_empty() && stalled.is_empty() && !is_interrupted {
         Verdict::Good
     } else {
         Verdict::Bad
@@ -407,6 +415,9 @@ fn run_job(
         report::print(&comparison, Some(&page), output)?;
     }
     report::warn(&comparison, output);
+    if is_interrupted {
+        say_interrupted();
+    }
     Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?))
 }
 

@@ -224,7 +224,7 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
     // With room again, only what is missing is run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);
-    resumed.reports("2 runs, results in out");
+    resumed.reports("3 runs, results in out");
 }
 
 #[test]
@@ -267,6 +267,17 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     said.ended(1);
     said.reports("stopping; what is finished is kept");
     said.reports(" of 20 runs are finished and kept in out");
+    // Both schemes are compared already, on the screen and on the page.
+    for scheme in ["tcn", "none"] {
+        assert!(said.stdout.contains(scheme), "{}", said.stdout);
+    }
+    assert!(
+        said.stdout.contains("report: out/report.html"),
+        "{}",
+        said.stdout
+    );
+    let page = fs::read_to_string(room.path().join("out/report.html")).unwrap();
+    assert!(page.contains(" of 20 runs</span>"));
     let hint = "`tidegate run tiny.toml --out out --resume`";
     said.reports(hint);
     let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
