@@ -518,6 +518,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         title: job.scenario.title.clone(),
         baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
+        setup: outline::setup(&job.plan),
         command: job.command.clone(),
         by: job.on.to_string().trim().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
