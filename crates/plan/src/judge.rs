@@ -326,7 +326,7 @@ mod tests {
             judgement
                 .risks
                 .iter()
-                .any(|risk| risk.text.starts_with("adds 336 us"))
+                .any(|risk| risk.text.starts_with("adds 336 µs"))
         );
     }
 

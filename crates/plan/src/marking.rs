@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
+use tidegate_report::format::Prefix;
 use tidegate_units::{Bytes, Ratio, Span};
 
 /// What a queue is marked at.
@@ -68,14 +69,14 @@ impl Display for Marking {
 pub fn bytes(bytes: Bytes) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let value = bytes.0 as f64;
-    scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")])
+    scaled(value, 1.0, "B")
 }
 
-/// A time with three digits: `21.6 us`.
+/// A time with three digits: `21.6 µs`.
 pub fn time(span: Span) -> String {
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let value = span.as_ps() as f64;
-    scaled(value, &[(1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")])
+    scaled(value, 1e12, "s")
 }
 
 /// From one quantity to another, with the unit once if it is the same: `100-400 KB`.
@@ -92,11 +93,12 @@ pub fn percent(ratio: Ratio) -> String {
     format!("{}%", digits(value))
 }
 
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // What would be rounded to 1000 of a unit is one of the next.
-    let fits = |&&(worth, _): &&(f64, &str)| value >= worth * 0.9995;
-    let (worth, unit) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
-    format!("{} {unit}", digits(value / worth))
+/// A value of which `base` are one `unit`, with the prefix that reports have for it.
+fn scaled(value: f64, base: f64, unit: &'static str) -> String {
+    let prefix = Prefix::of(unit, value / base);
+    // Whole: a product of powers of ten is off by less than a bit.
+    let worth = (prefix.divisor * base).round();
+    prefix.after(&digits(value / worth))
 }
 
 /// A number with three digits, and no zeroes at its end.
@@ -126,8 +128,8 @@ mod tests {
         assert_eq!(bytes(Bytes(64)), "64 B");
         assert_eq!(span("100 KB", "400 KB"), "100-400 KB");
         assert_eq!(span("400 KB", "1.6 MB"), "400 KB-1.6 MB");
-        assert_eq!(time(Span::from_ns(21_600)), "21.6 us");
-        assert_eq!(time(Span::from_ns(335_544)), "336 us");
+        assert_eq!(time(Span::from_ns(21_600)), "21.6 µs");
+        assert_eq!(time(Span::from_ns(335_544)), "336 µs");
         assert_eq!(percent(Ratio::new(1, 5).unwrap()), "20%");
         assert_eq!(percent(Ratio::new(1, 300).unwrap()), "0.33%");
     }

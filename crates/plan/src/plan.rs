@@ -287,7 +287,7 @@ mod tests {
         let expected = [
             "α of at least 16",
             "a buffer of at least 1.62 MB",
-            "a round trip of at most 2.46 us",
+            "a round trip of at most 2.46 µs",
         ];
         assert_eq!(plan.changes[..3], expected);
         for better in [
@@ -319,11 +319,11 @@ mod tests {
             Plan::new(&network).schemes[0].setting.clone()
         };
         let same = "[[queue]]\n[[queue]]\n";
-        assert_eq!(of(same), "T = λ·RTT = 14.4 us for all queues and speeds");
+        assert_eq!(of(same), "T = λ·RTT = 14.4 µs for all queues and speeds");
         let two = "[[queue]]\n[[queue]]\ntransport = \"ecn-star\"\n[[queue]]\n";
-        let expected = "T = λ·RTT = 14.4 us for queues 0, 2; 20 us for queue 1 at all speeds";
+        let expected = "T = λ·RTT = 14.4 µs for queues 0, 2; 20 µs for queue 1 at all speeds";
         assert_eq!(of(two), expected);
         let one = "[[queue]]\n[[queue]]\ntransport = \"dcqcn\"\n";
-        assert_eq!(of(one), "T = λ·RTT = 14.4 us for queue 0 at all speeds");
+        assert_eq!(of(one), "T = λ·RTT = 14.4 µs for queue 0 at all speeds");
     }
 }

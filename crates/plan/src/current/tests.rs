@@ -53,7 +53,7 @@ fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
     let eighth = Ratio::new(1, 8).unwrap();
     assert_eq!((rows[2].alpha, rows[3].alpha), (eighth, Ratio::ONE));
     assert!(
-        rows[2].verdict.starts_with("adds 336 us"),
+        rows[2].verdict.starts_with("adds 336 µs"),
         "{}",
         rows[2].verdict
     );

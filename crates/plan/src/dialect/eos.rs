@@ -113,7 +113,7 @@ fn queue(row: &Row<'_>, scheme: Scheme, out: &mut Draft) -> Result<(), Refusal> 
                 out.change(
                     what,
                     time(threshold),
-                    format!("{us} us"),
+                    format!("{us} µs"),
                     "whole microseconds",
                 );
             }

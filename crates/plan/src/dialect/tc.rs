@@ -135,7 +135,7 @@ fn leaf(
                     of_row(row, "time"),
                     time(threshold),
                     time(kept),
-                    "ticks of 1.024 us",
+                    "ticks of 1.024 µs",
                 );
             }
             // Rounded up, as tc cuts to ticks itself.

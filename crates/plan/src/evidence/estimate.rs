@@ -1,5 +1,6 @@
 //! Numbers with their intervals, written with no more digits than these allow.
 
+use tidegate_report::format::Prefix;
 use tidegate_report::statistics::{Interval, mean, student};
 
 use super::measure::{Better, Measure};
@@ -69,15 +70,14 @@ fn three_digits(value: f64) -> String {
 
 /// What a value is divided by, and the unit then.
 pub(crate) fn scaled(unit: &str, value: f64) -> (f64, String) {
-    let steps: &[(f64, &str)] = match unit {
-        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")],
-        "B" => &[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")],
-        "bit/s" => &[(1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1.0, "bps")],
-        _ => return (1.0, unit.to_owned()),
-    };
-    let fits = |step: &&(f64, &str)| value.abs() >= step.0 * 0.9995;
-    let (divisor, unit) = steps.iter().find(fits).unwrap_or(&steps[steps.len() - 1]);
-    (*divisor, (*unit).to_owned())
+    let known = ["s", "B", "bit/s"].into_iter().find(|known| *known == unit);
+    known.map_or_else(
+        || (1.0, unit.to_owned()),
+        |unit| {
+            let prefix = Prefix::of(unit, value);
+            (prefix.divisor, prefix.unit())
+        },
+    )
 }
 
 /// Differences that are smaller count for nothing, however well they are known.

@@ -126,7 +126,7 @@ fn todays_setting_is_simulated_as_it_is_or_refused_or_noted() {
             "0=10KB/20KB/5%,1=10KB/20KB/20%",
             "different probabilities (5%, 20%)",
         ),
-        ("0=50us,1=60us", "differ by queue (50 us, 60 us)"),
+        ("0=50us,1=60us", "differ by queue (50 µs, 60 µs)"),
         ("0=50us,1=off", "by time and others not at all"),
     ] {
         let error = today(&two, other).unwrap_err();

@@ -191,7 +191,7 @@ fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_cha
         "No threshold works on this network",
         "α of at least 1",
         "a buffer of at least 405 KB",
-        "a round trip of at most 4.93 us",
+        "a round trip of at most 4.93 µs",
         "never",
     ];
     assert!(
