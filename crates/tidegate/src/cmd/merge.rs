@@ -201,7 +201,8 @@ impl Part {
         })
     }
 
-    /// Finds records that are damaged, runs that no shard has, and those that two shards have differently.
+    /// Finds records that are damaged, runs that no shard has, and those that two shards have
+    /// differently.
     fn check(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
         for run in &self.shards[0].manifest().runs {
             if let Some(what) = self.damaged.get(&run.id) {
