@@ -1,5 +1,6 @@
 //! Tables at several widths.
 
+use tidegate_report::format::quantity;
 use tidegate_report::record::Setting;
 use tidegate_report::summary::{Breakdown, Method, Part, Point, Relative};
 
@@ -267,5 +268,25 @@ fn queues_of_observed_ports_have_a_table_too() {
     let found = shown(&summary, 60);
     for line in ["by queue of the observed ports", "load 0.9, queue 1"] {
         assert!(found.contains(line), "{found}");
+    }
+}
+
+#[test]
+fn a_column_has_the_unit_that_the_page_has() {
+    for (unit, value, shown) in [
+        ("bit/s", 9.87e9, "9.870 Gbps"),
+        ("bit/s", 5.5e5, "550.0 Kbps"),
+        ("B", 5_000.0, "5.000 KB"),
+        ("B", 2.1e6, "2.100 MB"),
+        ("s", 36.6e-6, "36.60 µs"),
+        ("s", 4e-9, "4.000 ns"),
+        ("", 12_346.0, "12346 "),
+    ] {
+        let metric = Metric { unit, ..TIME };
+        let scale = Scale::new(&metric, &[estimate(value, 0.0, None)]);
+        assert_eq!(format!("{} {}", scale.show(value, None), scale.unit), shown);
+        let of_page = Prefix::of_unit(unit, value).unit();
+        assert_eq!(scale.unit, of_page);
+        assert!(quantity(value, unit).ends_with(&of_page));
     }
 }
