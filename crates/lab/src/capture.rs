@@ -39,8 +39,8 @@ pub struct Taken {
 }
 
 impl Capture {
-    /// A capture of the links that a text names, of at most `limit` packets. Refuses what the run cannot give,
-    /// and a file that exists.
+    /// A capture of the links that a text names, of at most `limit` packets. Refuses what the run
+    /// cannot give, and a file that exists.
     pub fn new(path: PathBuf, links: &str, limit: u64, run: &Experiment) -> Result<Self, Problem> {
         let built = run.build()?;
         if built.trace.is_some() {
@@ -87,7 +87,8 @@ impl Capture {
         ))
     }
 
-    /// Runs an experiment on one thread and writes the capture. A run that did not come to its end leaves no file.
+    /// Runs an experiment on one thread and writes the capture. A run that did not come to its end
+    /// leaves no file.
     pub(crate) fn run(
         &self,
         experiment: &Experiment,

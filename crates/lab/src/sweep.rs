@@ -215,7 +215,8 @@ impl Sweep<'_> {
         self.simulate_built(experiment, built, (self.command)(experiment))
     }
 
-    /// Runs an experiment from its setup, with the capture if there is one; `None` if it was stopped.
+    /// Runs an experiment from its setup, with the capture if there is one; `None` if it was
+    /// stopped.
     pub fn simulate_built(
         &self,
         experiment: &Experiment,
@@ -306,7 +307,8 @@ impl Queue<'_> {
                     experiment,
                 })
                 .collect();
-            // A sweep that is stopped has all points with some seeds, rather than some points with all.
+            // A sweep that is stopped has all points with some seeds, rather than some points with
+            // all.
             runs.sort_by_key(|run| run.experiment.replication);
             open.push(Mutex::new(Open {
                 left: runs.len(),

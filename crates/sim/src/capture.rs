@@ -41,7 +41,9 @@ pub(crate) enum Content {
 pub struct LinkCapture<W: Write> {
     file: Capture<W>,
     failure: Option<io::Error>,
-    links: Vec<(LinkId, Interface)>,
+    links: Vec<LinkId>,
+    /// Interfaces of the file by the number of their link.
+    interfaces: Vec<Option<Interface>>,
     /// Payload of full packets, the unit in which RoCE counts.
     payload: u32,
     /// Packets that leave later than the run has come: an ideal host knows ahead.
@@ -66,18 +68,19 @@ impl<W: Write> LinkCapture<W> {
     /// Begins a file for these links of a network, with a comment such as the run's command.
     pub fn new(out: W, comment: &str, network: &Network, links: &[LinkId]) -> io::Result<Self> {
         let mut file = Capture::new(out, comment, Payload::Omitted)?;
-        let links = links.iter().map(|&id| {
+        let mut interfaces = vec![None; network.links().len()];
+        for &id in links {
             let Some(link) = network.links().get(id.index()) else {
                 let message = format!("there is no link {id} to capture");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             };
-            Ok((id, file.add_link(&network.link_name(link))?))
-        });
-        let links = links.collect::<io::Result<Vec<_>>>()?;
+            interfaces[id.index()] = Some(file.add_link(&network.link_name(link))?);
+        }
         Ok(Self {
             file,
             failure: None,
-            links,
+            links: links.to_vec(),
+            interfaces,
             payload: 1000,
             ahead: BinaryHeap::new(),
             noted: 0,
@@ -111,8 +114,7 @@ impl<W: Write> LinkCapture<W> {
 
     fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
         let (at, left_on, _) = ahead.key;
-        let found = self.links.iter().find(|(link, _)| *link == left_on);
-        let Some(&(_, interface)) = found else {
+        let Some(&Some(interface)) = self.interfaces.get(left_on.index()) else {
             return Ok(());
         };
         if self.written == self.limit {
@@ -229,7 +231,7 @@ pub(crate) trait Recorder {
 
 impl<W: Write> Recorder for LinkCapture<W> {
     fn links(&self) -> Vec<LinkId> {
-        self.links.iter().map(|(link, _)| *link).collect()
+        self.links.clone()
     }
 
     fn set_payload(&mut self, payload: u32) {

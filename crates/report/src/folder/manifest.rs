@@ -22,8 +22,8 @@ pub struct Manifest {
     pub baseline: Option<String>,
     /// The scenario in full, every default written out, as TOML.
     pub scenario: String,
-    /// What the scenario came to: its network, marking, hosts, traffic and load, each in a few words. Empty in folders
-    /// of programs that did not write it down.
+    /// What the scenario came to: its network, marking, hosts, traffic and load, each in a few
+    /// words. Empty in folders of programs that did not write it down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub setup: Vec<Setting>,
     /// The command that began it.

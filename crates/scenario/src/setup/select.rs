@@ -17,8 +17,8 @@ use crate::text::problem::{Location, Problem, Source, nearest};
 const LISTED: usize = 8;
 
 impl Built {
-    /// The links that a text names, separated by commas: names, patterns and numbers as `observe.links` takes
-    /// them. Errors call the text `source`.
+    /// The links that a text names, separated by commas: names, patterns and numbers as
+    /// `observe.links` takes them. Errors call the text `source`.
     pub fn find_links(&self, source: &str, text: &str) -> Result<Vec<LinkId>, Problem> {
         let finder = Finder {
             setup: &self.setup,
@@ -26,6 +26,7 @@ impl Built {
         };
         let source = Source::new(source, text);
         let mut found = Vec::new();
+        let mut seen = vec![false; self.ports.len()];
         let mut begin = 0;
         for word in text.split(',') {
             let name = word.trim();
@@ -37,7 +38,7 @@ impl Built {
             };
             let links = finder.matches(name, &loc, Kind::Links);
             for link in links.map_err(|problem| self.with_links(name, problem))? {
-                if !found.contains(&link) {
+                if !std::mem::replace(&mut seen[link.index()], true) {
                     found.push(link);
                 }
             }
@@ -49,7 +50,7 @@ impl Built {
     fn with_links(&self, name: &str, problem: Problem) -> Problem {
         let mut help = problem.advice().unwrap_or_default().to_owned();
         if !name.contains('>') && name.parse::<u32>().is_err() {
-            help.push_str("; a shell needs quotes around it");
+            help.push_str("\n  in a shell the name needs quotes, because `>` redirects output");
         }
         let more = self.ports.len().saturating_sub(LISTED);
         let listed = self.ports[..self.ports.len() - more].join(", ");

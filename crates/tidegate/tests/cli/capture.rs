@@ -106,7 +106,7 @@ fn a_capture_that_cannot_be_is_refused_before_anything_runs() {
     );
     refused(
         &format!("{ONE} {capture} switch0"),
-        &["a shell needs quotes around it"],
+        &["in a shell the name needs quotes"],
     );
     refused(
         &format!("run tiny.toml {capture} all"),
