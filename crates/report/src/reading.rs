@@ -40,7 +40,7 @@ pub fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let before = &error.as_bytes()[..at];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let line = before.split(|&byte| byte == b'\n').count();
         let byte = error.as_bytes()[at];
         io::Error::other(format!(
             "line {line} is not UTF-8 (byte 0x{byte:02x}): save the file as UTF-8"

@@ -221,16 +221,16 @@ pub(crate) struct Run {
 #[derive(Debug, Default, Args)]
 pub(crate) struct Capture {
     /// Write the packets of some links as pcapng, which Wireshark and tshark read; for a single run
-    #[arg(long, value_name = "FILE", requires = "at", conflicts_with_all = ["trace", "resume", "shard", "engine"])]
-    pub(crate) capture: Option<PathBuf>,
+    #[arg(long = "capture", id = "capture", value_name = "FILE", requires = "at", conflicts_with_all = ["trace", "resume", "shard", "engine"])]
+    pub(crate) file: Option<PathBuf>,
     /// Links to capture, such as 'leaf0>host3,host3>leaf0'; `*` matches anything, `all` is every
     /// link
     #[arg(long, value_name = "LINK[,LINK...]", requires = "capture")]
     pub(crate) at: Option<String>,
     /// Most packets in the capture; the run goes on without later ones [default: 10000000, about 1
     /// GB]
-    #[arg(long, value_name = "COUNT", requires = "capture", value_parser = count::<NonZeroU64>)]
-    pub(crate) capture_limit: Option<NonZeroU64>,
+    #[arg(long = "capture-limit", value_name = "COUNT", requires = "capture", value_parser = count::<NonZeroU64>)]
+    pub(crate) limit: Option<NonZeroU64>,
 }
 
 #[derive(Debug, Args)]

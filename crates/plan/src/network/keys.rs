@@ -168,6 +168,7 @@ impl Transport {
     }
 
     /// The transport itself, where several words name one.
+    #[must_use]
     pub const fn canonical(self) -> Self {
         match self {
             Self::Roce => Self::Dcqcn,

@@ -431,7 +431,7 @@ fn random_switches_are_patched_without_losing_protection() {
             match draw(9) {
                 0 => {
                     tables["PORT_QOS_MAP"][&port]["pfc_enable"] =
-                        ["", "3", "4", "3,4,5"][draw(4) as usize].into()
+                        ["", "3", "4", "3,4,5"][draw(4) as usize].into();
                 }
                 1 => drop(
                     tables["BUFFER_PG"]
@@ -453,7 +453,8 @@ fn random_switches_are_patched_without_losing_protection() {
                     tables["QUEUE"][format!("{port}|3-4")] = row;
                 }
                 3 => {
-                    tables["CABLE_LENGTH"]["AZURE"][&port] = ["5m", "300m"][draw(2) as usize].into()
+                    tables["CABLE_LENGTH"]["AZURE"][&port] =
+                        ["5m", "300m"][draw(2) as usize].into();
                 }
                 4 => tables["QUEUE"][format!("{port}|6")]["wred_profile"] = "LOSSY".into(),
                 _ => {}

@@ -1,5 +1,6 @@
 //! From names of ports, links and flows to their numbers.
 
+use std::fmt::Write;
 use std::sync::Arc;
 
 use tidegate_dataplane::sched::Scheduler;
@@ -54,9 +55,10 @@ impl Built {
         }
         let more = self.ports.len().saturating_sub(LISTED);
         let listed = self.ports[..self.ports.len() - more].join(", ");
-        help.push_str(&format!("\n  links: {listed}"));
+        help += "\n  links: ";
+        help += &listed;
         if more > 0 {
-            help.push_str(&format!(" and {more} more"));
+            _ = write!(help, " and {more} more");
         }
         problem.help(help)
     }

@@ -18,6 +18,27 @@ pub(crate) struct Plan {
     /// 1MiB/2MiB/5% or 3=80KB
     #[arg(long, value_name = "WHAT")]
     pub(crate) current: Option<String>,
+    #[command(flatten)]
+    pub(crate) emission: Emission,
+    /// Show what vendors and publications print too, judged on this network
+    #[arg(long, conflicts_with = "emit")]
+    pub(crate) others: bool,
+    /// Write the answer as a page, with what others print beside it
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Simulate the answer, today's setting, and half and double the thresholds (with --others, what is
+    /// printed too), and say what is better
+    #[arg(long, conflicts_with = "emit")]
+    pub(crate) verify: bool,
+    #[command(flatten)]
+    pub(crate) evidence: Verify,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// The configuration of a plan.
+#[derive(Debug, Args)]
+pub(crate) struct Emission {
     /// Print the switch configuration instead of the answer
     #[arg(long, value_name = "DIALECT", value_parser = PossibleValuesParser::new(Dialect::NAMES))]
     pub(crate) emit: Option<String>,
@@ -40,20 +61,6 @@ pub(crate) struct Plan {
     /// Let a patch lower headroom, switch PFC off or take marking profiles away where the plan has less
     #[arg(long, requires = "patch")]
     pub(crate) allow_reduction: bool,
-    /// Show what vendors and publications print too, judged on this network
-    #[arg(long, conflicts_with = "emit")]
-    pub(crate) others: bool,
-    /// Write the answer as a page, with what others print beside it
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Simulate the answer, today's setting, and half and double the thresholds (with --others, what is
-    /// printed too), and say what is better
-    #[arg(long, conflicts_with = "emit")]
-    pub(crate) verify: bool,
-    #[command(flatten)]
-    pub(crate) evidence: Verify,
-    #[command(flatten)]
-    pub(crate) common: Common,
 }
 
 /// How a plan is verified.

@@ -23,15 +23,15 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         Some(given) => Some(Current::read(given, &network).map_err(Error::new)?),
         None => None,
     };
-    let headroom = HeadroomFrom::read(&arguments.headroom).map_err(Error::new)?;
+    let headroom = HeadroomFrom::read(&arguments.emission.headroom).map_err(Error::new)?;
     let is_computed = headroom == HeadroomFrom::Computed;
     if let Some(current) = &current
-        && !(is_computed && arguments.allow_reduction)
+        && !(is_computed && arguments.emission.allow_reduction)
     {
         network.reserve(&current.reservation, is_computed);
     }
     let plan = Plan::new(&network);
-    let configuration = match &arguments.emit {
+    let configuration = match &arguments.emission.emit {
         Some(name) => Some(configuration(arguments, name, &plan, current.as_ref())?),
         None => None,
     };
@@ -148,18 +148,18 @@ fn configuration(
     current: Option<&Current>,
 ) -> Result<(Dialect, Configuration), Error> {
     let dialect = Dialect::read(dialect).map_err(Error::new)?;
-    let scheme = match &arguments.scheme {
+    let scheme = match &arguments.emission.scheme {
         Some(name) => Scheme::read(name).map_err(Error::new)?,
         None => dialect.default_scheme(),
     };
-    if arguments.patch && dialect != Dialect::Sonic {
+    if arguments.emission.patch && dialect != Dialect::Sonic {
         let text = format!("--patch is for SONiC, and not for {}", dialect.title());
         return Err(Error::new(format!(
             "{text}\nhint: leave it out, or --emit sonic"
         )));
     }
-    let only = Only::read(&arguments.only).map_err(Error::new)?;
-    let headroom = HeadroomFrom::read(&arguments.headroom).map_err(Error::new)?;
+    let only = Only::read(&arguments.emission.only).map_err(Error::new)?;
+    let headroom = HeadroomFrom::read(&arguments.emission.headroom).map_err(Error::new)?;
     let is_asked = only != Only::Wred || headroom != HeadroomFrom::Platform;
     if is_asked && dialect != Dialect::Sonic {
         let title = dialect.title();
@@ -176,11 +176,11 @@ fn configuration(
         current: tables,
     };
     let mut configuration = dialect.emit(plan, &request).map_err(Error::new)?;
-    if arguments.patch {
+    if arguments.emission.patch {
         let unmarked = tables.map_or_else(BTreeSet::new, |tables| sonic::unmarked(plan, tables));
         let text = &configuration.text;
-        let patch = sonic::patch(text, tables, &unmarked, arguments.allow_reduction);
-        if !patch.reductions.is_empty() && !arguments.allow_reduction {
+        let patch = sonic::patch(text, tables, &unmarked, arguments.emission.allow_reduction);
+        if !patch.reductions.is_empty() && !arguments.emission.allow_reduction {
             return Err(Error::new(format!(
                 "the patch would reduce protection:\n  {}\n\
                  hint: --only wred changes thresholds alone; --allow-reduction emits it all the same",
@@ -204,7 +204,7 @@ fn configuration(
         configuration
             .summary
             .extend(label("reduced", patch.reductions));
-        if headroom == HeadroomFrom::Computed && !arguments.allow_reduction {
+        if headroom == HeadroomFrom::Computed && !arguments.emission.allow_reduction {
             let larger = plan.network.larger_reservations();
             configuration
                 .summary

@@ -105,7 +105,7 @@ pub(crate) fn run(
     let trace = recorded.trace;
     let captured = recorded.capture;
     let captured =
-        captured.and_then(|it| Some((it.capture.as_deref()?, it.at.as_deref()?, limit(it))));
+        captured.and_then(|it| Some((it.file.as_deref()?, it.at.as_deref()?, limit(it))));
     if captured.is_some() {
         check_capturable(files, on)?;
     }
@@ -279,7 +279,7 @@ fn check_capturable(files: &[String], on: &On) -> Result<(), Error> {
 
 /// The limit of a capture.
 fn limit(capture: &crate::args::Capture) -> u64 {
-    capture.capture_limit.map_or(LIMIT, NonZeroU64::get)
+    capture.limit.map_or(LIMIT, NonZeroU64::get)
 }
 
 /// The capture of a plan's only run: its file, its links and its limit.

@@ -96,7 +96,7 @@ fn the_advice_for_a_full_link_names_what_the_traffic_has() {
     let mut flows = String::from("id,start_s,src,dst,bytes\n");
     for number in 0..400 {
         let start = f64::from(number) * 1e-5;
-        flows += &format!("f{number},{start:.6},{},3,100000\n", number % 3);
+        _ = writeln!(flows, "f{number},{start:.6},{},3,100000", number % 3);
     }
     room.write("flows.csv", &flows);
     room.write(

@@ -101,7 +101,7 @@ impl<'a> ConfigDb<'a> {
         crate::current::speed_by_place(network, super::number_of(network, name))
     }
 
-    /// A field of the QoS maps of a port, of its own or those of all ports.
+    /// A map that `PORT_QOS_MAP` names for a port, or else for all ports.
     pub(crate) fn port_qos(&self, port: &str, field: &str) -> Option<&'a str> {
         let own = self
             .row("PORT_QOS_MAP", port)
