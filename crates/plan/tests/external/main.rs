@@ -118,7 +118,7 @@ fn networks() -> Vec<(&'static str, Network)> {
 
 mod check {
     use super::{
-        Command, Dialect, Network, Plan, Scheme, networks, python, run, sonic, with_device,
+        Command, Dialect, Network, Plan, Request, Scheme, networks, python, run, sonic, with_device,
     };
 
     pub(super) fn eos_passes_the_validation_of_pyavd_and_is_what_it_would_write() {
