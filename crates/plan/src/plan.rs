@@ -106,8 +106,9 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
         (Some((lambda, source)), _) => {
             let threshold = standard::threshold(lambda, speed, rtt);
             let formula = format!(
-                "K = λ·C·RTT = {} × {speed} × {rtt}; λ {source}",
-                decimal(lambda)
+                "K = λ·C·RTT = {} × {speed} × {}; λ {source}",
+                decimal(lambda),
+                time(rtt)
             );
             (
                 Marking::Length(Ramp::step(threshold)),
@@ -118,7 +119,7 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
         (None, Transport::Dcqcn) => {
             let (min, max) = dcqcn::thresholds(speed);
             let probability = dcqcn::PROBABILITY;
-            let formula = format!("K_min = C × 32us, K_max = C × 128us, P_max = 20 % at {speed}");
+            let formula = format!("K_min = C × 32 µs, K_max = C × 128 µs, P_max = 20 % at {speed}");
             let ramp = Ramp {
                 min,
                 max,

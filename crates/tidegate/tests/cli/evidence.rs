@@ -85,7 +85,7 @@ fn evidence_fits_the_screen_and_has_units() {
         assert!(line.chars().count() <= 80, "{line}");
     }
     assert!(
-        said.stdout.contains(" us") && said.stdout.contains("Gbps"),
+        said.stdout.contains(" µs") && said.stdout.contains("Gbps"),
         "{}",
         said.stdout
     );
