@@ -14,9 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::suite::CEILING;
 
 /// A browser, which ends with this.
 #[derive(Debug)]
@@ -42,8 +44,8 @@ pub struct Page<'a> {
     session: String,
 }
 
-/// How long a condition may take to come true, in steps of a twentieth of a second.
-const STEPS: u32 = 600;
+/// How often a condition is looked at.
+const TICK: Duration = Duration::from_millis(50);
 
 static IS_INSTALLED: LazyLock<bool> = LazyLock::new(|| {
     let chromium = Command::new("chromium").arg("--version").output();
@@ -261,7 +263,7 @@ impl Page<'_> {
             .to_owned()
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true, for as long as any test may take.
     #[expect(
         clippy::disallowed_methods,
         reason = "a browser works in real time, and nobody tells when it is done"
@@ -269,11 +271,12 @@ impl Page<'_> {
     pub fn wait(&self, expression: &str) {
         // What a page shows before its scripts have run does not answer yet.
         let is_true = format!("document.readyState === 'complete' && ({expression})");
-        for _ in 0..STEPS {
+        let begun = Instant::now();
+        while begun.elapsed() < CEILING {
             if self.value(&is_true) == true {
                 return;
             }
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(TICK);
         }
         let shown = self.text("`${document.body.dataset.state} ${[...document.querySelectorAll('[role=alert], [role=status]')].map(one => one.textContent).join(' ')}`");
         panic!("never true: {expression}; {shown}");

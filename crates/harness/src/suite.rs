@@ -4,9 +4,9 @@
 //! A target with such tests has `harness = false`, and a `main` that calls [`run`].
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Trial};
 
@@ -21,8 +21,37 @@ macro_rules! tests {
     };
 }
 
-/// Whatever hangs, a suite ends by then.
-const LIMIT: Duration = Duration::from_secs(300);
+/// The ceiling of one test: far beyond any machine that works on it, so that it ends only what hangs.
+pub const CEILING: Duration = Duration::from_secs(30 * 60);
+
+/// How often the test that runs is looked at.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The test that runs, and since when.
+static RUNNING: Mutex<Option<(&'static str, Instant)>> = Mutex::new(None);
+
+fn set_running(name: Option<&'static str>) {
+    let running = name.map(|name| (name, Instant::now()));
+    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = running;
+}
+
+/// The test that takes longer than the ceiling, if one does.
+fn overdue(running: Option<(&'static str, Instant)>, now: Instant) -> Option<&'static str> {
+    let (name, began) = running?;
+    (now.saturating_duration_since(began) > CEILING).then_some(name)
+}
+
+/// Ends the process if a test hangs.
+fn watch() {
+    loop {
+        thread::park_timeout(TICK);
+        let running = *RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(name) = overdue(running, Instant::now()) {
+            eprintln!("{name} takes longer than {CEILING:?}: it hangs");
+            std::process::exit(1);
+        }
+    }
+}
 
 /// Runs the tests that the command line asks for, as the standard runner would. A test for which
 /// `obstacle` has a reason is reported as ignored, with its name and the first line of the reason.
@@ -40,14 +69,28 @@ pub fn run(
                 let reason = reason.lines().next().unwrap_or_default();
                 return Ok(Completion::ignored_with(reason));
             }
+            set_running(Some(name));
             test();
+            set_running(None);
             Ok(Completion::Completed)
         })
     });
-    thread::spawn(|| {
-        thread::park_timeout(LIMIT);
-        eprintln!("the tests took longer than {LIMIT:?}");
-        std::process::exit(1);
-    });
+    thread::spawn(watch);
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_has_a_ceiling_and_a_suite_has_none() {
+        let began = Instant::now();
+        assert_eq!(overdue(None, began + 9 * CEILING), None);
+        assert_eq!(overdue(Some(("a", began)), began + CEILING), None);
+        let late = began + CEILING + Duration::from_secs(1);
+        assert_eq!(overdue(Some(("a", began)), late), Some("a"));
+        // A test that began late has all of its time.
+        assert_eq!(overdue(Some(("b", late)), late + CEILING), None);
+    }
 }

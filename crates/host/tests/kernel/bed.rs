@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use tidegate_harness::suite;
 use tidegate_live::config::PortSettings;
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, raise_priority};
 
 /// Longer than anything takes that happens at all.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = suite::CEILING;
 
 /// The address of the second host.
 pub(crate) const SERVER: &str = "10.0.0.2:5001";

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use tidegate_harness::suite;
 use tidegate_live::config::PortSettings;
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Counters, Error, Live, drop_privileges, raise_priority};
 
 /// Longer than anything takes that happens at all.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = suite::CEILING;
 
 /// Hosts with an interface `host` each, and the namespace of the switch with the other ends,
 /// `port0` and so on. Host `n` has the addresses 10.0.0.n+1 and `fd00::n+1`.

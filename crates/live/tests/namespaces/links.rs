@@ -3,8 +3,9 @@
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tidegate_harness::suite;
 use tidegate_live::config::{DeviceKind, OnLoop, PortSettings};
 use tidegate_live::namespace::Namespace;
 use tidegate_live::{Config, Live};
@@ -163,7 +164,8 @@ impl Seen {
         reason = "the switch looks ten times a second"
     )]
     fn wait_for(&self, is_up: bool) {
-        for _ in 0..200 {
+        let begun = Instant::now();
+        while begun.elapsed() < suite::CEILING {
             if self.is_up.load(Ordering::Relaxed) == is_up {
                 return;
             }

@@ -75,7 +75,7 @@ fn wait_for(what: &str, is_so: impl FnMut() -> bool) {
 
 fn comes(mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(90) {
+    while begun.elapsed() < suite::CEILING {
         if is_so() {
             return true;
         }
