@@ -5,7 +5,7 @@ use parquet::data_type::{ByteArray, ByteArrayType};
 
 use super::cells::Cells;
 use super::origin::Origin;
-use super::table::{Cell, Field, Malformed, Reader, Writer, field};
+use super::table::{Cell, FLOWS_OF_RUN, Field, Malformed, Reader, Writer, field};
 use crate::record::{Class, Flow};
 
 /// The columns of `flows.parquet`.
@@ -56,12 +56,14 @@ pub const FLOWS: &[Field<Flow>] = &[
         Flow,
         "the sender's smoothed round-trip time at the end, in picoseconds; null if it keeps none",
         rtt_ps: Option<u64>
-    ),
+    )
+    .later(),
     field!(
         Flow,
         "the deviation of round-trip times from it, in picoseconds; null if it keeps none",
         rtt_variation_ps: Option<u64>
-    ),
+    )
+    .later(),
 ];
 
 /// The flows as a Parquet file.
@@ -73,7 +75,7 @@ pub fn write_flows(flows: &[Flow], origin: &Origin) -> Result<Vec<u8>, Malformed
 
 /// The flows of a Parquet file.
 pub fn read_flows(file: Bytes) -> Result<Vec<Flow>, Malformed> {
-    Reader::new(file)?.rows(FLOWS, &blank())
+    Reader::new(file)?.rows(FLOWS, &blank(), FLOWS_OF_RUN)
 }
 
 /// What the cells of a row are put into.
@@ -144,9 +146,84 @@ mod tests {
     fn tables_of_earlier_versions_may_lack_what_can_be_null() {
         let flows = read_without("rtt_ps").unwrap();
         assert_eq!((flows[0].number, flows[0].rtt_ps), (7, None));
-        let error = read_without("marks").unwrap_err();
+        for column in ["marks", "fct_ps", "ideal_ps", "received"] {
+            let error = read_without(column).unwrap_err().to_string();
+            assert_eq!(error, format!("there is no column {column}"));
+        }
+    }
+
+    /// Two flows, the second with a time, in a table whose column of that name has another type.
+    fn read_with(column: &str, parquet: &'static str, time: i64) -> Result<Vec<Flow>, Malformed> {
+        let time = time.cast_unsigned();
+        let flow = Flow {
+            start_ps: time,
+            fct_ps: Some(time),
+            ..blank()
+        };
+        let fields = FLOWS.iter().map(|&field| {
+            let parquet = if field.name == column {
+                parquet
+            } else {
+                field.parquet
+            };
+            Field { parquet, ..field }
+        });
+        let fields: Vec<Field<Flow>> = fields.collect();
+        let origin = Origin::none();
+        let mut writer = Writer::new("flow", &origin, &fields)?;
+        writer.rows(&[blank()])?;
+        writer.rows(&[flow])?;
+        read_flows(Bytes::from(writer.finish()?))
+    }
+
+    #[test]
+    fn negative_values_name_their_column_and_row() {
+        for (column, plain, signed) in [
+            (
+                "fct_ps",
+                "optional int64 #;",
+                "optional int64 # (INTEGER(64,true));",
+            ),
+            (
+                "start_ps",
+                "required int64 #;",
+                "required int64 # (INTEGER(64,true));",
+            ),
+        ] {
+            for parquet in [plain, signed] {
+                let error = read_with(column, parquet, -5).unwrap_err().to_string();
+                assert_eq!(error, format!("column {column}, row 2: a negative value"));
+                assert_eq!(read_with(column, parquet, 5).unwrap()[1].fct_ps, Some(5));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_before_any_is_read() {
+        let table = |rows: usize| {
+            let number = [FLOWS[0]];
+            let origin = Origin::none();
+            let mut writer = Writer::new("flow", &origin, &number).unwrap();
+            writer.rows(&vec![blank(); rows]).unwrap();
+            (
+                number,
+                Reader::new(Bytes::from(writer.finish().unwrap())).unwrap(),
+            )
+        };
+        let (number, reader) = table(3);
+        assert_eq!(reader.rows(&number, &blank(), 3).unwrap().len(), 3);
+        let error = reader.rows(&number, &blank(), 2).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "it has 3 rows, more than the 2 that a run has at most"
+        );
+        let (number, reader) = table((1 << 20) + 1);
+        let error = reader
+            .rows(&number, &blank(), usize::MAX)
+            .unwrap_err()
+            .to_string();
         assert!(
-            error.to_string().contains("there is no column marks"),
+            error.starts_with("it says that it has 1048577 rows, for which its "),
             "{error}"
         );
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::origin::Origin;
-use super::table::{Field, Malformed, Reader, Writer, field};
+use super::table::{Field, Malformed, ROWS_OF_RUN, Reader, Writer, field};
 use crate::record::Probe;
 
 /// The columns of `probes.parquet`.
@@ -27,5 +27,5 @@ pub fn read_probes(file: Bytes) -> Result<Vec<Probe>, Malformed> {
         at_ps: 0,
         rtt_ps: 0,
     };
-    Reader::new(file)?.rows(PROBES, &blank)
+    Reader::new(file)?.rows(PROBES, &blank, ROWS_OF_RUN)
 }

@@ -8,7 +8,7 @@ use parquet::data_type::ByteArray;
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
-use super::table::{Field, GROUP, Malformed, Reader, Writer, field};
+use super::table::{Field, GROUP, Malformed, ROWS_OF_RUN, Reader, Writer, field};
 use crate::record::{Quantity, Series, Trace};
 
 /// The columns of `series.parquet`.
@@ -102,7 +102,7 @@ pub fn read_series(file: Bytes) -> Result<Series, Malformed> {
     let values = SERIES.iter().filter(|field| field.name == "value");
     let mut rows = Vec::new();
     for value in values {
-        rows = reader.rows(std::slice::from_ref(value), &Sample::default())?;
+        rows = reader.rows(std::slice::from_ref(value), &Sample::default(), ROWS_OF_RUN)?;
     }
     let mut rows = rows.into_iter().map(|row| row.value.unwrap_or(f64::NAN));
     let mut traces = Vec::new();

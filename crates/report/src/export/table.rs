@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parquet::basic::{Compression, Encoding, Type as Physical};
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, get_typed_column_reader};
 use parquet::data_type::{AsBytes, BoolType, ByteArray, ByteArrayType, DataType};
 use parquet::data_type::{DoubleType, Int32Type, Int64Type};
@@ -18,11 +18,17 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, ColumnPath, Type};
 
 use super::cells::Cells;
 use super::origin::Origin;
 use super::words::Words;
+
+/// The most flows of a run, as scenarios allow it, and one more for a source that ends by time.
+pub(super) const FLOWS_OF_RUN: usize = 20_000_001;
+
+/// The most rows of any other table of a run.
+pub(super) const ROWS_OF_RUN: usize = 100_000_000;
 
 /// Rows of one group: what a reader takes at once.
 pub(super) const GROUP: usize = 1 << 18;
@@ -49,6 +55,7 @@ pub struct Field<Row> {
     pub doc: &'static str,
     pub(super) parquet: &'static str,
     pub(super) order: Order,
+    pub(super) is_later: bool,
     pub(super) write: fn(&[Row], &mut Out<'_, '_>) -> Result<(), ParquetError>,
     pub(super) read: fn(Column, &mut [Row]) -> Result<(), Malformed>,
     pub(super) cells: fn(&[Row]) -> Cells,
@@ -58,6 +65,14 @@ impl<Row> Field<Row> {
     /// Its cells in these rows.
     pub fn cells(&self, rows: &[Row]) -> Cells {
         (self.cells)(rows)
+    }
+
+    /// The same, which tables of earlier versions of the program lack.
+    pub(super) const fn later(self) -> Self {
+        Self {
+            is_later: true,
+            ..self
+        }
     }
 }
 
@@ -98,6 +113,7 @@ macro_rules! field {
             doc: $doc,
             parquet: <$type as $crate::export::table::Cell>::PARQUET,
             order: $crate::export::table::Order::$order,
+            is_later: false,
             write: |rows, out| {
                 let cells = rows.iter().map(|row| &row.$name);
                 field!(@write $order)(cells, out)
@@ -133,6 +149,10 @@ pub(super) trait Cell: Sized {
     fn put(&self) -> Option<<Self::Physical as DataType>::T>;
     /// From what was stored.
     fn take(stored: Option<<Self::Physical as DataType>::T>) -> Option<Self>;
+    /// Whether what was stored is below zero, where no column of ours is.
+    fn is_negative(_stored: &<Self::Physical as DataType>::T) -> bool {
+        false
+    }
     /// A column of them in memory.
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells
     where
@@ -203,6 +223,9 @@ impl Cell for u32 {
     fn take(stored: Option<i32>) -> Option<Self> {
         stored.map(i32::cast_unsigned)
     }
+    fn is_negative(stored: &i32) -> bool {
+        *stored < 0
+    }
 
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
         Cells::Number(cells.copied().collect())
@@ -220,6 +243,9 @@ impl Cell for u64 {
     fn take(stored: Option<i64>) -> Option<Self> {
         stored.map(i64::cast_unsigned)
     }
+    fn is_negative(stored: &i64) -> bool {
+        *stored < 0
+    }
 
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
         Cells::Long(cells.copied().collect())
@@ -236,6 +262,9 @@ impl Cell for Option<u64> {
     }
     fn take(stored: Option<i64>) -> Option<Self> {
         Some(stored.map(i64::cast_unsigned))
+    }
+    fn is_negative(stored: &i64) -> bool {
+        *stored < 0
     }
 
     fn cells<'a>(cells: impl Iterator<Item = &'a Self>) -> Cells {
@@ -379,6 +408,10 @@ pub(super) struct Column {
     name: &'static str,
     reader: ColumnReader,
     optional: bool,
+    /// Whether the file says that its numbers have no sign: the highest bit is part of the number then.
+    unsigned: bool,
+    /// The rows of the table before it.
+    before: usize,
 }
 
 pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>, Malformed> {
@@ -386,6 +419,8 @@ pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>,
         name,
         reader,
         optional,
+        unsigned,
+        before,
     } = column;
     let wrong = |what: &str| Malformed(format!("column {name}: {what}"));
     if optional != is_optional::<C>() || !holds::<C>(&reader) {
@@ -406,11 +441,27 @@ pub(super) fn read_cells<C: Cell>(column: Column, rows: usize) -> Result<Vec<C>,
         levels.resize(values.len(), 1);
     }
     let mut values = values.into_iter();
-    let cells = levels.into_iter().map(|level| {
+    let cells = levels.into_iter().zip(before + 1..).map(|(level, row)| {
+        let wrong = |what: &str| Malformed(format!("column {name}, row {row}: {what}"));
         let stored = if level == 0 { None } else { values.next() };
+        if !unsigned && stored.as_ref().is_some_and(C::is_negative) {
+            return Err(wrong("a negative value"));
+        }
         C::take(stored).ok_or_else(|| wrong("a value out of range"))
     });
     cells.collect()
+}
+
+/// Whether a column says that its numbers have no sign.
+fn is_unsigned(column: &ColumnDescriptor) -> bool {
+    use ConvertedType::{UINT_8, UINT_16, UINT_32, UINT_64};
+    match column.logical_type_ref() {
+        Some(LogicalType::Integer(integer)) => !integer.is_signed,
+        _ => matches!(
+            column.converted_type(),
+            UINT_8 | UINT_16 | UINT_32 | UINT_64
+        ),
+    }
 }
 
 fn is_optional<C: Cell>() -> bool {
@@ -508,43 +559,48 @@ fn properties<Row>(fields: &[Field<Row>]) -> WriterPropertiesPtr {
 }
 
 /// A table in a file.
-pub(super) struct Reader(SerializedFileReader<Bytes>);
+pub(super) struct Reader {
+    file: SerializedFileReader<Bytes>,
+    bytes: usize,
+}
+
+/// So many rows are read whatever the file's size; of more, none takes less than a byte.
+const FEW: usize = 1 << 20;
 
 impl Reader {
     pub(super) fn new(file: Bytes) -> Result<Self, Malformed> {
-        Ok(Self(SerializedFileReader::new(file)?))
+        let bytes = file.len();
+        Ok(Self {
+            file: SerializedFileReader::new(file)?,
+            bytes,
+        })
     }
 
-    /// All rows, made from `blank` ones.
+    /// All rows, made from `blank` ones, of which there may be `most`. How many there are and of what types is known
+    /// before any is read.
     pub(super) fn rows<Row: Clone>(
         &self,
         fields: &[Field<Row>],
         blank: &Row,
+        most: usize,
     ) -> Result<Vec<Row>, Malformed> {
+        let columns = self.columns(fields)?;
+        self.check_rows(most)?;
         let mut rows = Vec::new();
-        for group in 0..self.0.num_row_groups() {
-            let group = self.0.get_row_group(group)?;
+        for group in 0..self.file.num_row_groups() {
+            let group = self.file.get_row_group(group)?;
             let schema = group.metadata().schema_descr_ptr();
             let first = rows.len();
             let count = usize::try_from(group.metadata().num_rows());
             let count = count.map_err(|_| Malformed("a negative number of rows".to_owned()))?;
             rows.resize(first + count, blank.clone());
-            for field in fields {
-                let index = schema
-                    .columns()
-                    .iter()
-                    .position(|column| column.name() == field.name);
-                let Some(index) = index else {
-                    // Earlier versions of the program wrote fewer columns.
-                    if field.parquet.starts_with("optional") {
-                        continue;
-                    }
-                    return Err(Malformed(format!("there is no column {}", field.name)));
-                };
+            for &(field, index) in &columns {
                 let column = Column {
                     name: field.name,
                     reader: group.get_column_reader(index)?,
                     optional: schema.column(index).max_def_level() > 0,
+                    unsigned: is_unsigned(&schema.column(index)),
+                    before: first,
                 };
                 (field.read)(column, &mut rows[first..])?;
             }
@@ -552,9 +608,46 @@ impl Reader {
         Ok(rows)
     }
 
+    /// The fields that the table has, each with the number of its column.
+    fn columns<'a, Row>(
+        &self,
+        fields: &'a [Field<Row>],
+    ) -> Result<Vec<(&'a Field<Row>, usize)>, Malformed> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let mut found = Vec::new();
+        for field in fields {
+            let mut columns = schema.columns().iter();
+            match columns.position(|column| column.name() == field.name) {
+                Some(index) => found.push((field, index)),
+                None if field.is_later => {}
+                None => return Err(Malformed(format!("there is no column {}", field.name))),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Refuses rows that no run has: each takes memory, however little it takes in the file.
+    fn check_rows(&self, most: usize) -> Result<(), Malformed> {
+        let groups = self.file.metadata().row_groups().iter();
+        let rows = groups.map(|group| usize::try_from(group.num_rows()).unwrap_or(0));
+        let rows = rows.fold(0, usize::saturating_add);
+        if rows > most {
+            return Err(Malformed(format!(
+                "it has {rows} rows, more than the {most} that a run has at most"
+            )));
+        }
+        if rows > FEW && rows > self.bytes {
+            return Err(Malformed(format!(
+                "it says that it has {rows} rows, for which its {} bytes are too few",
+                self.bytes
+            )));
+        }
+        Ok(())
+    }
+
     /// A note of the file.
     pub(super) fn note(&self, key: &str) -> Option<&str> {
-        let notes = self.0.metadata().file_metadata().key_value_metadata()?;
+        let notes = self.file.metadata().file_metadata().key_value_metadata()?;
         notes.iter().find(|note| note.key == key)?.value.as_deref()
     }
 }

@@ -5,7 +5,7 @@ use parquet::data_type::{ByteArray, ByteArrayType};
 
 use super::cells::Cells;
 use super::origin::Origin;
-use super::table::{Cell, Field, Malformed, Reader, Word, Writer, field};
+use super::table::{Cell, Field, Malformed, ROWS_OF_RUN, Reader, Word, Writer, field};
 use crate::record::{TraceEvent, Traced};
 
 /// The columns of `trace.parquet`.
@@ -49,7 +49,7 @@ pub fn read_trace(file: Bytes) -> Result<Vec<TraceEvent>, Malformed> {
         len: 0,
         flag: false,
     };
-    Reader::new(file)?.rows(TRACE, &blank)
+    Reader::new(file)?.rows(TRACE, &blank, ROWS_OF_RUN)
 }
 
 impl Cell for Traced {

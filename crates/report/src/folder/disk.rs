@@ -122,6 +122,7 @@ pub(super) fn clear(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Reads a text.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_file(path).map_err(Error::read(path))
 }
@@ -136,11 +137,14 @@ pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
     reading::bytes(path, bytes).map_err(Error::read(path))
 }
 
-/// Reads a file, if it is one: a pipe or a device in its place would be waited for, or never end.
+/// The most bytes of a text: a manifest of the 100,000 runs that a scenario may have has some 50 MB.
+const LONGEST: u64 = 128 << 20;
+
+/// Reads a text, if it is a file: a pipe or a device in its place would be waited for, or never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    reading::bytes(path, reading::MADE)
+    reading::bytes(path, LONGEST)
 }

@@ -219,12 +219,34 @@ pub(super) fn read(directory: &Path) -> Result<Record, Error> {
     let mut record: Record =
         serde_json::from_slice(&text).map_err(|error| Error::broken(&path, error))?;
     record.flows = table(directory, FLOWS, &files, export::read_flows)?;
+    check_times(&record).map_err(|what| Error::broken(&directory.join(FLOWS), what))?;
     record.probes = table(directory, PROBES, &files, export::read_probes)?;
     record.series = table(directory, SERIES, &files, export::read_series)?;
     if files.contains_key(TRACE) {
         record.trace = table(directory, TRACE, &files, export::read_trace)?;
     }
     Ok(record)
+}
+
+/// Refuses times that are negative numbers, written as if they had no sign: no run takes half of all times.
+fn check_times(record: &Record) -> Result<(), String> {
+    let is_negative = |time: u64| time > i64::MAX.cast_unsigned();
+    if is_negative(record.run.ended_at_ps) {
+        return Ok(());
+    }
+    for (flow, row) in record.flows.iter().zip(1..) {
+        let times = [
+            ("start_ps", Some(flow.start_ps)),
+            ("fct_ps", flow.fct_ps),
+            ("ideal_ps", flow.ideal_ps),
+        ];
+        for (column, time) in times {
+            if time.is_some_and(is_negative) {
+                return Err(format!("column {column}, row {row}: a negative value"));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn table<T>(

@@ -3,7 +3,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::record::{Counters, End, Run, Series};
+use crate::record::{Class, Counters, End, Flow, Run, Series};
 use crate::statistics::Percentile;
 
 fn record(id: &str) -> Record {
@@ -232,4 +232,64 @@ fn no_name_in_a_folder_leads_elsewhere_and_no_pipe_is_waited_for() {
     let error = begun.check("done").unwrap_err().to_string();
     assert!(error.contains("not a regular file"), "{error}");
     fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_manifest_larger_than_any_is_not_read() {
+    let folder = folder("large");
+    let manifest = folder.path.join(MANIFEST);
+    File::options()
+        .write(true)
+        .open(&manifest)
+        .and_then(|file| file.set_len(3 << 30))
+        .unwrap();
+    let error = Folder::open(&folder.path).unwrap_err().to_string();
+    assert!(
+        error.contains("manifest.json: it has 3221225472 bytes, more than"),
+        "{error}"
+    );
+    fs::remove_dir_all(&folder.path).unwrap();
+}
+
+#[test]
+fn a_time_below_zero_names_its_file_column_and_row() {
+    let folder = folder("negative");
+    let mut record = record("done");
+    record.flows = vec![flow(1), flow((-5_i64).cast_unsigned())];
+    folder.write(&record).unwrap();
+    let error = folder.read("done").unwrap_err().to_string();
+    assert!(
+        error.contains("done/flows.parquet is damaged: column fct_ps, row 2: a negative value"),
+        "{error}"
+    );
+    // A run that took all of time has such times.
+    record.run.ended_at_ps = u64::MAX;
+    folder.write(&record).unwrap();
+    assert_eq!(folder.read("done").unwrap().flows, record.flows);
+    fs::remove_dir_all(&folder.path).unwrap();
+}
+
+/// A flow that took so long.
+fn flow(fct_ps: u64) -> Flow {
+    Flow {
+        number: 0,
+        name: String::new(),
+        source: 0,
+        src: 0,
+        dst: 1,
+        service: 0,
+        bytes: Some(1),
+        class: Class::Small,
+        counts: true,
+        start_ps: 0,
+        fct_ps: Some(fct_ps),
+        ideal_ps: Some(1),
+        retransmissions: 0,
+        timeouts: 0,
+        marks: 0,
+        received: None,
+        goodput_bps: None,
+        rtt_ps: None,
+        rtt_variation_ps: None,
+    }
 }
