@@ -1,6 +1,7 @@
 //! `tidegate serve`: results as they come, runs that are started, explanations and the playground in a browser.
 
 mod answer;
+mod connections;
 mod follow;
 mod glance;
 mod guard;

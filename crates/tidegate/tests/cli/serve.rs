@@ -22,6 +22,16 @@ impl Drop for Server {
 
 impl Server {
     fn begun(room: &Room, arguments: &[&str]) -> Self {
+        Self::open(room, arguments).0
+    }
+
+    /// The same for others than this machine, and the token that they need.
+    fn begun_for_others(room: &Room) -> (Self, String) {
+        let (server, token) = Self::open(room, &["results", "--listen", "0.0.0.0"]);
+        (server, token.unwrap())
+    }
+
+    fn open(room: &Room, arguments: &[&str]) -> (Self, Option<String>) {
         let all = [&["serve", "--port", "0", "--quiet"], arguments].concat();
         let mut process = room
             .command(&all)
@@ -32,9 +42,11 @@ impl Server {
         let mut line = String::new();
         let mut output = BufReader::new(process.stdout.take().unwrap());
         output.read_line(&mut line).unwrap();
-        let port = line.trim().strip_prefix("http://127.0.0.1:").unwrap();
-        let port = port.strip_suffix('/').unwrap().parse().unwrap();
-        Self { process, port }
+        let (address, query) = line.trim().split_once("/?").unwrap_or((line.trim(), ""));
+        let port = address.trim_end_matches('/').rsplit(':').next().unwrap();
+        let port = port.parse().unwrap();
+        let token = query.strip_prefix("token=").map(str::to_owned);
+        (Self { process, port }, token)
     }
 
     /// Sends a request and returns the whole answer.
@@ -325,26 +337,9 @@ fn a_plan_too_deep_for_the_stack_is_refused() {
 #[test]
 fn elsewhere_needs_the_token() {
     let room = room("serve-token");
-    let arguments = [
-        "serve", "results", "--port", "0", "--quiet", "--listen", "0.0.0.0",
-    ];
-    let mut process = room
-        .command(&arguments)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    let mut output = BufReader::new(process.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
-    let (port, token) = line
-        .trim()
-        .strip_prefix("http://0.0.0.0:")
-        .unwrap()
-        .split_once("/?token=")
-        .unwrap();
-    let (port, token) = (port.parse().unwrap(), token.to_owned());
+    let (server, token) = Server::begun_for_others(&room);
     assert_eq!(token.len(), 32);
-    let server = Server { process, port };
+    let port = server.port;
     for path in [
         "/",
         "/results/tiny/",
@@ -366,6 +361,40 @@ fn elsewhere_needs_the_token() {
         "GET / HTTP/1.1\r\nHost: localhost:{port}\r\nCookie: {cookie}\r\n\r\n"
     ));
     assert!(answer.contains("Two schemes on a star"), "{answer}");
+    // The token leads nowhere else: browsers take a backslash for a slash.
+    for path in ["/\\evil.example", "/\\/evil.example", "//evil.example"] {
+        let answer = server.got(&format!("{path}?token={token}"));
+        let location = answer
+            .lines()
+            .find_map(|line| line.strip_prefix("Location: "));
+        let is_own = |place: &str| place.starts_with("/evil.example");
+        assert!(location.is_none_or(is_own), "{path}: {answer}");
+    }
+}
+
+/// Whoever says nothing, or says it slowly, keeps nobody out.
+#[test]
+fn silent_connections_leave_room_for_requests() {
+    let room = room("serve-silent");
+    let (server, token) = Server::begun_for_others(&room);
+    let port = server.port;
+    let silent: Vec<TcpStream> = (0..200)
+        .map(|number| {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            if number % 2 == 0 {
+                // It may have been closed already.
+                drop(stream.write_all(b"GET / HTTP/1.1\r\nHost: "));
+            }
+            stream
+        })
+        .collect();
+    for _ in 0..3 {
+        let answer = server.asked(&format!(
+            "GET / HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        ));
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    drop(silent);
 }
 
 /// What is started ends with the server, and keeps what is finished.

@@ -75,6 +75,13 @@ impl Guard {
         let Some(host) = request.header("host") else {
             return Some(Answer::text("400 Bad Request", "there must be one Host"));
         };
+        // Which of them would count is for nobody to choose.
+        for name in ["origin", "sec-fetch-site", "content-type", "authorization"] {
+            if request.is_repeated(name) {
+                let why = format!("there must be one {name} at most");
+                return Some(Answer::text("400 Bad Request", &why));
+            }
+        }
         if !self.is_own(host) {
             return forbidden(
                 "this answers to its address, to localhost, and to names that it was started with: --host NAME",
@@ -256,6 +263,14 @@ mod tests {
             "Sec-Fetch-Site: same-site",
         ] {
             assert_eq!(with(other), Some("403 Forbidden"), "{other}");
+        }
+        for twice in [
+            "Origin: http://evil.example\r\nOrigin: http://evil.example",
+            "Origin: http://localhost:80\r\norigin: http://evil.example",
+            "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Site: cross-site",
+            "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Site: cross-site",
+        ] {
+            assert_eq!(with(twice), Some("400 Bad Request"), "{twice}");
         }
         let form = status("Content-Type: text/plain\r\n");
         assert_eq!(form, Some("415 Unsupported Media Type"));

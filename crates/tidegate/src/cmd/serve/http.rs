@@ -10,11 +10,11 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::answer::{Answer, Body};
+use super::connections::{Connection, Connections};
 use super::guard::Guard;
 use super::site::Site;
 
@@ -27,43 +27,25 @@ const LINES: usize = 64;
 /// What is said of a longer text.
 pub(super) const TOO_LONG: &str = "that is too long: a text may have 256 KiB";
 
-/// Connections at a time, those among them that are told what happens, and the time that a request may take.
-const CONNECTIONS: usize = 64;
-const FOLLOWERS: usize = 32;
+/// The time that a request may take to arrive, and each part of an answer to be read.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Answers until the process ends.
 pub(super) fn listen(listener: &TcpListener, site: &Site, guard: &Guard) {
-    let (open, followers) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let (open, followers) = (&open, &followers);
+    let connections = &Connections::default();
     thread::scope(|scope| {
         for stream in listener.incoming().flatten() {
-            let Some(place) = Place::among(open, CONNECTIONS) else {
+            let Ok(connection) = connections.take(&stream) else {
                 continue;
             };
-            scope.spawn(move || {
-                let _place = place;
+            let talk = move || {
                 // A browser that goes away in between is no error.
-                drop(talk(stream, site, guard, followers));
-            });
+                drop(talk(stream, site, guard, connection));
+            };
+            // Without a thread it is closed.
+            drop(thread::Builder::new().spawn_scoped(scope, talk));
         }
     });
-}
-
-/// One of few places, given back in the end.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn among(taken: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let place = Self(taken);
-        (taken.fetch_add(1, Ordering::Relaxed) < most).then_some(place)
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Reads a request and answers it.
@@ -71,7 +53,7 @@ fn talk(
     mut stream: TcpStream,
     site: &Site,
     guard: &Guard,
-    followers: &AtomicUsize,
+    mut connection: Connection<'_>,
 ) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let limit = Instant::now() + PATIENCE;
@@ -81,27 +63,23 @@ fn talk(
     };
     let request = Request::read(&mut slow)?;
     let with_body = !matches!(&request, Ok(request) if request.method == "HEAD");
-    let answer = match &request {
-        Err(refused) => Answer::text(refused.0, refused.1),
-        Ok(request) => match guard.refusal(request) {
-            Some(refused) => refused,
-            None => site.answer(request),
-        },
+    let refusal = match &request {
+        Err(refused) => Some(Answer::text(refused.0, refused.1)),
+        Ok(request) => guard.refusal(request),
     };
-    let place = match &answer.body {
-        Body::Bytes(_) => None,
-        Body::Events(_) => match Place::among(followers, FOLLOWERS) {
-            None => {
-                let full = "too many pages follow runs: close some";
-                let full = Answer::text("503 Service Unavailable", full);
-                return send(&mut stream, full, with_body);
-            }
-            place => place,
-        },
+    let mut answer = match (&request, refusal) {
+        (Ok(request), None) if connection.admit() => site.answer(request),
+        (_, Some(refused)) => refused,
+        _ => Answer::text(
+            "503 Service Unavailable",
+            "too many requests at once: try again",
+        ),
     };
-    send(&mut stream, answer, with_body)?;
-    drop(place);
-    Ok(())
+    if matches!(answer.body, Body::Events(_)) && !connection.follow() {
+        let full = "too many pages follow runs: close some";
+        answer = Answer::text("503 Service Unavailable", full);
+    }
+    send(&mut stream, answer, with_body)
 }
 
 fn send(stream: &mut TcpStream, answer: Answer, with_body: bool) -> io::Result<()> {
@@ -192,6 +170,13 @@ impl Request {
             _ => return Err(NO_REQUEST),
         };
         let target = head.path.unwrap_or_default();
+        // No address has others, and a browser takes a backslash for a slash.
+        if !target
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+        {
+            return Err(NO_REQUEST);
+        }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let Some(path) = path.strip_prefix('/') else {
             return Err(NO_REQUEST);
@@ -233,6 +218,11 @@ impl Request {
         lines.filter_map(move |(key, value)| (key == name).then_some(value.as_str()))
     }
 
+    /// Whether a line of the head is there more than once.
+    pub(super) fn is_repeated(&self, name: &str) -> bool {
+        self.headers(name).nth(1).is_some()
+    }
+
     /// What a line of the head says, if there is one of the kind.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let mut all = self.headers(name);
@@ -270,6 +260,9 @@ mod tests {
         for wrong in [
             "GET\r\n\r\n",
             "GET a HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /\\evil.example HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /?a=\\ HTTP/1.1\r\nHost: x\r\n\r\n",
+            "GET /\u{e9} HTTP/1.1\r\nHost: x\r\n\r\n",
             "GET / HTTP/9\r\n\r\n",
             "GET / HTTP/1.1\r\nno colon\r\n\r\n",
             "GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
