@@ -28,7 +28,8 @@ export function begin(canvas) {
   return { pen, width, height };
 }
 
-const LEFT = 50, RIGHT = 8;
+// Room for the numbers of an axis, the longest of which is `888 Mb/s`.
+const LEFT = 62, RIGHT = 8;
 
 // Where each node of a network is: one switch in the middle of its hosts, or hosts in a row below rows of switches.
 function places(run, width, height) {
@@ -276,11 +277,12 @@ function line(pen, x1, y1, x2, y2, colour, dashes = []) {
   pen.setLineDash([]);
 }
 
-// Round numbers for an axis, about so many.
+// Round numbers for an axis, about so many, and one besides zero in any case.
 function ticks(most, about) {
   const rough = most / about;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map(times => times * power).find(step => step >= rough) ?? power * 10;
+  const steps = [1, 2, 5, 10].map(times => times * power).filter(step => step <= most);
+  const step = steps.find(step => step >= rough) ?? steps.at(-1) ?? power;
   const all = [];
   for (let at = 0; at <= most * 1.0001; at += step) all.push(at);
   return all;

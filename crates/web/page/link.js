@@ -31,7 +31,13 @@ export async function write(setup) {
 // Whether an address is to be followed; one that names a place in the page is not.
 export const isOurs = hash => /^(#?$|#lesson=|#s=)/.test(hash);
 
-// What a link says: { lesson } or { text, shown, watch }; { problem } if it cannot be read; null if it says nothing.
+// How far a link reaches, if not everywhere: an address of this computer is another computer's own elsewhere.
+export function reach(host) {
+  if (!/^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(host)) return '';
+  return ' It opens on this computer only, while this server runs: elsewhere, append the part from # on to the address of another playground.';
+}
+
+// What a link says: { lesson } or { text, shown, watch, lesson }; { problem } if it cannot be read; null if it says nothing.
 export async function read(hash) {
   const lesson = /^#lesson=([\w-]+)$/.exec(hash);
   if (lesson) return { lesson: lesson[1] };
@@ -46,7 +52,8 @@ export async function read(hash) {
     const setup = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plain));
     if (typeof setup?.text !== 'string') throw new TypeError('no text');
     const shown = Array.isArray(setup.shown) ? setup.shown.filter(Number.isInteger).slice(0, 2) : undefined;
-    return { text: setup.text, shown, watch: typeof setup.watch === 'string' ? setup.watch : undefined };
+    const word = value => (typeof value === 'string' ? value : undefined);
+    return { text: setup.text, shown, watch: word(setup.watch), lesson: word(setup.lesson) };
   } catch (error) {
     if (error instanceof RangeError) return { problem: 'The scenario in this link is larger than this page takes (64 KB): nothing was loaded.' };
     return { problem: 'This link is damaged, perhaps cut off when it was copied: nothing could be read from it.' };

@@ -8,6 +8,8 @@ import { Run } from './model.js';
 
 const $ = id => document.getElementById(id);
 const language = new Engine();
+// Words and edits are wanted whatever text is described meanwhile, which ends the description of an older one.
+const editing = new Engine();
 // A run that takes longer is stopped; what it came to is shown.
 const BUDGET = 20_000;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -416,7 +418,8 @@ function controlOf(control) {
       element.title = option.words;
       return element;
     });
-    const field = make('select', { onchange: () => edit(control.path, `{ kind = "${field.value}" }`) }, ...options);
+    const chosen = () => control.options.find(option => option.name === field.value).text;
+    const field = make('select', { onchange: () => edit(control.path, chosen()) }, ...options);
     return make('label', { class: 'control', 'data-path': control.path.join('.') }, control.label, make('output'), field);
   }
   const { least, most, factor } = control;
@@ -424,14 +427,24 @@ function controlOf(control) {
   const place = value => Math.round(1000 * (Math.log(Math.min(most, Math.max(least, value))) - low) / (high - low));
   const shown = value => `${format.plain(Number((value * factor).toPrecision(3)))}${control.shown ? ` ${control.shown}` : ''}`;
   const output = make('output', {}, shown(control.value));
+  let { value } = control;
+  const show = wanted => {
+    value = Math.min(most, Math.max(least, control.whole ? Math.round(wanted) : Number(wanted.toPrecision(2))));
+    output.textContent = shown(value);
+    field.setAttribute('aria-valuetext', shown(value));
+    turn(control, value);
+  };
   const field = make('input', {
     type: 'range', min: 0, max: 1000, value: place(control.value), 'aria-valuetext': shown(control.value),
-    oninput: () => {
-      let value = Math.exp(low + field.value / 1000 * (high - low));
-      value = control.whole ? Math.round(value) : Number(value.toPrecision(2));
-      output.textContent = shown(value);
-      field.setAttribute('aria-valuetext', shown(value));
-      turn(control, value);
+    oninput: () => show(Math.exp(low + field.value / 1000 * (high - low))),
+    // A key moves it by a tenth, or by one: a thousandth of the way would be lost when the number is rounded.
+    onkeydown: event => {
+      const up = { ArrowUp: 1, ArrowRight: 1, PageUp: 3, ArrowDown: -1, ArrowLeft: -1, PageDown: -3 }[event.key];
+      if (!up) return;
+      event.preventDefault();
+      const wanted = value * 1.1 ** up;
+      show(control.whole ? (up > 0 ? Math.max(value + 1, wanted) : Math.min(value - 1, wanted)) : wanted);
+      field.value = place(value);
     },
   });
   return make('label', { class: 'control', 'data-path': control.path.join('.') }, control.label, output, field);
@@ -446,7 +459,7 @@ function turn(control, value) {
 }
 
 async function edit(path, value) {
-  const answer = await language.ask({ do: 'edit', text: state.text, path, value });
+  const answer = await editing.ask({ do: 'edit', text: state.text, path, value });
   if (answer.problems) return notice(answer.problems[0].message);
   notice('');
   editor.text = answer.text;
@@ -520,7 +533,8 @@ async function update(text) {
   for (const lane of good) lane.describe();
   showControls();
   $('lesson-title').textContent = state.title;
-  $('lesson-words').textContent = state.lesson?.id === answer.name ? state.lesson.words : 'A setup of its own: play it, turn it, or read its text below.';
+  $('lesson-words').textContent = state.lesson?.id === answer.name ? state.lesson.words
+    : 'A custom setup: play it, change it, or read its scenario below.';
   document.title = `${state.title} · Tidegate playground`;
   const took = Math.round(performance.now() - from);
   const hops = good.reduce((sum, lane) => sum + lane.run.hops, 0);
@@ -555,10 +569,10 @@ async function follow() {
   const said = await link.read(location.hash);
   const first = state.lessons[0];
   const lesson = state.lessons.find(one => one.id === said?.lesson);
-  if (said?.text !== undefined) await open(said);
+  if (said?.text !== undefined) await open(said, lesson ?? null);
   else await open({ text: (lesson ?? first).text }, lesson ?? first);
   if (said?.problem) notice(`${said.problem} This is the first lesson instead.`);
-  else if (said?.lesson && !lesson) notice(`There is no lesson “${said.lesson}”. This is the first one instead.`);
+  else if (said?.lesson && !lesson && said.text === undefined) notice(`There is no lesson “${said.lesson}”. This is the first one instead.`);
 }
 
 function wire() {
@@ -576,13 +590,13 @@ function wire() {
   });
   for (const button of document.querySelectorAll('[data-find]')) button.addEventListener('click', () => find(button.dataset.find));
   $('share').addEventListener('click', async () => {
-    const hash = await link.write({ text: state.text, shown: state.shown, watch: state.watch });
+    const hash = await link.write({ text: state.text, shown: state.shown, watch: state.watch, lesson: state.lesson?.id });
     history.replaceState(null, '', hash);
-    const words = await navigator.clipboard?.writeText(location.href).then(() => 'The link is copied.', () => null);
-    $('shared').textContent = words ?? 'The link is in the address bar.';
+    const isCopied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    $('shared').textContent = `The link is ${isCopied ? 'copied' : 'in the address bar'}.${link.reach(location.hostname)}`;
   });
   $('compare').addEventListener('click', async () => {
-    const answer = await language.ask({ do: 'compare', text: state.text });
+    const answer = await editing.ask({ do: 'compare', text: state.text });
     if (answer.problems) return notice(answer.problems[0].message);
     editor.text = answer.text;
     state.shown = [0, 1];
@@ -613,7 +627,7 @@ async function start() {
   editor = new Editor(text => {
     clearTimeout(typing);
     typing = setTimeout(() => update(text), 250);
-  }, async (text, at) => (await language.ask({ do: 'complete', text, at })).offered ?? []);
+  }, async (text, at) => (await editing.ask({ do: 'complete', text, at })).offered ?? []);
   wire();
   try {
     await load();
@@ -623,7 +637,7 @@ async function start() {
     document.body.dataset.state = 'wrong';
     return;
   }
-  state.lessons = (await language.ask({ do: 'lessons' })).lessons;
+  state.lessons = (await editing.ask({ do: 'lessons' })).lessons;
   $('lessons').append(...state.lessons.map(lesson => make('button', {
     type: 'button', 'data-lesson': lesson.id,
     onclick: () => {

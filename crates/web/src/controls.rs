@@ -46,6 +46,8 @@ pub(crate) struct Choice {
     pub(crate) name: &'static str,
     /// What it does, in a line.
     pub(crate) words: &'static str,
+    /// What choosing it writes.
+    pub(crate) text: String,
 }
 
 /// What can be turned in a text whose points are these.
@@ -61,12 +63,12 @@ pub(crate) fn controls(text: &str, points: &[Experiment]) -> Vec<Control> {
         // One scheme for all.
         let path = path(&["switch", "marking"]);
         if let Some(point) = points.first() {
-            add_scheme(&mut controls, &tree, point, None, &path);
+            add_scheme(&mut controls, &tree, points, point, None, &path);
         }
     }
     for (number, (point, path)) in points.iter().zip(own).enumerate() {
         if let Some(path) = path {
-            add_scheme(&mut controls, &tree, point, Some(number), &path);
+            add_scheme(&mut controls, &tree, points, point, Some(number), &path);
         }
     }
     let traffic = tree.child("traffic").map_or(&[][..], Node::items);
@@ -166,6 +168,7 @@ fn own_marking(tree: &Node, point: usize) -> Option<Vec<String>> {
 fn add_scheme(
     controls: &mut Vec<Control>,
     tree: &Node,
+    points: &[Experiment],
     point: &Experiment,
     number: Option<usize>,
     path: &[String],
@@ -174,6 +177,8 @@ fn add_scheme(
     let kind = kind.and_then(Node::scalar).unwrap_or("queue-red");
     let alone = mark::Config::entries().into_iter();
     let alone = alone.filter(|entry| entry.about.pieces.is_empty());
+    // A lane without a threshold takes that of its neighbours.
+    let threshold = std::iter::once(point).chain(points).find_map(Threshold::of);
     controls.push(Control {
         label: "Scheme".into(),
         path: path.to_vec(),
@@ -184,6 +189,7 @@ fn add_scheme(
                 .map(|entry| Choice {
                     name: entry.about.name,
                     words: entry.about.summary,
+                    text: scheme_text(entry.about.name, threshold.as_ref()),
                 })
                 .collect(),
         },
@@ -196,6 +202,77 @@ fn add_scheme(
             controls.push(slider(&label, path, number, value, unit));
         }
     }
+}
+
+/// The threshold of a port, which another scheme takes over.
+struct Threshold {
+    text: String,
+    value: f64,
+    unit: &'static str,
+    /// Bits per microsecond of the slowest host link: what turns bytes into time.
+    rate: f64,
+}
+
+impl Threshold {
+    /// The first threshold of a point's scheme.
+    fn of(point: &Experiment) -> Option<Self> {
+        if POOL_WIDE.contains(&point.outline.scheme.as_str()) {
+            return None;
+        }
+        let rate = point.outline.host_rates.first()?.as_bps();
+        let first = point.outline.thresholds.first()?;
+        let text = first.value.split(',').next()?.trim().to_owned();
+        let (value, unit) = quantity(&text)?;
+        let rate = tidegate_sim::observe::statistics::real(rate) / 1e6;
+        Some(Self {
+            text,
+            value,
+            unit,
+            rate,
+        })
+    }
+
+    /// The same threshold in packets or bytes as it is written, as a time, and in bytes.
+    fn texts(&self) -> [String; 3] {
+        let bits = match self.unit {
+            "us" => self.value * self.rate,
+            "pkts" => self.value * PACKET * 8.0,
+            _ => self.value * 8e3,
+        };
+        let time = format!("{}us", rounded(bits / self.rate));
+        let bytes = format!("{}KB", rounded(bits / 8e3));
+        [self.text.clone(), time, bytes]
+    }
+}
+
+/// Schemes whose first threshold is about a whole pool.
+const POOL_WIDE: [&str; 1] = ["pool-red"];
+
+/// The bytes that a threshold in packets counts for each.
+const PACKET: f64 = 1500.0;
+
+/// A scheme as TOML, with the threshold in the unit that it takes.
+fn scheme_text(name: &str, threshold: Option<&Threshold>) -> String {
+    let plain = format!("{{ kind = \"{name}\" }}");
+    let (Some(mut config), Some(threshold)) = (mark::Config::named(name), threshold) else {
+        return plain;
+    };
+    let fields = config.fields().iter();
+    let field = fields.into_iter().find(|field| field.is_threshold);
+    let Some(field) = field.filter(|_| !POOL_WIDE.contains(&name)) else {
+        return plain;
+    };
+    let texts = threshold.texts().into_iter();
+    match { texts }.find(|text| config.set(field.name, text).is_ok()) {
+        Some(text) => format!("{{ kind = \"{name}\", {} = \"{text}\" }}", field.name),
+        None => plain,
+    }
+}
+
+/// A number with three significant digits.
+fn rounded(value: f64) -> f64 {
+    let places = 10_f64.powf(2.0 - value.abs().max(1e-9).log10().floor());
+    (value * places).round() / places
 }
 
 fn kind(node: &Node) -> &str {
@@ -355,20 +432,81 @@ mod tests {
             let controls = controls(lesson.text, &points);
             assert!(controls.len() > 3, "{}: {controls:?}", lesson.id);
             for control in controls {
-                let value = match &control.form {
-                    Form::Choice { .. } => "{ kind = \"port-red\" }".to_owned(),
+                let values = match &control.form {
+                    Form::Choice { options, .. } => {
+                        options.iter().map(|option| option.text.clone()).collect()
+                    }
                     Form::Slider {
                         least, unit: "", ..
-                    } => least.to_string(),
-                    Form::Slider { most, unit, .. } => format!("\"{most}{unit}\""),
+                    } => vec![least.to_string()],
+                    Form::Slider { most, unit, .. } => vec![format!("\"{most}{unit}\"")],
                 };
-                let text = edit::set(lesson.text, &control.path, &value).unwrap();
-                let scenario = run::parse(&text);
+                for value in values {
+                    let text = edit::set(lesson.text, &control.path, &value).unwrap();
+                    let scenario = run::parse(&text);
+                    let points = scenario.map(|scenario| run::points(&scenario, &text));
+                    assert!(
+                        matches!(points, Ok(Ok(_))),
+                        "{} {:?} {value}: {points:?}",
+                        lesson.id,
+                        control.path
+                    );
+                }
+            }
+        }
+    }
+
+    /// Another scheme of a lane marks from the same wait on, in its own unit.
+    #[test]
+    fn another_scheme_keeps_the_threshold_of_the_lesson() {
+        let choices = |id: &str, point: usize| -> Vec<String> {
+            let lesson = LESSONS.iter().find(|lesson| lesson.id == id).unwrap();
+            let scenario = run::parse(lesson.text).unwrap();
+            let points = run::points(&scenario, lesson.text).unwrap();
+            let mut controls = controls(lesson.text, &points).into_iter();
+            let schemes = controls.find_map(|control| match control.form {
+                Form::Choice { options, .. } if control.point == Some(point) => Some(options),
+                _ => None,
+            });
+            let options = schemes.unwrap().into_iter();
+            options.map(|option| option.text).collect()
+        };
+        for (id, point, texts) in [
+            // 65 packets of 1500 bytes leave a port of 10 Gb/s in 78 us.
+            (
+                "tcn-dwrr",
+                0,
+                [
+                    "{ kind = \"tcn\", threshold = \"78us\" }",
+                    "{ kind = \"queue-red\", threshold = \"97.5KB\" }",
+                    "{ kind = \"ecn-sharp\", ins_target = \"78us\" }",
+                ],
+            ),
+            (
+                "tcn-dwrr",
+                1,
+                [
+                    "{ kind = \"tcn\", threshold = \"78us\" }",
+                    "{ kind = \"port-red\", threshold = \"65pkts\" }",
+                    "{ kind = \"bcc\", port_threshold = \"65pkts\" }",
+                ],
+            ),
+            // The lane without marks takes the threshold of the other, and a pool has none of a port's.
+            (
+                "incast",
+                0,
+                [
+                    "{ kind = \"tcn\", threshold = \"24us\" }",
+                    "{ kind = \"queue-red\", threshold = \"20pkts\" }",
+                    "{ kind = \"pool-red\" }",
+                ],
+            ),
+        ] {
+            let found = choices(id, point);
+            for text in texts {
                 assert!(
-                    scenario.is_ok(),
-                    "{} {:?}: {scenario:?}",
-                    lesson.id,
-                    control.path
+                    found.iter().any(|one| one == text),
+                    "{id}: {text}: {found:?}"
                 );
             }
         }
