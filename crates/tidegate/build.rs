@@ -1,5 +1,5 @@
 //! Finds out which revision of the source the program is made of and what tells this build from others, for
-//! the manifests of its results, and puts the pages of all parts into it, and the playground if it is there.
+//! the manifests of its results, and puts the pages of all parts into it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,17 @@ use std::{env, fs, io};
 /// Where the pages are, below `docs`.
 const FOLDERS: [&str; 4] = ["", "flow-control/", "schemes/", "transports/"];
 
-/// What else of the workspace the program is made of.
-const BESIDE: [&str; 3] = ["../../Cargo.lock", "../../Cargo.toml", "../../networks"];
-
 fn main() -> io::Result<()> {
-    // The sources of all crates, and the commit that they are compared with.
-    println!("cargo::rerun-if-changed=..");
-    for path in BESIDE {
-        println!("cargo::rerun-if-changed={path}");
-    }
+    watch()?;
     if let Some(head) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={head}");
     }
     let revision = git(&["rev-parse", "--short=12", "HEAD"]);
-    let status = ["status", "--porcelain", "--untracked-files=no", "--", ".."];
-    let changed = git(&[&status[..], &BESIDE].concat());
+    let status = ["status", "--porcelain", "--untracked-files=no", "--"];
+    let sources = SOURCES.map(|place| format!(":(top){place}"));
+    let sources = sources.iter().map(String::as_str);
+    let words = status.into_iter().chain(sources).chain([TESTS]);
+    let changed = git(&words.collect::<Vec<_>>());
     let revision = match (revision, changed) {
         (Some(revision), Some(changed)) if changed.is_empty() => revision,
         (Some(revision), _) => format!("{revision}-changed"),
@@ -31,54 +27,54 @@ fn main() -> io::Result<()> {
     };
     println!("cargo::rustc-env=TIDEGATE_REVISION={revision}");
     println!("cargo::rustc-env=TIDEGATE_BUILD={:016x}", fingerprint()?);
-    embed_playground()?;
     embed_pages()
 }
 
-/// Writes the table of the files of the playground, which is empty where `crates/web/build` has not been run: the
-/// program is built without it.
-fn embed_playground() -> io::Result<()> {
-    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let folder = Path::new(&manifest).join("../../target/playground");
-    // A folder that is not there could not be watched. One that cannot be made stays empty.
-    drop(fs::create_dir_all(&folder));
-    let mut files = Vec::new();
-    if let Ok(folder) = folder.canonicalize() {
-        println!("cargo::rerun-if-changed={}", folder.display());
-        for file in fs::read_dir(folder)? {
-            let path = file?.path();
-            if let Some(name) = path.file_name().filter(|_| path.is_file()) {
-                let name = name.to_string_lossy().into_owned();
-                files.push((name, path.to_string_lossy().into_owned()));
+/// Runs this again when something changes that the program is made of: not for tests, nor for build files.
+fn watch() -> io::Result<()> {
+    let root = root();
+    for place in SOURCES {
+        if place != CRATES {
+            println!("cargo::rerun-if-changed={}", root.join(place).display());
+            continue;
+        }
+        for package in fs::read_dir(root.join(place))? {
+            let package = package?.path();
+            if !package.is_dir() {
+                continue;
+            }
+            for entry in fs::read_dir(package)? {
+                let path = entry?.path();
+                if !is_beside(&path) {
+                    println!("cargo::rerun-if-changed={}", path.display());
+                }
             }
         }
     }
-    if !files.iter().any(|(name, _)| name == "tidegate.wasm") {
-        files.clear();
-    }
-    files.sort();
-    let mut code = String::from("const EMBEDDED: &[(&str, &[u8])] = &[\n");
-    for (name, path) in files {
-        // Writing to a string does not fail.
-        _ = writeln!(code, "    ({name:?}, include_bytes!({path:?})),");
-    }
-    code.push_str("];\n");
-    let out = env::var_os("OUT_DIR").unwrap_or_default();
-    fs::write(Path::new(&out).join("playground.rs"), code)
+    Ok(())
+}
+
+/// Whether a folder holds nothing that the program is made of.
+fn is_beside(path: &Path) -> bool {
+    path.ends_with("tests") || path.ends_with("target")
+}
+
+fn root() -> PathBuf {
+    Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..")
 }
 
 /// What results may depend on: a sum of all sources with those of libraries as `Cargo.lock` names them, of the
 /// compiler, its target and how it optimises. A revision alone does not tell two changed trees apart.
 fn fingerprint() -> io::Result<u64> {
     let mut sum = Fnv::default();
-    let root = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
+    let root = root();
     let mut open: Vec<PathBuf> = SOURCES.iter().map(PathBuf::from).collect();
     let mut files = Vec::new();
     while let Some(place) = open.pop() {
         let path = root.join(&place);
         if path.is_file() {
             files.push(place);
-        } else if path.is_dir() && !place.ends_with("tests") && !place.ends_with("target") {
+        } else if path.is_dir() && !is_beside(&place) {
             for entry in fs::read_dir(&path)? {
                 open.push(place.join(entry?.file_name()));
             }
@@ -106,13 +102,11 @@ fn fingerprint() -> io::Result<u64> {
 }
 
 /// What the program is made of, below the workspace.
-const SOURCES: [&str; 5] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "crates",
-    "networks",
-    "scenarios",
-];
+const SOURCES: [&str; 5] = ["Cargo.lock", "Cargo.toml", CRATES, "networks", "scenarios"];
+const CRATES: &str = "crates";
+
+/// The tests of all crates, which are no part of it, as git leaves them out.
+const TESTS: &str = ":(top,exclude,glob)crates/*/tests/**";
 
 /// FNV-1a: the same on every machine, which the standard library's sums need not be.
 struct Fnv(u64);
@@ -135,11 +129,9 @@ impl Fnv {
 
 /// Writes the table of all pages by their paths.
 fn embed_pages() -> io::Result<()> {
-    let manifest = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    let docs = Path::new(&manifest).join("../../docs").canonicalize()?;
+    let docs = root().join("docs").canonicalize()?;
     let mut code = String::from("const PAGES: &[(&str, &str)] = &[\n");
     for folder in FOLDERS {
-        println!("cargo::rerun-if-changed={}", docs.join(folder).display());
         let mut names = Vec::new();
         for file in fs::read_dir(docs.join(folder))? {
             let path = file?.path();
@@ -154,6 +146,7 @@ fn embed_pages() -> io::Result<()> {
         for name in names {
             let path = format!("{folder}{name}");
             let whole = docs.join(&path).to_string_lossy().into_owned();
+            println!("cargo::rerun-if-changed={whole}");
             // Writing to a string does not fail.
             _ = writeln!(code, "    ({path:?}, include_str!({whole:?})),");
         }

@@ -97,6 +97,9 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Prints the manual page
     Man(Man),
+    /// Answers a request of the playground, for `serve`
+    #[command(hide = true)]
+    Simulate,
 }
 
 /// What every command understands.
@@ -330,11 +333,12 @@ pub(crate) struct Serve {
     /// Runs at a time of what is started [default: one for each core]
     #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
-    /// A playground that crates/web/build has made, instead of the one in the program
+    /// Serve the playground in this folder, which crates/web/build has made: it simulates in the browser, the program's
+    /// own on this machine
     #[arg(long, value_name = "FOLDER")]
     pub(crate) playground: Option<PathBuf>,
-    /// Write the playground, the galleries of published figures and all pages but results into a folder instead, for any
-    /// web server
+    /// Write the galleries of published figures, all pages but results, and the playground of --playground into a folder
+    /// instead, for any web server
     #[arg(long, value_name = "FOLDER")]
     pub(crate) export: Option<PathBuf>,
     #[command(flatten)]

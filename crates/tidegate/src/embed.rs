@@ -448,9 +448,9 @@ impl Caller {
         let answer = match Cli::read(words) {
             Err(error) => Err(error.to_string()),
             Ok(cli) => match cli.command {
-                Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {
-                    Err("this command is for the program `tidegate` alone".to_owned())
-                }
+                Some(
+                    Command::Host(_) | Command::Live(_) | Command::Simulate | Command::Testbed(_),
+                ) => Err("this command is for the program `tidegate` alone".to_owned()),
                 _ => crate::carry_out(&cli, words).1.map_err(text_of),
             },
         };

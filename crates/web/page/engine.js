@@ -1,15 +1,43 @@
-// Asks the simulator, which lives in a worker. A worker that is busy with what nobody wants any more is ended.
+// Asks the simulator: WebAssembly in a worker, or the server that this page comes from. A simulator that is busy with
+// what nobody wants any more is ended.
+
+// Where it is: the name of a WebAssembly file, or an address that answers requests.
+const simulator = document.querySelector('meta[name=simulator]').content;
+
+// Whether runs are simulated by the server.
+export const isServed = !simulator.endsWith('.wasm');
 
 let compiled;
 
-// The program, compiled once for all workers.
+// The program, compiled once for all workers; nothing if the server has it.
 export function load() {
+  if (isServed) return Promise.resolve(null);
   compiled ??= (async () => {
-    const answer = await fetch('tidegate.wasm');
-    if (!answer.ok) throw new Error(`tidegate.wasm: ${answer.status} ${answer.statusText}`);
+    const answer = await fetch(simulator);
+    if (!answer.ok) throw new Error(`${simulator}: ${answer.status} ${answer.statusText}`);
     return WebAssembly.compile(await answer.arrayBuffer());
   })();
   return compiled;
+}
+
+// Stands in for a worker: requests go to the server, which stops when the page hangs up.
+class Remote {
+  #hangUp = new AbortController();
+
+  async postMessage({ id, request }) {
+    if (id === undefined) return;
+    try {
+      const answer = await fetch(simulator, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(request), signal: this.#hangUp.signal,
+      });
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      this.onmessage({ data: { id, buffer: await answer.arrayBuffer() } });
+    } catch (error) {
+      if (error.name !== 'AbortError') this.onmessage({ data: { id, fault: error.message } });
+    }
+  }
+
+  terminate() { this.#hangUp.abort(); }
 }
 
 export class Engine {
@@ -18,7 +46,7 @@ export class Engine {
   #count = 0;
 
   #start() {
-    const worker = new Worker('worker.js');
+    const worker = isServed ? new Remote() : new Worker('worker.js');
     worker.onmessage = ({ data }) => this.#take(data);
     worker.onerror = event => this.#fail(event.message || 'the simulator did not start');
     this.#worker = worker;
@@ -30,7 +58,7 @@ export class Engine {
     if (!waiting) return;
     this.#waiting.delete(data.id);
     if (data.fault === undefined) {
-      waiting.resolve({ ...data.header, column: columnsOf(data), took: data.took });
+      waiting.resolve(read(data.buffer));
       return;
     }
     // After a fault its memory is in no state to go on.
@@ -68,9 +96,13 @@ export class Engine {
 
 const ARRAYS = { Uint8: Uint8Array, Uint32: Uint32Array, Int32: Int32Array, Float32: Float32Array, Float64: Float64Array };
 
-function columnsOf({ header, buffer, from }) {
-  return name => {
+// An answer: the length of a header, the header as JSON, and the columns that it names.
+function read(buffer) {
+  const length = new DataView(buffer).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const column = name => {
     const place = header.columns[name];
-    return place ? new ARRAYS[place[0]](buffer, from + place[1], place[2]) : null;
+    return place ? new ARRAYS[place[0]](buffer, 8 + length + place[1], place[2]) : null;
   };
+  return { ...header, column };
 }

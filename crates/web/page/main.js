@@ -1,7 +1,7 @@
 // The playground: from a text to runs, and from runs to moving pictures.
 import * as draw from './draw.js';
 import { Editor } from './editor.js';
-import { Engine, load } from './engine.js';
+import { Engine, isServed, load } from './engine.js';
 import * as format from './format.js';
 import * as link from './link.js';
 import { Run } from './model.js';
@@ -645,6 +645,7 @@ async function start() {
       open({ text: lesson.text }, lesson);
     },
   }, lesson.short)));
+  if (isServed) $('where').textContent = 'Simulated by the server of this page, with nothing sent elsewhere and nothing stored.';
   requestAnimationFrame(frame);
   await follow();
 }

@@ -1,4 +1,4 @@
-// The simulator in a thread of its own: requests come in as objects, answers go out as a header and columns.
+// The simulator in a thread of its own: requests come in as objects, answers go out as bytes.
 'use strict';
 
 let program;
@@ -39,11 +39,8 @@ self.onmessage = async ({ data }) => {
   deadline = performance.now() + (data.budget ?? 1e9);
   words = '';
   try {
-    const from = performance.now();
     const buffer = answer(data.request);
-    const length = new DataView(buffer).getUint32(0, true);
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-    self.postMessage({ id: data.id, header, buffer, from: 8 + length, took: performance.now() - from }, [buffer]);
+    self.postMessage({ id: data.id, buffer }, [buffer]);
   } catch (error) {
     self.postMessage({ id: data.id, fault: words || String(error) });
   }

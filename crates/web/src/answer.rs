@@ -58,6 +58,12 @@ pub fn answer(request: &str, goes_on: &mut dyn FnMut(Status) -> bool) -> Vec<u8>
     Columns::default().behind(header)
 }
 
+/// The answer to a request that could not be carried out.
+pub fn refusal(why: &str) -> Vec<u8> {
+    let problems = [Shown::new(why.to_owned())];
+    Columns::default().behind(table(json!({ "problems": problems })))
+}
+
 fn edited(text: Result<String, String>) -> Result<Map<String, Value>, Vec<Shown>> {
     match text {
         Ok(text) => Ok(table(json!({ "text": text }))),

@@ -16,9 +16,10 @@ mod controls;
 mod edit;
 pub mod lessons;
 mod numbers;
+pub mod page;
 mod problems;
 mod run;
 mod tree;
 
-pub use answer::answer;
+pub use answer::{answer, refusal};
 pub use run::{LIMITS, LONGEST};

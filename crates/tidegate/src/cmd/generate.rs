@@ -46,7 +46,8 @@ pub(crate) fn man(folder: Option<&Path>, output: Output) -> Result<Verdict, Erro
         |path: &Path, error| Error::new(format!("cannot write {}: {error}", path.display()));
     std::fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
     let mut files = Vec::new();
-    for part in std::iter::once(&command).chain(command.get_subcommands()) {
+    let shown = command.get_subcommands().filter(|part| !part.is_hide_set());
+    for part in std::iter::once(&command).chain(shown) {
         let name = part.get_display_name().unwrap_or_else(|| part.get_name());
         let path = folder.join(format!("{name}.1"));
         std::fs::write(&path, page(part)?).map_err(|error| cannot(&path, error))?;

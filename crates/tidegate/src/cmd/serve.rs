@@ -7,7 +7,7 @@ mod glance;
 mod guard;
 mod http;
 mod pages;
-mod playground;
+pub(crate) mod playground;
 mod shelf;
 mod site;
 mod study;
@@ -26,10 +26,10 @@ use crate::output::{Error, Output, Verdict};
 
 pub(crate) fn serve(arguments: &Serve, output: Output) -> Result<Verdict, Error> {
     let site = Site::new(arguments)?;
-    if !site.has_playground() {
-        output.warn(playground::NONE);
-    }
     if let Some(folder) = &arguments.export {
+        if !site.has_playground() {
+            output.warn(playground::NONE);
+        }
         return export(&site, folder, output);
     }
     let listener = TcpListener::bind(SocketAddr::new(arguments.listen, arguments.port));

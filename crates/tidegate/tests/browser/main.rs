@@ -23,6 +23,7 @@ const TESTS: &[suite::Test] = tests![
     serve::results_are_found_compared_and_shut_in,
     serve::networks_are_planned,
     serve::pages_fit_a_phone_and_keep_nobody_out,
+    serve::the_playground_of_every_build_simulates_here,
     serve::the_playground_runs_under_its_policy,
 ];
 

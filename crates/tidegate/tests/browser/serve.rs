@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::json;
 use tidegate_harness::browser::{Need, Page};
+use tidegate_web::lessons::LESSONS;
 
 use super::server::{Room, sweep};
 
@@ -319,6 +320,57 @@ pub(super) fn pages_fit_a_phone_and_keep_nobody_out() {
         }
         is_well(&room, &page);
     }
+}
+
+pub(super) fn the_playground_of_every_build_simulates_here() {
+    let room = Room::new("simulate");
+    let server = room.serve("");
+    let page = room.browser.open(
+        &format!("{}playground/#lesson=incast", server.address),
+        WIDE,
+    );
+    let is_ready =
+        "document.body?.dataset.state === 'ready' && document.body.dataset.drawn !== undefined";
+    page.wait(is_ready);
+    let lesson = LESSONS.iter().find(|lesson| lesson.id == "incast").unwrap();
+    let fingerprints = (0..2).map(|point| {
+        let run = json!({ "do": "run", "text": lesson.text, "point": point });
+        let answer = tidegate_web::answer(&run.to_string(), &mut |_| true);
+        let length = u32::from_le_bytes(answer[..4].try_into().unwrap()) as usize;
+        let header: serde_json::Value = serde_json::from_slice(&answer[8..8 + length]).unwrap();
+        header["fingerprint"].clone()
+    });
+    let fingerprints: Vec<_> = fingerprints.collect();
+    let shown =
+        "[...document.querySelectorAll('.lane details code')].map(code => code.textContent)";
+    assert_eq!(page.value(shown), json!(fingerprints));
+    page.picture(&room.picture("here"));
+    // A text that changes while a run goes on ends the run.
+    let write = |text: &str| {
+        let text = json!(text);
+        page.value(&format!(
+            "(() => {{ const field = document.getElementById('text'); field.value = {text}; \
+             document.body.dataset.state = 'typed'; field.dispatchEvent(new Event('input')); }})()"
+        ));
+    };
+    write(
+        &lesson
+            .text
+            .replace("bursts = 1", "bursts = 2")
+            .replace("fan_in = 31", "fan_in = 30"),
+    );
+    page.wait(
+        "document.body.dataset.state === 'running' || document.body.dataset.state === 'ready'",
+    );
+    write(lesson.text);
+    page.wait(is_ready);
+    assert_eq!(page.value(shown), json!(fingerprints));
+    // Its links say how far they reach, and there is a way back.
+    press(&page, "share");
+    page.wait("document.getElementById('shared').textContent.includes('on this computer only')");
+    press(&page, "results");
+    page.wait("location.pathname === '/' && document.getElementById('main') !== null");
+    is_well(&room, &page);
 }
 
 pub(super) fn the_playground_runs_under_its_policy() {

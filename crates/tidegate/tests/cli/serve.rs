@@ -397,6 +397,69 @@ fn silent_connections_leave_room_for_requests() {
     drop(silent);
 }
 
+/// The page of every build, and the simulator behind it.
+#[test]
+fn every_build_contains_the_playground() {
+    let room = room("serve-playground");
+    let server = Server::begun(&room, &["results", "--read-only"]);
+    let page = server.got("/playground/");
+    for part in [
+        "<meta name=\"simulator\" content=\"simulate\">",
+        "<a id=\"results\" href=\"../\">",
+    ] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    for (name, text) in tidegate_web::page::FILES {
+        if *name != "index.html" {
+            assert!(
+                server.got(&format!("/playground/{name}")).ends_with(text),
+                "{name}"
+            );
+        }
+    }
+    assert!(server.got("/playground/report.css").contains("text/css"));
+    // What it answers is what the simulator answers.
+    let lesson = tidegate_web::lessons::LESSONS[6].text;
+    let run = serde_json::json!({ "do": "run", "text": lesson, "point": 1 });
+    let own = tidegate_web::answer(&run.to_string(), &mut |_| true);
+    let answer = server.did("/playground/simulate", &run);
+    assert!(
+        answer.contains(&format!("Content-Length: {}\r\n", own.len())),
+        "{answer}"
+    );
+    assert!(
+        answer.ends_with(&*String::from_utf8_lossy(&own)),
+        "other bytes"
+    );
+    // Nor does what it cannot answer end it.
+    for (request, words) in [
+        (serde_json::json!({ "do": "nothing" }), "no such request"),
+        (
+            serde_json::json!({ "do": "run", "text": "a = [", "point": 0 }),
+            "problems",
+        ),
+    ] {
+        let answer = server.did("/playground/simulate", &request);
+        assert!(answer.contains(words), "{answer}");
+    }
+    // Pages of others cannot ask, and files for other servers do not pretend that they can.
+    let port = server.port;
+    let strange = server.asked(&format!(
+        "POST /playground/simulate HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://evil.example\r\n\
+         Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+    ));
+    assert!(strange.starts_with("HTTP/1.1 403"), "{strange}");
+    let said = room.run("serve results --export site");
+    assert!(
+        said.stderr.contains("--playground FOLDER"),
+        "{}",
+        said.stderr
+    );
+    assert!(!room.path().join("site/playground").exists());
+    let index = fs::read_to_string(room.path().join("site/index.html")).unwrap();
+    assert!(index.contains("crates/web/build"), "{index}");
+}
+
 /// What is started ends with the server, and keeps what is finished.
 #[test]
 fn what_is_started_ends_with_the_server() {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 use tidegate_report::page;
 
 use super::follow::Follower;
+use super::playground::Simulation;
 
 /// What is sent.
 pub(super) struct Answer {
@@ -23,6 +24,8 @@ pub(super) enum Body {
     Bytes(Vec<u8>),
     /// Goes on for as long as the browser wants it.
     Events(Box<Follower>),
+    /// Is there when the simulation is over, unless the browser goes away.
+    Simulation(Simulation),
 }
 
 /// What a page may load and do.
@@ -150,6 +153,14 @@ impl Answer {
         let closed = Self::new("text/event-stream", Policy::Closed, Vec::new());
         Self {
             body: Body::Events(Box::new(follower)),
+            ..closed
+        }
+    }
+
+    pub(super) fn simulation(simulation: Simulation) -> Self {
+        let closed = Self::new("application/octet-stream", Policy::Closed, Vec::new());
+        Self {
+            body: Body::Simulation(simulation),
             ..closed
         }
     }

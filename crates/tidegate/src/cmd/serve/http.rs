@@ -75,6 +75,12 @@ fn talk(
             "too many requests at once: try again",
         ),
     };
+    if let Body::Simulation(simulation) = answer.body {
+        let Some(bytes) = simulation.answer(&|| is_gone(&stream)) else {
+            return Ok(());
+        };
+        answer.body = Body::Bytes(bytes);
+    }
     if matches!(answer.body, Body::Events(_)) && !connection.follow() {
         let full = "too many pages follow runs: close some";
         answer = Answer::text("503 Service Unavailable", full);
@@ -87,9 +93,22 @@ fn send(stream: &mut TcpStream, answer: Answer, with_body: bool) -> io::Result<(
     match answer.body {
         _ if !with_body => Ok(()),
         Body::Bytes(bytes) => stream.write_all(&bytes),
+        Body::Simulation(_) => unreachable!("it was made bytes before"),
         Body::Events(mut follower) => loop {
             stream.write_all(follower.next_event().as_bytes())?;
         },
+    }
+}
+
+/// Whether the browser has hung up.
+fn is_gone(stream: &TcpStream) -> bool {
+    let looked = stream.set_nonblocking(true).and_then(|()| {
+        let said = stream.peek(&mut [0]);
+        stream.set_nonblocking(false).and(said)
+    });
+    match looked {
+        Ok(bytes) => bytes == 0,
+        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
     }
 }
 

@@ -1,28 +1,51 @@
-//! The files of the playground: in the program if they were built before it, or in a folder.
+//! The playground: its page, and the simulator behind it, which is this program in a process of its own for each request.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the program's edge: a run has so much time, and ends with the page that asked for it"
+)]
 
 use std::fs;
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::process::Child;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::output::Error;
+use tidegate_report::page::STYLE;
+use tidegate_web::page;
 
-pub(super) const NONE: &str = "the playground is not in this program: run crates/web/build and build the program again, \
-                               or name a folder with --playground";
+use super::http::TEXT;
+use crate::output::{Error, Verdict};
 
-/// Without it there is no playground.
-const SIMULATOR: &str = "tidegate.wasm";
+/// Said where pages go to a server that cannot simulate.
+pub(super) const NONE: &str = "the playground is not among these files: for a server that cannot simulate it needs the simulator as \
+                               WebAssembly, which `crates/web/build` makes and releases have: --playground FOLDER";
 
-// What `target/playground` held when the program was built: names and bytes.
-include!(concat!(env!("OUT_DIR"), "/playground.rs"));
+/// Where the page asks, beside its files.
+pub(super) const SIMULATOR: &str = "simulate";
 
-/// All files with their names: those of a folder, or else those of the program.
-pub(super) fn files(named: Option<&Path>) -> Result<Vec<(String, Vec<u8>)>, Error> {
-    let Some(folder) = named else {
-        let own = EMBEDDED.iter();
-        return Ok(own
-            .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))
-            .collect());
+/// A folder without it is no playground.
+const WASM: &str = "tidegate.wasm";
+const INDEX: &str = "index.html";
+
+/// The program's own files with their names: runs are simulated here.
+pub(super) fn own() -> Vec<(String, Vec<u8>)> {
+    let style = [("report.css", STYLE)];
+    let files = page::FILES.iter().chain(&style);
+    let bytes = |name: &str, text: &str| match name {
+        INDEX => page::served(text, Some(SIMULATOR)).into_bytes(),
+        _ => text.as_bytes().to_vec(),
     };
-    if !folder.join(SIMULATOR).is_file() {
+    let files = files.map(|&(name, text)| (name.to_owned(), bytes(name, text)));
+    files.collect()
+}
+
+/// The files of a folder that `crates/web/build` has made: runs are simulated in the browser.
+pub(super) fn of(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, Error> {
+    if !folder.join(WASM).is_file() {
         let folder = folder.display();
         return Err(Error::new(format!(
             "there is no playground in {folder}\nhint: crates/web/build makes one"
@@ -35,8 +58,127 @@ pub(super) fn files(named: Option<&Path>) -> Result<Vec<(String, Vec<u8>)>, Erro
         if let Some(name) = path.file_name().and_then(|name| name.to_str())
             && path.is_file()
         {
-            files.push((name.to_owned(), fs::read(&path).map_err(cannot)?));
+            let mut bytes = fs::read(&path).map_err(cannot)?;
+            if name == INDEX {
+                bytes = page::served(&String::from_utf8_lossy(&bytes), None).into_bytes();
+            }
+            files.push((name.to_owned(), bytes));
         }
     }
     Ok(files)
+}
+
+/// How long a run may simulate; what it came to by then is shown.
+const BUDGET: Duration = Duration::from_secs(20);
+
+/// How long a request may take in all, with reading the scenario and sending the answer.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// How often a request that waits is looked at.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The most bytes of an answer: far more than the limits of the page come to.
+const LONGEST: u64 = 256 << 20;
+
+/// Answers the request on standard input: `tidegate simulate`, which a server starts.
+pub(crate) fn simulate() -> Result<Verdict, Error> {
+    // Nobody waits for the answer when the server has gone.
+    let end = Some(rustix::process::Signal::KILL);
+    let _ = rustix::process::set_parent_process_death_signal(end);
+    let mut request = String::new();
+    let mut input = io::stdin().lock().take(2 * TEXT as u64);
+    input.read_to_string(&mut request).map_err(Error::new)?;
+    let limit = Instant::now() + BUDGET;
+    let answer = tidegate_web::answer(&request, &mut |_| Instant::now() < limit);
+    // A reader that closes the pipe is no error.
+    drop(io::stdout().lock().write_all(&answer));
+    Ok(Verdict::Good)
+}
+
+/// How many requests are answered at once: two lanes, and what is asked about their text. Others wait.
+#[derive(Clone)]
+pub(super) struct Places(Arc<(Mutex<usize>, Condvar)>);
+
+const AT_ONCE: usize = 4;
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Arc::new((Mutex::new(AT_ONCE), Condvar::new())))
+    }
+}
+
+impl Places {
+    /// A place, or nothing if whoever asked has gone before there was one.
+    fn take(&self, is_gone: &dyn Fn() -> bool) -> Option<Place<'_>> {
+        let (free, changed) = &*self.0;
+        let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            if is_gone() {
+                return None;
+            }
+            let waited = changed.wait_timeout(free, TICK);
+            free = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *free -= 1;
+        Some(Place(self))
+    }
+}
+
+struct Place<'a>(&'a Places);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let (free, changed) = &*self.0.0;
+        *free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        changed.notify_one();
+    }
+}
+
+/// A request of the page.
+pub(super) struct Simulation {
+    pub(super) request: Vec<u8>,
+    pub(super) places: Places,
+    /// Starts `tidegate simulate`.
+    pub(super) begin: Box<dyn Fn() -> Result<Child, String>>,
+}
+
+impl Simulation {
+    /// The answer, or nothing if whoever asked has gone.
+    pub(super) fn answer(self, is_gone: &dyn Fn() -> bool) -> Option<Vec<u8>> {
+        let _place = self.places.take(is_gone)?;
+        let mut child = match (self.begin)() {
+            Ok(child) => child,
+            Err(why) => return Some(tidegate_web::refusal(&why)),
+        };
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let (send, receive) = mpsc::channel();
+        let request = self.request;
+        thread::spawn(move || input.map(|mut input| input.write_all(&request)));
+        thread::spawn(move || {
+            let mut answer = Vec::new();
+            let read = output.map(|output| output.take(LONGEST).read_to_end(&mut answer));
+            // Nobody may wait for it any more.
+            drop(read.and_then(Result::ok).map(|_| send.send(answer)));
+        });
+        let limit = Instant::now() + LIMIT;
+        let answer = loop {
+            match receive.recv_timeout(TICK) {
+                Err(RecvTimeoutError::Timeout) if is_gone() => break None,
+                Err(RecvTimeoutError::Timeout) if Instant::now() < limit => {}
+                answer => break Some(answer.unwrap_or_default()),
+            }
+        };
+        // It may be over.
+        drop(child.kill());
+        let status = child.wait();
+        let is_whole = status.is_ok_and(|status| status.success());
+        let answer = answer?;
+        if is_whole && !answer.is_empty() {
+            return Some(answer);
+        }
+        Some(tidegate_web::refusal(
+            "the simulation needed more time or memory than it may have here: make the scenario smaller, or run it with \
+             `tidegate run`",
+        ))
+    }
 }

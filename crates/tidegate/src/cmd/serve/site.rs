@@ -52,7 +52,13 @@ impl Site {
             studies: Studies::new(arguments),
             glances: Glances::default(),
         };
-        for (name, bytes) in playground::files(arguments.playground.as_deref())? {
+        let playground = match &arguments.playground {
+            Some(folder) => playground::of(folder)?,
+            // Files for a server that cannot simulate.
+            None if arguments.export.is_some() => Vec::new(),
+            None => playground::own(),
+        };
+        for (name, bytes) in playground {
             site.fixed.insert(format!("playground/{name}"), bytes);
         }
         site.add_pages();
@@ -139,6 +145,10 @@ impl Site {
 
     pub(super) fn answer(&self, request: &Request) -> Answer {
         let answer = match request.method.as_str() {
+            "POST" if request.path.strip_prefix("playground/") == Some(playground::SIMULATOR) => {
+                let simulation = self.studies.simulation(&request.body);
+                Some(Answer::simulation(simulation))
+            }
             "POST" => self.done(request),
             _ => self.shown(request),
         };
@@ -160,10 +170,7 @@ impl Site {
             }
             "plan/" => own(pages::plan()),
             "compare" => Some(self.compared(request)),
-            "playground/" if self.has_playground() => self.file("playground/index.html"),
-            path if path.starts_with("playground/") && !self.has_playground() => {
-                own(pages::words("Playground", "../", playground::NONE))
-            }
+            "playground/" => self.file("playground/index.html"),
             path => {
                 if let Some(name) = path.strip_prefix("start/") {
                     let builtin = builtin::Builtin::named(name.strip_suffix(".toml")?)?;

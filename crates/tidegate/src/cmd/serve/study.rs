@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 use tidegate_report::folder::Folder;
 
 use super::super::run::{claim, count, quoted};
+use super::playground::{Places, Simulation};
 use super::shelf::plain;
 use crate::args::Serve;
 use crate::embed;
@@ -51,6 +52,7 @@ pub(super) struct Studies {
     by_folder: Arc<Mutex<BTreeMap<PathBuf, Arc<Study>>>>,
     /// Held by who has a scenario checked: one at a time.
     checking: Arc<Mutex<()>>,
+    simulating: Places,
     /// Nothing is started any more.
     is_ending: Arc<AtomicBool>,
 }
@@ -123,6 +125,7 @@ impl Studies {
             },
             by_folder: Arc::default(),
             checking: Arc::default(),
+            simulating: Places::default(),
             is_ending: Arc::default(),
         }
     }
@@ -149,7 +152,7 @@ impl Studies {
             return Err("another scenario is being checked: try again".to_owned());
         };
         let words = ["check", "-", "--json"].map(OsString::from);
-        let mut child = self.begin(&words, Stdio::piped())?;
+        let mut child = self.begin(&words, Stdio::piped(), Stdio::piped())?;
         let said = thread::scope(|scope| {
             if let Some(mut input) = child.stdin.take() {
                 // A program that does not read all says why.
@@ -179,6 +182,18 @@ impl Studies {
             }
             why => why.to_owned(),
         })
+    }
+
+    /// A request of the playground, which leaves nothing behind.
+    pub(super) fn simulation(&self, request: &[u8]) -> Simulation {
+        let studies = self.clone();
+        Simulation {
+            request: request.to_vec(),
+            places: self.simulating.clone(),
+            begin: Box::new(move || {
+                studies.begin(&["simulate".into()], Stdio::piped(), Stdio::null())
+            }),
+        }
     }
 
     /// Starts a scenario, with a new folder in `home`. Returns the folder.
@@ -312,7 +327,7 @@ impl Studies {
     }
 
     /// This program, with bounds.
-    fn begin(&self, words: &[OsString], input: Stdio) -> Result<Child, Refusal> {
+    fn begin(&self, words: &[OsString], input: Stdio, errors: Stdio) -> Result<Child, Refusal> {
         let cannot = |error: io::Error| format!("the program cannot be started: {error}");
         if self.is_ending.load(Ordering::Relaxed) {
             return Err("the server is ending".to_owned());
@@ -324,7 +339,7 @@ impl Studies {
             .process_group(0)
             .stdin(input)
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .stderr(errors);
         let child = command.spawn().map_err(cannot)?;
         if let Some(pid) = pid(&child) {
             let memory = Rlimit {
@@ -356,7 +371,7 @@ impl Studies {
         if let Some(jobs) = self.bounds.jobs {
             words.extend(["--jobs".into(), jobs.to_string().into()]);
         }
-        let mut child = self.begin(&words, input)?;
+        let mut child = self.begin(&words, input, Stdio::piped())?;
         if let (Some(mut input), Text::Given(text)) = (child.stdin.take(), text) {
             // A program that does not read all says why.
             thread::spawn(move || drop(input.write_all(text.as_bytes())));

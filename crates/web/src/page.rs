@@ -1,0 +1,74 @@
+//! The files of the page, for programs that serve it.
+
+macro_rules! files {
+    ($($name:literal),+ $(,)?) => {
+        &[$(($name, include_str!(concat!("../page/", $name)))),+]
+    };
+}
+
+/// Names and texts of the page's own files. Beside them it needs `report.css`, the style of reports, and a simulator.
+pub const FILES: &[(&str, &str)] = files![
+    "draw.js",
+    "editor.js",
+    "engine.js",
+    "format.js",
+    "icon.svg",
+    "index.html",
+    "link.js",
+    "main.js",
+    "model.js",
+    "playground.css",
+    "worker.js",
+];
+
+/// `index.html` for a server: its runs are simulated at the address `simulator`, below which [`crate::answer`] answers,
+/// or in the browser without one; and it has a link back to the server's first page.
+pub fn served(index: &str, simulator: Option<&str>) -> String {
+    let index = index.replace(HIDDEN, SHOWN);
+    match simulator {
+        Some(address) => index.replace(IN_BROWSER, &IN_BROWSER.replace("tidegate.wasm", address)),
+        None => index,
+    }
+}
+
+const HIDDEN: &str = r#"<a id="results" href="../" hidden>"#;
+const SHOWN: &str = r#"<a id="results" href="../">"#;
+const IN_BROWSER: &str = r#"<meta name="simulator" content="tidegate.wasm">"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_listed() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/page");
+        let entries = std::fs::read_dir(folder).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, listed);
+    }
+
+    #[test]
+    fn a_server_names_its_simulator_and_its_first_page() {
+        let (_, index) = FILES
+            .iter()
+            .find(|(name, _)| *name == "index.html")
+            .unwrap();
+        for part in [HIDDEN, IN_BROWSER] {
+            assert_eq!(index.matches(part).count(), 1, "{part}");
+        }
+        let here = served(index, Some("simulate"));
+        assert!(
+            here.contains(r#"<meta name="simulator" content="simulate">"#),
+            "{here}"
+        );
+        assert!(here.contains(SHOWN) && !here.contains(HIDDEN), "{here}");
+        let there = served(index, None);
+        assert!(
+            there.contains(IN_BROWSER) && there.contains(SHOWN),
+            "{there}"
+        );
+    }
+}
