@@ -432,25 +432,34 @@ mod tests {
             let controls = controls(lesson.text, &points);
             assert!(controls.len() > 3, "{}: {controls:?}", lesson.id);
             for control in controls {
-                let values = match &control.form {
-                    Form::Choice { options, .. } => {
-                        options.iter().map(|option| option.text.clone()).collect()
-                    }
-                    Form::Slider {
-                        least, unit: "", ..
-                    } => vec![least.to_string()],
-                    Form::Slider { most, unit, .. } => vec![format!("\"{most}{unit}\"")],
-                };
-                for value in values {
-                    let text = edit::set(lesson.text, &control.path, &value).unwrap();
+                let written = |value: &str| {
+                    let text = edit::set(lesson.text, &control.path, value).unwrap();
                     let scenario = run::parse(&text);
-                    let points = scenario.map(|scenario| run::points(&scenario, &text));
                     assert!(
-                        matches!(points, Ok(Ok(_))),
-                        "{} {:?} {value}: {points:?}",
+                        scenario.is_ok(),
+                        "{} {:?} {value}: {scenario:?}",
                         lesson.id,
                         control.path
                     );
+                    run::points(&scenario.unwrap(), &text).is_ok()
+                };
+                // What is written, and beside it what must go just as well.
+                let values: Vec<(String, String)> = match &control.form {
+                    Form::Choice { options, .. } => options
+                        .iter()
+                        .map(|one| (one.text.clone(), format!("{{ kind = \"{}\" }}", one.name)))
+                        .collect(),
+                    Form::Slider {
+                        least, unit: "", ..
+                    } => vec![(least.to_string(), least.to_string())],
+                    Form::Slider { most, unit, .. } => {
+                        let text = format!("\"{most}{unit}\"");
+                        vec![(text.clone(), text)]
+                    }
+                };
+                for (value, plain) in values {
+                    // Some schemes need another scheduler; a threshold never makes one wrong.
+                    assert_eq!(written(&value), written(&plain), "{}: {value}", lesson.id);
                 }
             }
         }
