@@ -18,6 +18,8 @@ pub(crate) struct Connection {
     pub(crate) in_flight: i32,
     pub(crate) service: u8,
     phase: Phase,
+    /// Whether it is measured how long the flow waits at its host.
+    pub(crate) is_measured: bool,
     /// How far each end is in the stream when it has to take note: at the end of the flow while that is
     /// waited for, never after that, and always at the source of a flow that is over.
     pub(crate) phase_ends: [u64; 2],
@@ -48,6 +50,7 @@ impl Connection {
             phase_ends: [u64::MAX; 2],
             service,
             phase: Phase::Idle,
+            is_measured: false,
             writer: None,
             tagging: None,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidegate_dataplane::mark::{self, custom};
 use tidegate_dataplane::{NonEct, buffer, sched};
-use tidegate_transport::config::Reader;
+use tidegate_transport::config::{Qdisc, Reader};
 use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{pias, window};
 use tidegate_units::{Bytes, ConfigError, Span, Time, choices, settings};
@@ -41,7 +41,8 @@ pub struct Setup {
     pub custom: Option<Arc<dyn custom::Make>>,
     /// How switches hold back the nodes before them, if they do so otherwise than by a lossless buffer.
     pub flow_control: Option<flow_control::Config>,
-    /// The ports of the hosts, or `None` for ideal ones: first in, first out, without a limit.
+    /// The ports of the hosts. `None`: queues as the transports' `qdisc` has them, for each connection (`fq`), or
+    /// ideal ones, first in, first out, without a limit (`fifo`).
     pub nic: Option<Ports>,
     /// What the hosts speak. A flow of group `n` uses the transport with that number, or the last.
     pub transports: Vec<Transport>,
@@ -562,6 +563,29 @@ impl Setup {
         let has_switch = links.any(|link| !self.network.is_host(link.from));
         let is_held_back = self.flow_control.is_some();
         has_switch && (is_shared || is_held_back || self.switch.marking.reads_pool())
+    }
+
+    /// Whether hosts have a queue for each connection.
+    pub fn has_fair_hosts(&self) -> bool {
+        let is_fair = |transport: &Transport| match transport {
+            Transport::Dcqcn(_) => false,
+            Transport::Tcp(tcp) => {
+                let stacks = [&tcp.source.config, &tcp.sink.config];
+                stacks.iter().any(|stack| stack.qdisc == Qdisc::Fq)
+            }
+        };
+        self.nic.is_none() && self.transports.iter().any(is_fair)
+    }
+
+    /// Whether hosts are first in, first out, without a limit.
+    pub fn has_ideal_hosts(&self) -> bool {
+        self.nic.is_none() && !self.has_fair_hosts()
+    }
+
+    /// Whether somebody looks at the queue of a host that has no other use for it.
+    pub(crate) fn observes_ideal_hosts(&self) -> bool {
+        let is_of_host = |link: LinkId| self.network.is_host(self.network.link(link).from);
+        self.has_ideal_hosts() && self.observe.named_ports().any(is_of_host)
     }
 
     /// Whether switches pause their neighbours.

@@ -265,9 +265,10 @@ pub(crate) trait Engine: Sized {
 
     /// Reads a link's port and counters.
     fn link(&self, link: LinkId) -> LinkView<'_> {
-        let mut parts = self.worlds().map(|world| &world.fabric);
-        let part = parts.find(|fabric| fabric.has(link));
-        part.expect("every link is in a part").view(link)
+        let mut parts = self.worlds();
+        let part = parts.find(|world| world.fabric.has(link));
+        let part = part.expect("every link is in a part");
+        part.fabric.view(link, part.hosts.queue_view(link))
     }
 }
 

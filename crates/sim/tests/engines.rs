@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use common::cases::{bfc_case, case, ring_case};
 use common::{Dice, flow, link_to, ports, setup, stack, star, tcp};
 use tidegate_dataplane::mark;
-use tidegate_sim::observe::Sampling;
+use tidegate_sim::observe::{Sampling, Which};
 use tidegate_sim::pause::ClassPauses;
 use tidegate_sim::setup::{Opening, Pauses, Stop, Transport};
 use tidegate_sim::topology::leaf_spine;
 use tidegate_sim::workload::Probe;
-use tidegate_sim::{End, Flow, HostId, LinkId, Outcome, Setup, run};
+use tidegate_sim::{End, Flow, HostId, LinkId, Network, Outcome, Setup, run};
 use tidegate_units::{QueueId, Rate, Size, Span, Time};
 
 /// What both engines left, or `None` for a setup that cannot be.
@@ -108,6 +108,7 @@ fn difference([fast, slow]: &[Outcome; 2]) -> Option<String> {
         return Some(format!("window: {windows:?}"));
     }
     for (name, is_same) in [
+        ("hosts", observed[0].host_waits == observed[1].host_waits),
         ("queues", observed[0].queues == observed[1].queues),
         ("links", observed[0].links == observed[1].links),
         ("flows", observed[0].flows == observed[1].flows),
@@ -166,6 +167,13 @@ fn looked_at(seed: u64, mut setup: Setup) -> Setup {
     }
     if dice.once_in(4) {
         setup.stop.stalled = Span::from_us(1 + dice.below(3_000));
+    }
+    setup.observe.host_waits = dice.once_in(2);
+    if dice.once_in(4) {
+        // Also the queue of a host, be it ideal.
+        let host = link_to(&setup.network, 0);
+        let series = setup.observe.series.iter_mut();
+        series.for_each(|series| series.queues.push((Network::reverse(host), QueueId(0))));
     }
     setup
 }
@@ -313,6 +321,16 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
         if setup.host_receive.jitter > Span::ZERO {
             see("jitter");
         }
+        if setup.has_fair_hosts() {
+            see("fair hosts");
+            if setup.observe.ports == Which::All {
+                see("fair hosts looked at");
+            }
+        }
+        let waits = fast.observed.host_waits.iter();
+        if waits.max() > Some(&Span::ZERO) {
+            see("waits at hosts");
+        }
         let is_bursty = |transport: &Transport| match transport {
             Transport::Dcqcn(_) => false,
             Transport::Tcp(tcp) => tcp.source.config.tso.is_some(),
@@ -325,6 +343,7 @@ fn both_engines_leave_the_same_whatever_the_set_up() {
     let mut expected = mark::Config::NAMES.to_vec();
     expected.extend(["or", "finished", "time-up", "paused", "dropped", "timeout"]);
     expected.extend(["merged", "jitter", "bursts"]);
+    expected.extend(["fair hosts", "fair hosts looked at", "waits at hosts"]);
     expected.extend([
         "levels",
         "stalled",

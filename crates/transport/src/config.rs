@@ -203,6 +203,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Queueing discipline of the sending host, named as in Linux.
+    #[non_exhaustive]
+    pub enum Qdisc {
+        /// First in, first out over all connections of the host, without a limit.
+        Fifo = "fifo",
+        /// Round robin between the connections of the host, with a limit of what each may have in the
+        /// host's queue (TCP small queues).
+        Fq = "fq",
+    }
+}
+
 settings! {
     /// Parameters of an endpoint.
     pub struct Config {
@@ -275,6 +287,13 @@ settings! {
         pub tso: Option<Size> = None,
         /// How large bursts are meant to be.
         pub tso_sizing: TsoSizing = TsoSizing::Rate,
+        /// Queueing discipline of the host, where the run has no `[nic]`. Hosts are `fq` if one
+        /// transport of the run is.
+        pub qdisc: Qdisc = Qdisc::Fifo,
+        /// With `fq`, the most bytes that a connection may have in its host's queue. It is less where
+        /// the pacing rate sends less in 1/1024 s, and at least two packets (Linux,
+        /// `tcp_limit_output_bytes`).
+        pub limit_output: Bytes = Bytes::from_kib(1024),
 
         /// Negotiate ECN, if the window rule or the echo rule uses it.
         pub ecn: bool = true,
@@ -360,6 +379,9 @@ impl Config {
         {
             return out("tso", &tso, "2 segments to 1 GiB, or none");
         }
+        if self.limit_output == Bytes(0) {
+            return out("limit_output", &self.limit_output, "at least 1 B");
+        }
         if self.abc == Some(0) {
             return out("abc", &0, "at least 1, or none");
         }
@@ -435,6 +457,7 @@ mod tests {
             ("tso", "2919B"),
             ("tso", "1pkt"),
             ("tso", "2GiB"),
+            ("limit_output", "0B"),
         ];
         for (name, text) in refused {
             let mut config = Config::default();
@@ -467,6 +490,7 @@ mod tests {
             ("tso", "2pkts"),
             ("tso", "2920B"),
             ("tso", "none"),
+            ("limit_output", "1B"),
         ];
         for (name, text) in allowed {
             let mut config = Config::default();

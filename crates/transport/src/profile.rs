@@ -3,7 +3,8 @@
 use tidegate_units::{Bytes, Setting, Size, Span, choices};
 
 use crate::config::{
-    AckPolicy, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Repair, SlowStart, SynLoss,
+    AckPolicy, Config, Echo, EcnFallback, Ect, Growth, IdleRestart, Qdisc, Repair, SlowStart,
+    SynLoss,
 };
 
 choices! {
@@ -134,6 +135,7 @@ impl Config {
             // Linux counts acknowledged segments without a limit; no ACK covers this many.
             abc: Some(u8::MAX),
             idle_restart: IdleRestart::Decay,
+            qdisc: Qdisc::Fq,
             echo: Echo::DctcpPaper,
             ..Self::default()
         }

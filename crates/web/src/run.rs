@@ -146,7 +146,7 @@ fn watched(built: &mut Built, watch: Option<&str>) -> Result<(LinkId, Vec<String
     };
     if network.is_host(network.link(link).from) && built.setup.nic.is_none() {
         let name = &built.ports[link.index()];
-        let message = format!("`{name}` leaves an ideal host, which has no port to look at");
+        let message = format!("`{name}` leaves a host without [nic], which has no port to look at");
         return Err(vec![Shown::new(message)]);
     }
     if observe.ports == Which::Only(vec![link]) {

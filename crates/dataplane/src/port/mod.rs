@@ -82,6 +82,16 @@ pub struct Accepted {
     pub ecn: Ecn,
 }
 
+impl Accepted {
+    /// A packet that waits in a queue outside of any [`Port`], for those who observe such a queue.
+    pub const fn waiting(queue: QueueId, pkt: &Pkt) -> Self {
+        Self {
+            queue,
+            ecn: pkt.ecn,
+        }
+    }
+}
+
 /// A packet that left its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -102,6 +112,23 @@ pub struct Departure {
     pub ecn: Ecn,
     /// Whether to send it.
     pub action: Action,
+}
+
+impl Departure {
+    /// A packet that a queue outside of any [`Port`] sends at `at` and took in at `came`, for those who
+    /// observe such a queue.
+    pub fn sent(queue: QueueId, id: PktId, pkt: &Pkt, [came, at]: [Time; 2]) -> Self {
+        Self {
+            at,
+            sojourn: at - came,
+            id,
+            flow: pkt.flow,
+            len: pkt.len,
+            queue,
+            ecn: pkt.ecn,
+            action: Action::Send,
+        }
+    }
 }
 
 /// What the host is to do with a departed packet.

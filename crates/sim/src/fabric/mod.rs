@@ -12,6 +12,8 @@ mod coupling;
 mod pauses;
 mod single;
 
+use std::any::Any;
+
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{self, Egress, Offer, Sent, Served};
 use tidegate_dataplane::{Departure, PortConfig, buffer};
@@ -24,8 +26,11 @@ pub use self::coupling::EngineCounters;
 use self::pauses::Pauses;
 use crate::calendar::sort::{self, Batch, ByTarget};
 use crate::calendar::{Arrival, Calendar, Destination, Plan, Rank};
+use crate::hosts::HostQueueView;
 use crate::network::{Link, LinkId, Network, NodeId};
 use crate::observe;
+use crate::observe::port::{ObservedPort, Observers};
+use crate::observe::series::QueueSample;
 use crate::packet::Packet;
 use crate::pause::{LinkPauses, PauseCounters};
 use crate::setup::{Ports, Setup};
@@ -147,10 +152,50 @@ pub(crate) struct LinkView<'a> {
     pub count: LinkCount,
     /// Its port, unless it leaves an ideal host.
     pub port: Option<&'a (dyn Egress + 'static)>,
+    /// The queue of the host that sends on it, if that is no port.
+    pub host: Option<HostQueueView<'a>>,
     pauses: Option<&'a LinkPauses>,
 }
 
-impl LinkView<'_> {
+impl<'a> LinkView<'a> {
+    /// How many queues there are.
+    pub(crate) fn queues(&self) -> u8 {
+        match (self.port, self.host) {
+            (Some(port), _) => port.queues(),
+            (None, host) => u8::from(host.is_some()),
+        }
+    }
+
+    /// What observes its port, if anything does.
+    pub(crate) fn observers(&self) -> Option<&'a Observers> {
+        let Some(port) = self.port else {
+            return self.host.and_then(|host| host.observers);
+        };
+        let port: &dyn Any = port;
+        port.downcast_ref().map(ObservedPort::observers)
+    }
+
+    /// A queue at this moment. One that does not exist is empty.
+    pub(crate) fn sample(&self, queue: QueueId) -> QueueSample {
+        let Some(port) = self.port else {
+            return QueueSample {
+                bytes: self.host.map_or(0, |host| host.bytes),
+                packets: self.host.map_or(0, |host| host.packets),
+                threshold: None,
+                capacity: None,
+                flows: None,
+            };
+        };
+        let stats = port.queue_stats(queue).unwrap_or_default();
+        QueueSample {
+            bytes: stats.held_bytes,
+            packets: stats.held_packets,
+            threshold: port.threshold(queue),
+            capacity: port.capacity(queue),
+            flows: port.active_flows(),
+        }
+    }
+
     /// How often and how long it has been paused at `now`.
     pub(crate) fn pauses(&self, now: Time) -> PauseCounters {
         self.pauses
@@ -299,6 +344,20 @@ impl<C: Calendar> Fabric<C> {
         } else {
             Some(&setup.switch)
         }
+    }
+
+    /// The first link of a packet that its host has not sent yet.
+    #[inline]
+    pub(crate) fn first_link(&self, packet: &Packet) -> LinkId {
+        LinkId(self.routes[packet.route as usize])
+    }
+
+    /// When the first and the last bit of a packet leave that an ideal host sends now.
+    #[inline]
+    pub(crate) fn sending_times(&self, link: LinkId, size: u32, now: Time) -> [Time; 2] {
+        let wire = &self.wires[link.index()];
+        let start = now.max(wire.free_at);
+        [start, start + wire.byte_time.span(size)]
     }
 
     /// Sends a packet from its host.
@@ -548,8 +607,12 @@ impl<C: Calendar> Fabric<C> {
         transmit(&mut self.calendar, packet, id, params, &self.routes, end);
     }
 
-    /// A link to look at.
-    pub(crate) fn view(&self, link: LinkId) -> LinkView<'_> {
+    /// A link to look at, with the queue of its host, if that is no port.
+    pub(crate) fn view<'a>(
+        &'a self,
+        link: LinkId,
+        host: Option<HostQueueView<'a>>,
+    ) -> LinkView<'a> {
         let wire = &self.wires[link.index()];
         let pauses = self.pauses.links.get(link.index());
         LinkView {
@@ -559,6 +622,7 @@ impl<C: Calendar> Fabric<C> {
                 pauses: pauses.map_or(0, LinkPauses::frames),
             },
             port: self.ports[link.index()].as_deref(),
+            host,
             pauses,
         }
     }

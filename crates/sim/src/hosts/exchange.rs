@@ -8,7 +8,7 @@ use tidegate_transport::rate::dcqcn;
 use tidegate_transport::{Flags, Header, Segment};
 use tidegate_units::{Ecn, Time};
 
-use super::{Hosts, Numbers, Wake, ends};
+use super::{HostQueues, Hosts, Numbers, Wake, ends};
 use crate::calendar::{Arrival, Calendar};
 use crate::connection::{Ends, Pace, Phase, arrived};
 use crate::fabric::{Fabric, two_words};
@@ -73,7 +73,7 @@ impl Hosts {
         let (rules, tally, mut id) = (&self.rules, &mut self.tally, arrival.packet);
         let route = end.peer().0 * rules.stride;
         'answer: {
-            while !rules.needs_offset
+            while rules.answers_at_once
                 && let Some(header) = endpoint.poll_header(now)
             {
                 let [link, next] = two_words(&fabric.routes, route);
@@ -105,6 +105,10 @@ impl Hosts {
                 };
                 connection.in_flight += 1;
                 tally.sent += 1;
+                if connection.is_measured && side == Side::Source {
+                    let [first, last] = fabric.sending_times(LinkId(link), len, now);
+                    self.waits[connection.flow as usize].note([now, first, last]);
+                }
                 fabric.start(id, len, [LinkId(link), LinkId(next)], now);
                 if endpoint.is_quiet() {
                     break 'answer;
@@ -345,7 +349,7 @@ impl Hosts {
                     packet.set_probe(sent, prober.bytes);
                     connection.in_flight += 1;
                     self.tally.sent += 1;
-                    fabric.send(packet, now);
+                    send(&mut self.queues, fabric, packet, now);
                     continue;
                 }
                 (Ends::Tcp(_), _) => return self.pump_tcp(fabric, end, now),
@@ -368,11 +372,18 @@ impl Hosts {
             }
             connection.in_flight += 1;
             self.tally.sent += 1;
-            fabric.send(packet, now);
+            let left = send(&mut self.queues, fabric, packet, now);
+            if connection.is_measured
+                && side == Side::Source
+                && let Some(times) = left
+            {
+                self.waits[connection.flow as usize].note(times);
+            }
         }
         if let Some(at) = connection.ends.deadline(side) {
             self.set_timer(end, at, now);
         }
+        self.look_at_queues();
     }
 
     /// Sends what a TCP end has to send, one segment after the other, and sets its timer.
@@ -384,7 +395,20 @@ impl Hosts {
             return;
         };
         let endpoint = &mut ends[side as usize];
+        let limit = match (side, rules.limits.as_slice()) {
+            (Side::Sink, _) | (_, []) => u64::MAX,
+            (Side::Source, limits) => {
+                let group = usize::from(self.flows[connection.flow as usize].group);
+                limits[group.min(limits.len() - 1)]
+            }
+        };
         loop {
+            if limit != u64::MAX
+                && let Some(queues) = &mut self.queues
+                && queues.throttles(end, limit, || endpoint.paced_bytes(), now)
+            {
+                break;
+            }
             let polled = endpoint.poll_segment(now);
             let Some(segment) = &polled else { break };
             let (mut class, mut ecn, mut rank, mut spilled) =
@@ -426,11 +450,18 @@ impl Hosts {
             };
             connection.in_flight += 1;
             self.tally.sent += 1;
-            fabric.send(packet, now);
+            let left = send(&mut self.queues, fabric, packet, now);
+            if connection.is_measured
+                && side == Side::Source
+                && let Some(times) = left
+            {
+                self.waits[connection.flow as usize].note(times);
+            }
         }
         if let Some(at) = endpoint.take_timeout() {
             self.set_timer(end, at, now);
         }
+        self.look_at_queues();
     }
 
     /// Has an end woken at `at`, if that is sooner than it would be anyway.
@@ -444,6 +475,24 @@ impl Hosts {
             self.arm(at, Wake::transport(end));
         }
     }
+}
+
+/// Sends a packet from its host, or has it wait there. Returns when it came and when its first and last bits
+/// leave, if that is known. Ports of hosts say nothing of it.
+#[inline]
+fn send<C: Calendar>(
+    queues: &mut Option<Box<HostQueues>>,
+    fabric: &mut Fabric<C>,
+    packet: Packet,
+    now: Time,
+) -> Option<[Time; 3]> {
+    if let Some(queues) = queues {
+        return queues.send(fabric, packet, now).map(|left| left.times);
+    }
+    let link = fabric.first_link(&packet);
+    let [first, last] = fabric.sending_times(link, packet.pkt.len, now);
+    fabric.send(packet, now);
+    Some([now, first, last])
 }
 
 /// The class that a segment's offset in the flow asks for, and its codepoint then. The last class of

@@ -5,11 +5,14 @@ mod exchange;
 pub(crate) mod numbers;
 mod open;
 mod outcome;
+mod queue;
 mod reception;
 
 pub(crate) use numbers::Numbers;
 pub(crate) use open::{Opened, host_delay, path_hash};
 pub(crate) use outcome::diagnosis;
+pub(crate) use queue::HostQueueView;
+use queue::{HostQueues, Left};
 use reception::Reception;
 
 use std::cmp::Reverse;
@@ -80,6 +83,32 @@ pub(crate) struct Hosts {
     probes: Vec<Probe>,
     /// What packets go through between the wire and their connections, if it takes time.
     reception: Option<Box<Reception>>,
+    /// What waits between connections and the wire, unless every packet leaves when it can or at a port.
+    queues: Option<Box<HostQueues>>,
+    /// By flow: how long the flow's data waited for others at its host. Empty if nobody asks.
+    waits: Vec<HostWait>,
+}
+
+/// How long the data of a flow has waited at its host while the wire was not sending the flow.
+#[derive(Clone, Copy, Debug)]
+struct HostWait {
+    waited: Span,
+    /// Until when the wire sends the flow's last packet.
+    until: Time,
+}
+
+impl HostWait {
+    const NONE: Self = Self {
+        waited: Span::ZERO,
+        until: Time::ZERO,
+    };
+
+    /// A packet came, and its first and last bits leave then. Packets of a flow leave in order, so that
+    /// no time counts twice.
+    fn note(&mut self, [came, first, last]: [Time; 3]) {
+        self.waited = self.waited + (first - came.max(self.until));
+        self.until = last;
+    }
 }
 
 /// The connections from one host to another.
@@ -132,6 +161,12 @@ struct Rules {
     stride: u32,
     /// Whether something depends on where in its flow a packet is: its tag, or its rank.
     needs_offset: bool,
+    /// Whether an answer may leave at once as a header: nothing needs the whole segment, and no packet waits
+    /// in a queue of its host.
+    answers_at_once: bool,
+    /// The most bytes that a sender may have in the queue of its host, by group of flows. Empty without
+    /// TCP small queues.
+    limits: Vec<u64>,
     /// Whether a scheduler reads what a packet's flow has left to send.
     ranks: bool,
     /// How long a bucket of time is, as a power of two in picoseconds: an engine knows everything up to
@@ -221,6 +256,13 @@ impl Hosts {
         if let Some(config) = &setup.tagging {
             Pias::new(config)?;
         }
+        let queues = HostQueues::new(setup)?;
+        let needs_offset = setup.ranks_by_remainder() || setup.tagging.is_some();
+        let waits = if setup.observe.host_waits {
+            setup.flows.len()
+        } else {
+            0
+        };
         let mut hosts = Self {
             connections: Vec::new(),
             numbers,
@@ -247,7 +289,13 @@ impl Hosts {
                 seed: setup.seed,
                 // The links of a route, and two words for the host's delay.
                 stride: routes.longest() + 2,
-                needs_offset: setup.ranks_by_remainder() || setup.tagging.is_some(),
+                needs_offset,
+                answers_at_once: !needs_offset && queues.is_none(),
+                limits: if setup.has_fair_hosts() {
+                    setup.transports.iter().map(output_limit).collect()
+                } else {
+                    Vec::new()
+                },
                 ranks: setup.ranks_by_remainder(),
                 width,
             },
@@ -260,6 +308,8 @@ impl Hosts {
             last_over: Time::ZERO,
             probes: setup.probes.clone(),
             reception: (!setup.host_receive.is_off()).then(|| Box::new(Reception::new(setup))),
+            queues,
+            waits: vec![HostWait::NONE; waits],
             home,
         };
         let own = hosts.flows.iter().filter(|flow| hosts.has(flow.src));
@@ -308,7 +358,7 @@ impl Hosts {
     /// may then be served alone.
     #[inline]
     pub(crate) fn only_answer(&self, stop: Time, ahead: Span) -> bool {
-        self.next_at >= stop && ahead <= self.min_timer
+        self.queues.is_none() && self.next_at >= stop && ahead <= self.min_timer
     }
 
     fn look_ahead(&mut self) {
@@ -321,12 +371,35 @@ impl Hosts {
         if let Some(reception) = &self.reception {
             self.next_at = self.next_at.min(reception.next_at());
         }
+        self.look_at_queues();
     }
 
-    /// Starts the next flow, runs the next timer or takes in what has waited at a host.
+    /// A packet may wait for a card since the last time.
+    #[inline]
+    fn look_at_queues(&mut self) {
+        if let Some(queues) = &self.queues {
+            self.next_at = self.next_at.min(queues.next_at());
+        }
+    }
+
+    /// The queue of the host that sends on a link, if there is one.
+    pub(crate) fn queue_view(&self, link: LinkId) -> Option<HostQueueView<'_>> {
+        self.queues.as_ref()?.view(link)
+    }
+
+    /// Has the next packet leave its host, starts the next flow, runs the next timer or takes in what has waited
+    /// at a host. What leaves at a moment comes before all else that happens then.
     pub(crate) fn wake<C: Calendar>(&mut self, fabric: &mut Fabric<C>) {
         let now = self.next_at;
-        if self
+        if let Some(queues) = self.queues.as_mut().filter(|it| it.next_at() <= now) {
+            let (left, woken) = queues.go_on(fabric);
+            if let Some(left) = left {
+                self.note_wait(left);
+            }
+            if let Some(end) = woken {
+                self.pump(fabric, end, now);
+            }
+        } else if self
             .flows
             .get(self.started)
             .is_some_and(|flow| flow.start <= now)
@@ -342,6 +415,22 @@ impl Hosts {
             self.take_in(fabric, now);
         }
         self.look_ahead();
+    }
+
+    /// A packet has left its host.
+    fn note_wait(&mut self, left: Left) {
+        let connection = &self.connections[left.from.slot()];
+        if connection.is_measured && left.from.side() == Side::Source {
+            self.waits[connection.flow as usize].note(left.times);
+        }
+    }
+
+    /// Adds how long the data of each flow has waited here to what it has waited in other parts.
+    pub(crate) fn add_waits(&self, all: &mut Vec<Span>) {
+        all.resize(self.waits.len(), Span::ZERO);
+        for (sum, wait) in all.iter_mut().zip(&self.waits) {
+            *sum = *sum + wait.waited;
+        }
     }
 
     /// Takes the next timer out, if it has run out.
@@ -382,6 +471,14 @@ impl Hosts {
             }
         }
         self.pump(fabric, end, now);
+    }
+}
+
+/// The most bytes that a sender of this transport may have in the queue of its host. DCQCN sends at a rate.
+fn output_limit(transport: &Transport) -> u64 {
+    match transport {
+        Transport::Dcqcn(_) => u64::MAX,
+        Transport::Tcp(tcp) => tcp.source.config.limit_output.0,
     }
 }
 

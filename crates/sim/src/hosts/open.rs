@@ -23,6 +23,9 @@ pub(crate) struct Opened {
     pub(crate) is_new: bool,
 }
 
+/// Largest flow whose waiting at its host is measured: no convention calls a larger one small.
+const MEASURED: u64 = 100 << 10;
+
 /// How a flow's path is chosen.
 #[derive(Clone, Copy)]
 enum Choice {
@@ -86,6 +89,7 @@ impl Hosts {
         let before = connection.flow_end;
         connection.flow = number as u32;
         connection.service = flow.service;
+        connection.is_measured = !self.waits.is_empty() && flow.bytes <= MEASURED;
         connection.begin(before.saturating_add(bytes));
         let pauses = self
             .pauses
@@ -174,6 +178,10 @@ impl Hosts {
 
     /// Puts a connection into the table.
     fn put(&mut self, slot: u32, connection: Connection) {
+        if let Some(queues) = &mut self.queues {
+            queues.forget(EndId::new(slot, Side::Source));
+            queues.forget(EndId::new(slot, Side::Sink));
+        }
         let slot = slot as usize;
         while self.connections.len() < slot {
             self.connections.push(Connection::new(Ends::Elsewhere, 0));

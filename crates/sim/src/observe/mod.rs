@@ -48,6 +48,8 @@ pub struct Observe {
     pub series: Option<Sampling>,
     /// Ports whose packets are written down one by one, in the whole run.
     pub journal: Option<Journal>,
+    /// Whether it is measured how long the data of small flows waits at their hosts. Not at hosts with ports.
+    pub host_waits: bool,
     /// A class of a link that is paused at a stretch for longer is in a storm.
     pub storm: Span,
 }
@@ -62,6 +64,7 @@ impl Default for Observe {
             port_flows: None,
             series: None,
             journal: None,
+            host_waits: false,
             storm: Self::STORM,
         }
     }
@@ -98,6 +101,9 @@ pub struct Observations {
     pub series: Option<Series>,
     /// The packets at ports, in the order in which those were chosen.
     pub journals: Vec<ObservedPackets>,
+    /// By flow, how long its data waited at its host while the host sent other flows, if that was asked for:
+    /// zero for all but small flows.
+    pub host_waits: Vec<Span>,
 }
 
 impl Observations {
@@ -165,7 +171,7 @@ impl Observe {
             return Err(ConfigError::out_of_range("observe.window", found, allowed));
         }
         for &link in self.ports.named() {
-            check_port("observe.ports", link, setup)?;
+            check_link("observe.ports", link, setup)?;
         }
         for &link in self.links.named() {
             check_link("observe.links", link, setup)?;
@@ -175,18 +181,18 @@ impl Observe {
         }
         if let Some(flows) = &self.port_flows {
             for &link in flows.ports.named() {
-                check_port("observe.port_flows.ports", link, setup)?;
+                check_link("observe.port_flows.ports", link, setup)?;
             }
         }
         for &link in self.journal.iter().flat_map(|journal| &journal.ports) {
-            check_port("observe.journal.ports", link, setup)?;
+            check_link("observe.journal.ports", link, setup)?;
         }
         let Some(series) = &self.series else {
             return Ok(());
         };
         series.check()?;
         for &(link, _) in &series.queues {
-            check_port("observe.series.queues", link, setup)?;
+            check_link("observe.series.queues", link, setup)?;
         }
         for &link in &series.links {
             check_link("observe.series.links", link, setup)?;
@@ -197,8 +203,7 @@ impl Observe {
         Ok(())
     }
 
-    /// Links whose ports keep histograms. Ideal hosts have no port: of all links, theirs are left
-    /// out.
+    /// Links whose ports keep histograms. Of all links, those of ideal hosts are left out.
     pub(crate) fn watched_ports(&self, setup: &Setup) -> Vec<LinkId> {
         ports(&self.ports, setup)
     }
@@ -208,17 +213,23 @@ impl Observe {
         let flows = self.port_flows.as_ref();
         flows.map_or_else(Vec::new, |flows| ports(&flows.ports, setup))
     }
+
+    /// Links whose ports are named one by one, for whatever is observed there.
+    pub(crate) fn named_ports(&self) -> impl Iterator<Item = LinkId> {
+        let flows = self.port_flows.iter().flat_map(|flows| flows.ports.named());
+        let journal = self.journal.iter().flat_map(|journal| &journal.ports);
+        let series = self.series.iter().flat_map(|series| &series.queues);
+        let ports = self.ports.named().iter().chain(flows).chain(journal);
+        ports.copied().chain(series.map(|&(link, _)| link))
+    }
 }
 
 fn ports(which: &Which<LinkId>, setup: &Setup) -> Vec<LinkId> {
     let mut ports = which.list(setup.network.links().len(), LinkId);
-    ports.retain(|&link| has_port(link, setup));
+    if *which == Which::All && setup.has_ideal_hosts() {
+        ports.retain(|&link| !setup.network.is_host(setup.network.link(link).from));
+    }
     ports
-}
-
-fn has_port(link: LinkId, setup: &Setup) -> bool {
-    let network = &setup.network;
-    setup.nic.is_some() || !network.is_host(network.link(link).from)
 }
 
 fn check_link(field: &'static str, link: LinkId, setup: &Setup) -> Result<(), ConfigError> {
@@ -228,16 +239,6 @@ fn check_link(field: &'static str, link: LinkId, setup: &Setup) -> Result<(), Co
     }
     let allowed = format!("links 0 to {}", links.saturating_sub(1));
     Err(ConfigError::out_of_range(field, link.0, allowed))
-}
-
-fn check_port(field: &'static str, link: LinkId, setup: &Setup) -> Result<(), ConfigError> {
-    check_link(field, link, setup)?;
-    if has_port(link, setup) {
-        return Ok(());
-    }
-    let found = format!("{} of an ideal host", link.0);
-    let allowed = "links of switches, or of hosts with a NIC";
-    Err(ConfigError::out_of_range(field, found, allowed))
 }
 
 fn check_flow(field: &'static str, flow: u32, setup: &Setup) -> Result<(), ConfigError> {

@@ -1,14 +1,11 @@
 //! The observer of a run: it knows when to sample, and records.
 
-use std::any::Any;
-
-use tidegate_dataplane::egress::Egress;
 use tidegate_units::{ConfigError, Time};
 
 use super::flow::{Follower, received_by};
 use super::link::LinkState;
-use super::port::ObservedPort;
-use super::series::{QueueSample, Series};
+use super::port::Observers;
+use super::series::Series;
 use super::{
     Convention, Observations, ObservedFlow, ObservedLink, ObservedPortFlows, Window, port_flows,
 };
@@ -54,7 +51,7 @@ impl<'a> Observer<'a> {
             None => None,
             Some(sampling) => {
                 for &(link, queue) in &sampling.queues {
-                    let queues = engine.link(link).port.map_or(0, Egress::queues);
+                    let queues = engine.link(link).queues();
                     if queue.0 >= queues {
                         let found = format!("{queue} of link {}", link.0);
                         let allowed = format!("queues 0 to {}", queues.saturating_sub(1));
@@ -117,7 +114,7 @@ impl<'a> Observer<'a> {
     pub(crate) fn find_flows(&mut self, engine: &impl Engine) {
         for (link, flows) in &mut self.journals {
             // Where packets are noted, the network is in one part.
-            let journal = observed_port(engine, *link).and_then(ObservedPort::journal);
+            let journal = observers(engine, *link).and_then(Observers::journal);
             if let (Some(journal), Some(hosts)) = (journal, engine.hosts().next()) {
                 journal.find_flows(hosts, flows);
             }
@@ -162,12 +159,12 @@ impl<'a> Observer<'a> {
         });
         let ports = self.setup.observe.watched_ports(self.setup);
         let queues = ports.into_iter().filter_map(|link| {
-            let observed = observed_port(engine, link)?.observed(closed);
+            let observed = observers(engine, link)?.observed(closed);
             Some(observed.map(move |queue| (link, queue)))
         });
         let ports = self.setup.observe.ports_with_flows(self.setup);
         let port_flows = ports.into_iter().filter_map(|link| {
-            let port = observed_port(engine, link)?;
+            let port = observers(engine, link)?;
             Some(ObservedPortFlows {
                 link,
                 active: port.flows()?.counts(closed),
@@ -176,10 +173,15 @@ impl<'a> Observer<'a> {
         });
         let journals = std::mem::take(&mut self.journals).into_iter();
         let journals = journals.filter_map(|(link, flows)| {
-            let journal = observed_port(engine, link)?.journal()?;
+            let journal = observers(engine, link)?.journal()?;
             Some(journal.observed(link, &flows))
         });
+        let mut host_waits = Vec::new();
+        for hosts in engine.hosts() {
+            hosts.add_waits(&mut host_waits);
+        }
         Observations {
+            host_waits,
             journals: journals.collect(),
             window,
             queues: queues.flatten().collect(),
@@ -225,10 +227,9 @@ impl<'a> Observer<'a> {
     }
 }
 
-/// The port of a link, if it is observed.
-fn observed_port(engine: &impl Engine, link: LinkId) -> Option<&ObservedPort> {
-    let port: &dyn Any = engine.link(link).port?;
-    port.downcast_ref()
+/// What observes the port of a link, if anything does.
+fn observers(engine: &impl Engine, link: LinkId) -> Option<&Observers> {
+    engine.link(link).observers()
 }
 
 impl Sampler {
@@ -246,16 +247,8 @@ impl Sampler {
         let series = &mut self.series;
         series.active_flows.push(engine.tally().live);
         for queue in &mut series.queues {
-            let port = engine.link(queue.link).port;
-            let port = port.expect("the setup was checked for ports");
-            let stats = port.queue_stats(queue.queue).unwrap_or_default();
-            queue.samples.push(QueueSample {
-                bytes: stats.held_bytes,
-                packets: stats.held_packets,
-                threshold: port.threshold(queue.queue),
-                capacity: port.capacity(queue.queue),
-                flows: port.active_flows(),
-            });
+            let sample = engine.link(queue.link).sample(queue.queue);
+            queue.samples.push(sample);
         }
         for link in &mut series.links {
             link.bytes.push(engine.link(link.link).count.bytes);
@@ -267,7 +260,7 @@ impl Sampler {
             }
         }
         for port in &mut series.port_flows {
-            let seen = observed_port(engine, port.link).and_then(ObservedPort::flows);
+            let seen = observers(engine, port.link).and_then(Observers::flows);
             let (Some(seen), Some(convention)) = (seen, self.convention) else {
                 continue;
             };

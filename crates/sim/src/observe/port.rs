@@ -3,7 +3,7 @@
 use tidegate_dataplane::buffer::AnyBuffer;
 use tidegate_dataplane::egress::{Egress, Offer, Sent, Served};
 use tidegate_dataplane::observe::{
-    DecisionObserver, Decisions, FlowObserver, ObservedQueue, PortObserver, Window,
+    DecisionObserver, Decisions, FlowObserver, ObservedQueue, PortObserver,
 };
 use tidegate_dataplane::sched::QueueSet;
 use tidegate_dataplane::{Accepted, Action, Departure, DropReason, Pkt, PortStats, QueueStats};
@@ -17,6 +17,13 @@ use crate::network::LinkId;
 pub(crate) struct ObservedPort {
     inner: Box<dyn Egress>,
     wire: ByteTime,
+    observers: Observers,
+    departures: Vec<Departure>,
+}
+
+/// What observes a port.
+#[derive(Debug, Default)]
+pub(crate) struct Observers {
     /// Where queues are observed.
     queues: Option<PortObserver>,
     /// Where flows are told apart.
@@ -25,7 +32,6 @@ pub(crate) struct ObservedPort {
     decisions: Option<DecisionObserver>,
     /// Where packets are written down one by one.
     journal: Option<PortJournal>,
-    departures: Vec<Departure>,
 }
 
 /// The port of a link, around which there is what observes it, if anything does.
@@ -35,54 +41,52 @@ pub(crate) fn observed(
     rate: Rate,
     observe: &Observe,
 ) -> Result<Box<dyn Egress>, ConfigError> {
-    let has_queues = observe.ports.has(link);
-    let flows = observe.port_flows.as_ref();
-    let flows = flows.filter(|flows| flows.ports.has(link));
-    let journal = observe.journal.as_ref();
-    let journal = journal.filter(|journal| journal.ports.contains(&link));
-    if !has_queues && flows.is_none() && journal.is_none() {
-        return Ok(port);
-    }
-    let mut port = ObservedPort::new(port, rate);
-    if has_queues {
-        port = port.with_queues(observe.window);
-    }
-    port.journal = journal.map(|journal| PortJournal::new(journal.limit));
-    if let Some(flows) = flows {
-        port.flows = Some(FlowObserver::new(observe.window, flows.period));
-        if let Some(span) = flows.ideal {
-            let decisions = DecisionObserver::new(observe.window, span, rate).map_err(|_| {
-                let allowed = "long enough for a byte at the speed of each port";
-                ConfigError::out_of_range("observe.port_flows.ideal", span, allowed)
-            })?;
-            port.decisions = Some(decisions);
-        }
-    }
-    Ok(Box::new(port))
+    Ok(
+        match Observers::new(link, rate, observe, port.queues(), port.stats())? {
+            None => port,
+            Some(observers) => Box::new(ObservedPort::new(port, rate, observers)),
+        },
+    )
 }
 
-impl ObservedPort {
-    /// A port whose wire has this rate.
-    fn new(inner: Box<dyn Egress>, rate: Rate) -> Self {
-        Self {
-            inner,
-            wire: ByteTime::new(rate),
-            queues: None,
-            flows: None,
-            decisions: None,
-            journal: None,
-            departures: Vec::new(),
+impl Observers {
+    /// The observers of a link's port, which has so many queues and has counted this so far, if there
+    /// are any.
+    pub(crate) fn new(
+        link: LinkId,
+        rate: Rate,
+        observe: &Observe,
+        queues: u8,
+        stats: &PortStats,
+    ) -> Result<Option<Self>, ConfigError> {
+        let has_queues = observe.ports.has(link);
+        let flows = observe.port_flows.as_ref();
+        let flows = flows.filter(|flows| flows.ports.has(link));
+        let journal = observe.journal.as_ref();
+        let journal = journal.filter(|journal| journal.ports.contains(&link));
+        if !has_queues && flows.is_none() && journal.is_none() {
+            return Ok(None);
         }
+        let mut observers = Self {
+            queues: has_queues.then(|| PortObserver::new(observe.window, queues, stats)),
+            journal: journal.map(|journal| PortJournal::new(journal.limit)),
+            ..Self::default()
+        };
+        if let Some(flows) = flows {
+            observers.flows = Some(FlowObserver::new(observe.window, flows.period));
+            if let Some(span) = flows.ideal {
+                let decisions =
+                    DecisionObserver::new(observe.window, span, rate).map_err(|_| {
+                        let allowed = "long enough for a byte at the speed of each port";
+                        ConfigError::out_of_range("observe.port_flows.ideal", span, allowed)
+                    })?;
+                observers.decisions = Some(decisions);
+            }
+        }
+        Ok(Some(observers))
     }
 
-    /// Observes its queues.
-    fn with_queues(mut self, window: Window) -> Self {
-        let (queues, stats) = (self.inner.queues(), self.inner.stats());
-        self.queues = Some(PortObserver::new(window, queues, stats));
-        self
-    }
-
-    /// What was observed of its queues by `now`.
+    /// What was observed of the port's queues by `now`.
     pub(crate) fn observed(&self, now: Time) -> impl Iterator<Item = ObservedQueue> {
         let queues = self.queues.iter();
         queues.flat_map(move |queues| queues.observed(now))
@@ -93,14 +97,80 @@ impl ObservedPort {
         self.decisions.as_ref().map(DecisionObserver::seen)
     }
 
-    /// Its packets, if they are written down.
+    /// The port's packets, if they are written down.
     pub(crate) const fn journal(&self) -> Option<&PortJournal> {
         self.journal.as_ref()
     }
 
-    /// Its flows, if they are told apart.
+    /// The port's flows, if they are told apart.
     pub(crate) const fn flows(&self) -> Option<&FlowObserver> {
         self.flows.as_ref()
+    }
+
+    /// The port took a packet in, when so many bytes waited in its queue and at the port.
+    pub(crate) fn on_accepted(
+        &mut self,
+        now: Time,
+        (id, pkt): (PktId, &Pkt),
+        accepted: Accepted,
+        met: (u32, u32),
+        stats: &PortStats,
+    ) {
+        if let Some(journal) = &mut self.journal {
+            journal.on_accepted(now, id, pkt, accepted, met, stats);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.on_accepted(now, accepted.queue, pkt.len, stats);
+        }
+        if let Some(flows) = &mut self.flows {
+            flows.on_accepted(now, pkt.flow, pkt.len);
+        }
+        if let Some(decisions) = &mut self.decisions {
+            decisions.on_accepted(now, id, pkt);
+        }
+    }
+
+    /// Packets left the port, at most one of them onto the wire.
+    pub(crate) fn on_departures(&mut self, departures: &[Departure], stats: &PortStats) {
+        if let Some(queues) = &mut self.queues {
+            for departure in departures {
+                queues.on_departure(departure.at, departure);
+            }
+            // Only what is sent is marked.
+            if let Some(last) = departures.last() {
+                queues.note_marks(last.at, last.queue, stats);
+            }
+        }
+        if let Some(flows) = &mut self.flows {
+            for departure in departures {
+                flows.on_departure(departure.at, departure.flow, departure.len);
+            }
+        }
+        if let Some(journal) = &mut self.journal {
+            for departure in departures {
+                journal.on_departure(departure, stats);
+            }
+        }
+        if let Some(decisions) = &mut self.decisions {
+            departures.iter().for_each(|it| decisions.on_departure(it));
+        }
+    }
+}
+
+impl ObservedPort {
+    /// A port whose wire has this rate.
+    fn new(inner: Box<dyn Egress>, rate: Rate, observers: Observers) -> Self {
+        Self {
+            inner,
+            wire: ByteTime::new(rate),
+            observers,
+            departures: Vec::new(),
+        }
+    }
+
+    /// What observes it.
+    pub(crate) const fn observers(&self) -> &Observers {
+        &self.observers
     }
 
     /// Takes the departures one start at a time, so that each mark has its packet.
@@ -109,30 +179,8 @@ impl ObservedPort {
         while let Some(start) = self.inner.next_start().filter(is_due) {
             let first = out.len();
             self.inner.drain(start, buffer, out);
-            if let Some(queues) = &mut self.queues {
-                for departure in &out[first..] {
-                    queues.on_departure(departure.at, departure);
-                }
-                // At most one of them was sent, and only what is sent is marked.
-                if let Some(last) = out[first..].last() {
-                    queues.note_marks(last.at, last.queue, self.inner.stats());
-                }
-            }
-            if let Some(flows) = &mut self.flows {
-                for departure in &out[first..] {
-                    flows.on_departure(departure.at, departure.flow, departure.len);
-                }
-            }
-            if let Some(journal) = &mut self.journal {
-                for departure in &out[first..] {
-                    journal.on_departure(departure, self.inner.stats());
-                }
-            }
-            if let Some(decisions) = &mut self.decisions {
-                out[first..]
-                    .iter()
-                    .for_each(|it| decisions.on_departure(it));
-            }
+            self.observers
+                .on_departures(&out[first..], self.inner.stats());
         }
     }
 
@@ -183,37 +231,32 @@ impl Egress for ObservedPort {
         out: &mut Vec<Departure>,
     ) -> Result<Accepted, DropReason> {
         self.settle(now, buffer, out);
-        let port_bytes = self.journal.as_ref().map_or(0, |_| self.inner.bytes());
+        let observers = &mut self.observers;
+        let has_journal = observers.journal.is_some();
+        let port_bytes = if has_journal { self.inner.bytes() } else { 0 };
         let taken = self.inner.arrive(id, pkt, queue, now, buffer, out);
-        if let Some(journal) = &mut self.journal {
-            let inner = &*self.inner;
-            let held = |queue| inner.queue_stats(queue).map_or(0, |stats| stats.held_bytes);
-            match taken {
-                Ok(accepted) => {
-                    let waiting = held(accepted.queue).saturating_sub(pkt.len);
-                    let met = (waiting, port_bytes);
-                    journal.on_accepted(now, id, &pkt, accepted, met, inner.stats());
-                }
-                Err(reason) => {
+        let inner = &*self.inner;
+        // Only a journal writes down what a packet met.
+        let held = |queue| {
+            let stats = has_journal.then(|| inner.queue_stats(queue)).flatten();
+            stats.map_or(0, |stats| stats.held_bytes)
+        };
+        match taken {
+            Ok(accepted) => {
+                let waiting = held(accepted.queue).saturating_sub(pkt.len);
+                let met = (waiting, port_bytes);
+                observers.on_accepted(now, (id, &pkt), accepted, met, inner.stats());
+            }
+            Err(reason) => {
+                if let Some(journal) = &mut observers.journal {
                     let queue = inner.last_drop().unwrap_or(queue);
-                    journal.on_refused(now, &pkt, queue, (held(queue), port_bytes), reason);
+                    let met = (held(queue), port_bytes);
+                    journal.on_refused(now, &pkt, queue, met, reason);
+                }
+                if let Some(queues) = &mut observers.queues {
+                    queues.on_refused(now, inner.last_drop(), reason);
                 }
             }
-        }
-        match (taken, &mut self.queues) {
-            (_, None) => {}
-            (Ok(accepted), Some(queues)) => {
-                queues.on_accepted(now, accepted.queue, pkt.len, self.inner.stats());
-            }
-            (Err(reason), Some(queues)) => {
-                queues.on_refused(now, self.inner.last_drop(), reason);
-            }
-        }
-        if let (Ok(_), Some(flows)) = (taken, &mut self.flows) {
-            flows.on_accepted(now, pkt.flow, pkt.len);
-        }
-        if let (Ok(_), Some(decisions)) = (taken, &mut self.decisions) {
-            decisions.on_accepted(now, id, &pkt);
         }
         taken
     }

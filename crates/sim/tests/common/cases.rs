@@ -9,7 +9,7 @@ use tidegate_sim::setup::{
 };
 use tidegate_sim::topology::{self, dumbbell, fat_tree, leaf_spine, parking_lot, star};
 use tidegate_sim::{Ecmp, Flow, HostId, Network, Setup};
-use tidegate_transport::config::{Echo, Repair, TsoSizing};
+use tidegate_transport::config::{Echo, Qdisc, Repair, TsoSizing};
 use tidegate_transport::{pias, window};
 use tidegate_units::{Bytes, Rate, Ratio, Size, Span, Time};
 
@@ -370,7 +370,22 @@ pub(crate) fn case(seed: u64) -> Setup {
     if dice.once_in(3) {
         send_bursts(&mut setup, &mut dice);
     }
+    if dice.once_in(3) {
+        queue_fairly(&mut setup, &mut dice);
+    }
     setup
+}
+
+/// Has hosts without ports queue each connection apart, with all that each may hold or little of it.
+fn queue_fairly(setup: &mut Setup, dice: &mut Dice) {
+    let limits = [1, 1_500, 3_000, 9_999, 1 << 20].map(Bytes);
+    for transport in &mut setup.transports {
+        if let Transport::Tcp(tcp) = transport {
+            let config = &mut tcp.source.config;
+            config.qdisc = Qdisc::Fq;
+            config.limit_output = *dice.pick(&limits);
+        }
+    }
 }
 
 /// How hosts take packets in: some of it, or all.

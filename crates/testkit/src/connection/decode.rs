@@ -1,7 +1,7 @@
 //! Setup and operations from bytes.
 
 use tidegate_transport::config::{
-    AckPolicy, Avoidance, ClockReading, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart,
+    AckPolicy, Avoidance, ClockReading, Credit, Echo, EcnFallback, Ect, Growth, IdleRestart, Qdisc,
     Reader, Repair, SlowStart, SynLoss, TsoSizing,
 };
 use tidegate_transport::{Config, Flags, Range, SackBlocks, Segment, Seq, window};
@@ -116,6 +116,9 @@ impl Source<'_> {
             repair: self.choice(Repair::NAMES),
             tso: self.pick(&[None, None, Some(Size::Packets(2)), Some(Size::Packets(44))]),
             tso_sizing: self.choice(TsoSizing::NAMES),
+            // Only whoever has several connections looks at these.
+            qdisc: Qdisc::Fifo,
+            limit_output: Bytes(u64::MAX),
         };
         // Half of the numbers wrap soon.
         let iss = match self.byte() {

@@ -432,6 +432,12 @@ impl Endpoint {
         self.sender.rtt().smoothed()
     }
 
+    /// Bytes that the sender's pacing rate sends in 1/1024 s: twice its window per smoothed round trip
+    /// below half of `ssthresh`, 1.2 times it otherwise. `u32::MAX` before the first sample.
+    pub fn paced_bytes(&self) -> u32 {
+        self.sender.paced_bytes()
+    }
+
     /// The deviation of round-trip times from the smoothed one (`RTTVAR` in RFC 6298).
     pub fn rtt_variation(&self) -> Span {
         self.sender.rtt().variation()

@@ -5,8 +5,7 @@
 //! `tcp_tso_should_defer` whether to wait for the ACKs that make room for one. The segments of a burst
 //! leave at one moment, and a card that is first in, first out sends them back to back.
 //!
-//! Differs from Linux: what is written is one stream without the boundaries of socket buffers, and
-//! there is no limit of what a connection may have in the queues of its own host (`tcp_limit_output_bytes`).
+//! Differs from Linux: what is written is one stream without the boundaries of socket buffers.
 
 use alloc::collections::VecDeque;
 
@@ -111,7 +110,7 @@ impl Sizing {
         segments.max(1) * self.mss
     }
 
-    /// What the pacing rate sends in 1/1024 s.
+    /// Bytes that the pacing rate sends in 1/1024 s.
     fn paced_bytes(self, round_trip: Span) -> u32 {
         let percent = if self.window < self.ssthresh / 2 {
             200
@@ -192,16 +191,27 @@ impl Sender {
     }
 
     fn burst_size(&self, bursts: &Bursts) -> u32 {
-        let sizing = Sizing {
-            most: bursts.most,
-            rule: bursts.sizing,
+        self.sizing(bursts.most, bursts.sizing).bytes()
+    }
+
+    /// Bytes that the pacing rate sends in 1/1024 s: without a limit before the first round-trip
+    /// sample, as in Linux.
+    pub(crate) fn paced_bytes(&self) -> u32 {
+        let sizing = self.sizing(Size::Packets(1), TsoSizing::Rate);
+        let round_trip = self.rtt.smoothed();
+        round_trip.map_or(u32::MAX, |round_trip| sizing.paced_bytes(round_trip))
+    }
+
+    fn sizing(&self, most: Size, rule: TsoSizing) -> Sizing {
+        Sizing {
+            most,
+            rule,
             mss: self.mss,
             window: self.window,
             ssthresh: self.ssthresh,
             outstanding: self.outstanding(),
             round_trip: self.rtt.smoothed(),
-        };
-        sizing.bytes()
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 use tidegate_dataplane::{PortConfig, Rule, buffer, egress, mark, sched};
 use tidegate_units::{Ecn, FlowId, Ratio, Rng, Span};
 
+use tidegate_dataplane::observe::Window;
+
 use super::*;
 use crate::observe::statistics::weighted_mean;
 
@@ -9,7 +11,11 @@ const Q0: QueueId = QueueId(0);
 fn port(marking: &mark::Config, scheduling: &sched::Config, window: Window) -> ObservedPort {
     let config = PortConfig::default();
     let inner = egress::build(&config, marking, scheduling).unwrap();
-    ObservedPort::new(inner, config.rate).with_queues(window)
+    let observers = Observers {
+        queues: Some(PortObserver::new(window, inner.queues(), inner.stats())),
+        ..Observers::default()
+    };
+    ObservedPort::new(inner, config.rate, observers)
 }
 
 fn buffer(name: &str, limit: &str) -> AnyBuffer {
@@ -61,7 +67,7 @@ fn four_packets(window: Window) -> ObservedQueue {
     assert_eq!((next, served.dropped.len()), (None, 1));
     let ends = served.sent.iter().map(|sent| sent.end.as_ns());
     assert_eq!(ends.collect::<Vec<_>>(), [1_200, 2_400, 3_600]);
-    port.observed(Time::from_us(4)).next().unwrap()
+    port.observers().observed(Time::from_us(4)).next().unwrap()
 }
 
 #[test]
@@ -135,6 +141,7 @@ fn a_drop_on_arrival_belongs_to_the_queue_that_the_scheme_chose() {
     assert_eq!(arrive(3), Err(DropReason::PortFull));
     assert_ne!(chosen[2], asked);
     let drops = port
+        .observers()
         .observed(Time::ZERO)
         .map(|seen| (seen.queue, seen.drops(DropReason::PortFull)))
         .filter(|&(_, drops)| drops > 0);
@@ -188,7 +195,7 @@ fn a_watched_port_does_what_it_does_alone() {
         }
         assert_eq!(alone.stats(), watched.stats(), "{name}");
         assert!(alone.stats().total_drops() > 0, "{name} was not tried hard");
-        let seen = watched.observed(now).collect::<Vec<_>>();
+        let seen = watched.observers().observed(now).collect::<Vec<_>>();
         for rule in Rule::ALL {
             let marks = seen.iter().map(|queue| queue.marks(rule)).sum::<u64>();
             assert_eq!(marks, alone.stats().marks(rule), "{name}");
