@@ -47,7 +47,10 @@ pub fn record(
             end: end(&outcome.end),
             ended_at_ps: outcome.ended_at.as_ps(),
         },
-        counters: counters(outcome),
+        counters: Counters {
+            host_wait_percent: host_wait_percent(built, outcome)?,
+            ..counters(outcome)
+        },
         queues: observed
             .queues
             .iter()
@@ -116,8 +119,40 @@ fn counters(outcome: &Outcome) -> Counters {
         finished: tally.finished.into(),
         retransmissions: flows().map(|flow| u64::from(flow.retransmissions)).sum(),
         timeouts: flows().map(|flow| u64::from(flow.timeouts)).sum(),
+        host_wait_percent: None,
         engine: engine(outcome.engine_counters),
     }
+}
+
+/// How much of the times of the slowest small flows, those from the 99th percentile on, their data waited at its
+/// hosts for others, if that was measured and is more than a half.
+fn host_wait_percent(built: &Built, outcome: &Outcome) -> Result<Option<u8>, ConfigError> {
+    let waits = &outcome.observed.host_waits;
+    if waits.is_empty() {
+        return Ok(None);
+    }
+    let classes = built.convention.classes(&built.setup, outcome)?;
+    let flows = built.plan.iter().zip(&outcome.flows).zip(classes);
+    let mut times: Vec<(Span, Span)> = (0_u64..)
+        .zip(flows)
+        .zip(waits)
+        .filter(|((number, ((planned, _), class)), _)| {
+            *class == SizeClass::Small && built.window.counts(*number, &planned.flow)
+        })
+        .filter_map(|((_, ((planned, result), _)), wait)| {
+            Some((built.convention.time(&planned.flow, result)?, *wait))
+        })
+        .collect();
+    times.sort_unstable();
+    // By nearest rank, whatever the convention.
+    let rank = (times.len() * 99).div_ceil(100);
+    let tail = &times[rank.saturating_sub(1)..];
+    let sum = |span: fn(&(Span, Span)) -> Span| -> u128 {
+        tail.iter().map(|pair| u128::from(span(pair).as_ps())).sum()
+    };
+    let (time, wait) = (sum(|pair| pair.0), sum(|pair| pair.1));
+    // No flow waits for longer than it takes.
+    Ok((2 * wait > time).then(|| u8::try_from(wait * 100 / time).unwrap_or(100)))
 }
 
 fn engine(counters: EngineCounters) -> BTreeMap<String, u64> {

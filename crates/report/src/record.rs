@@ -120,6 +120,10 @@ pub struct Counters {
     pub retransmissions: u64,
     /// Times that a retransmission timer ran out.
     pub timeouts: u64,
+    /// How much of the completion times of the slowest small flows their data spent in the queues of its
+    /// hosts while these sent other flows, in percent. Left out up to a half, and at hosts with ports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_wait_percent: Option<u8>,
     /// How the simulator served switches whose ports share a buffer: no part of the result. Modes that
     /// were never used are left out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

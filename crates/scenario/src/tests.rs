@@ -349,3 +349,74 @@ fn an_empty_table_in_a_value_of_a_sweep_is_set() {
     let error = Scenario::parse("empty.toml", &nothing, &[]).unwrap_err();
     assert!(error.to_string().contains("sets nothing"), "{error}");
 }
+
+#[test]
+fn queues_of_hosts_are_observed_by_the_names_of_their_links() {
+    use tidegate_sim::observe::Which;
+
+    let observed = |ports: &str, sets: &[&str]| {
+        let text = format!("{BASE}[observe]\nports = {ports}\nseries = {{ queues = {ports} }}\n");
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse("hosts.toml", &text, &sets).unwrap();
+        let observe = scenario
+            .plan()
+            .unwrap()
+            .remove(0)
+            .build()
+            .unwrap()
+            .setup
+            .observe;
+        let Which::Only(ports) = observe.ports else {
+            panic!("{:?} instead of names", observe.ports);
+        };
+        [ports.len(), observe.series.unwrap().queues.len()]
+    };
+    // Four links leave hosts, and four the switch.
+    let fifo = ["transport.qdisc=fifo"];
+    let fq = ["transport.qdisc=fq"];
+    let nic = ["nic={}"];
+    for sets in [fifo, fq, nic] {
+        assert_eq!(observed("'host2>switch0'", &sets), [1; 2], "{sets:?}");
+        assert_eq!(observed("'host*'", &sets), [4; 2], "{sets:?}");
+        assert_eq!(observed("'switch0>*'", &sets), [4; 2], "{sets:?}");
+    }
+    assert_eq!(observed("'*'", &fifo), [4; 2]);
+    assert_eq!(observed("'*'", &fq), [8; 2]);
+    assert_eq!(observed("'*'", &nic), [8; 2]);
+}
+
+#[test]
+fn the_outline_says_what_switches_and_hosts_hold() {
+    let outline = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        let scenario = Scenario::parse("outline.toml", BASE, &sets).unwrap();
+        let outline = scenario.plan().unwrap().remove(0).outline;
+        [&outline.scheduler, &outline.buffer, &outline.nic].map(Clone::clone)
+    };
+    assert_eq!(
+        outline(&[]),
+        [
+            "fifo: queues 1",
+            "per-port: limit 300KB",
+            "fifo: one queue for all connections, no limit"
+        ]
+    );
+    let sets = [
+        "switch.scheduler={ kind = 'dwrr', quanta = [1500, 1500, 1500] }",
+        "switch.buffer={ kind = 'dynamic-threshold', pool_size = '1536KB', ports_per_pool = 8, alpha = [4, 1] }",
+        "transport.profile=linux",
+    ];
+    let [scheduler, buffer, nic] = outline(&sets);
+    assert_eq!(scheduler, "dwrr: quanta 3 × 1500");
+    assert!(buffer.starts_with("dynamic-threshold: "), "{buffer}");
+    assert!(
+        buffer.contains("pool size 1536KB") && buffer.contains("alpha 4/1"),
+        "{buffer}"
+    );
+    assert_eq!(nic, "fq: a queue for each connection, limit output 1MiB");
+    let sets = [
+        "transport.profile=linux",
+        "nic={ marking = { kind = 'tcn' }, scheduler = { kind = 'sp', queues = 2 } }",
+    ];
+    assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2; unlimited");
+}

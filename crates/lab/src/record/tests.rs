@@ -370,3 +370,50 @@ fn a_run_that_stalls_says_what_it_waits_for() {
     };
     assert!(why.contains("flows wait"), "{why}");
 }
+
+/// Small flows of a host that also has a flow without end.
+const SHARED_HOST: &str = r#"
+    name = "shared-host"
+    [topology]
+    kind = "star"
+    hosts = 3
+    [switch]
+    [transport]
+    profile = "linux"
+    opening = "ready"
+    rule = { kind = "dctcp" }
+    [[traffic]]
+    kind = "long-lived"
+    from = "0"
+    to = "1"
+    [[traffic]]
+    kind = "poisson"
+    from = "0"
+    to = "2"
+    load = 0.02
+    sizes = "10KB"
+    flows = 200
+    [measure]
+    warm_up_flows = 20
+"#;
+
+#[test]
+fn the_time_of_small_flows_in_the_queue_of_their_host_is_noted_if_it_is_most_of_it() {
+    let percent = |overrides: &[&str]| {
+        let (_, _, outcome, record) = made(SHARED_HOST, overrides);
+        let noted = record.counters.host_wait_percent;
+        (noted, outcome.observed.host_waits.iter().max().copied())
+    };
+    let (fifo, waited) = percent(&["transport.qdisc=fifo"]);
+    assert!(fifo > Some(90) && fifo <= Some(100), "{fifo:?}");
+    assert!(waited > Some(Span::from_ms(1)), "{waited:?}");
+    // The flow without end, which does not count, is one packet at a time.
+    let (fq, waited) = percent(&[]);
+    assert_eq!(fq, None);
+    assert!(
+        waited > Some(Span::ZERO) && waited < Some(Span::from_us(10)),
+        "{waited:?}"
+    );
+    // Ports that the file describes are not measured.
+    assert_eq!(percent(&["nic={}"]), (None, None));
+}

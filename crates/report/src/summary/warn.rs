@@ -61,6 +61,7 @@ pub(super) fn of_point(group: &Group<'_>) -> Vec<String> {
     let mut warnings: Vec<String> = group.records.iter().filter_map(|run| ending(run)).collect();
     warnings.extend(group.records.iter().flat_map(|run| deadlocks(run)));
     warnings.extend(group.records.iter().filter_map(|run| storm(run)));
+    warnings.extend(waits_at_hosts(group));
     warnings.extend(left_over(group));
     warnings.extend(too_few(group));
     warnings.extend(trend(group));
@@ -131,6 +132,19 @@ fn named(LinkClass { link, class }: &LinkClass) -> String {
 /// A time for people.
 fn time(ps: u64) -> String {
     quantity(seconds(ps), "s")
+}
+
+/// Small flows that spend their time in queues of hosts.
+fn waits_at_hosts(group: &Group<'_>) -> Option<String> {
+    let shares = group.records.iter();
+    let most = shares
+        .filter_map(|record| record.counters.host_wait_percent)
+        .max()?;
+    Some(format!(
+        "the slowest small flows spend {most} % of their time in the queue of their own host, before the \
+         first switch, which no marking scheme changes; set transport.qdisc = \"fq\", as Linux hosts have \
+         it, or describe the hosts' ports in [nic]; observe.ports takes names such as \"host0>*\""
+    ))
 }
 
 /// Flows without a completion time.

@@ -149,6 +149,7 @@ fn record(
             finished: flows.iter().filter(|flow| flow.fct_ps.is_some()).count() as u64,
             retransmissions: (busy * 200.0) as u64,
             timeouts,
+            host_wait_percent: None,
             engine: BTreeMap::new(),
         },
         queues: (0..4)

@@ -117,6 +117,7 @@ pub(crate) fn awkward(id: &str) -> Record {
             finished: 0,
             retransmissions: u64::MAX - 1,
             timeouts: 1,
+            host_wait_percent: Some(u8::MAX),
             engine: counts(),
         },
         queues: vec![Queue {

@@ -32,6 +32,12 @@ pub struct Outline {
     pub scheme: String,
     /// Its thresholds.
     pub thresholds: Vec<Threshold>,
+    /// The scheduler of the switches and its settings.
+    pub scheduler: String,
+    /// The buffer of the switches and its settings.
+    pub buffer: String,
+    /// What packets wait in at hosts, with its settings.
+    pub nic: String,
     /// What is assumed of hosts, by transport.
     pub transports: Vec<Assumptions>,
     /// What flows ask of links.
@@ -138,6 +144,9 @@ impl Outline {
             base_rtt: base_rtt(setup)?,
             scheme: scheme(&setup.switch.marking),
             thresholds: thresholds(&setup.switch.marking, &port_rates, packet(setup)),
+            scheduler: part(setup.switch.scheduling.name(), &setup.switch.scheduling),
+            buffer: buffer_text(&setup.switch.buffer),
+            nic: nic(setup),
             transports: {
                 let transports = setup.transports.iter();
                 transports.map(|it| Assumptions::new(it, setup)).collect()
@@ -147,6 +156,72 @@ impl Outline {
             warnings,
         })
     }
+}
+
+/// A part by its name with the settings that it has.
+fn part(name: &str, settings: &impl tidegate_units::Parameters) -> String {
+    let fields = settings.fields().iter();
+    let settings: Vec<String> = fields
+        .filter_map(|field| {
+            let value = settings.value(field.name)?;
+            let is_shown = !["", "none", "false"].contains(&value.as_str());
+            is_shown.then(|| format!("{} {}", field.name.replace('_', " "), shortened(&value)))
+        })
+        .collect();
+    match settings.as_slice() {
+        [] => name.to_owned(),
+        _ => format!("{name}: {}", settings.join(", ")),
+    }
+}
+
+/// A list of equal values as one of them and their number.
+fn shortened(list: &str) -> String {
+    let values: Vec<&str> = list.split(',').map(str::trim).collect();
+    match values.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|value| value == first) => {
+            format!("{} × {first}", values.len())
+        }
+        _ => values.join("/"),
+    }
+}
+
+fn buffer_text(config: &buffer::Config) -> String {
+    match config {
+        buffer::Config::PfcOver(pair) => {
+            let (ingress, egress) = (&pair.0, &pair.1);
+            format!("{}; egress {}", part("pfc", ingress), buffer_text(egress))
+        }
+        one => part(one.name(), one),
+    }
+}
+
+/// What packets wait in at hosts.
+fn nic(setup: &Setup) -> String {
+    let Some(nic) = &setup.nic else {
+        let limits = setup
+            .transports
+            .iter()
+            .filter_map(|transport| match transport {
+                Transport::Dcqcn(_) => None,
+                Transport::Tcp(tcp) => Some(tcp.source.config.limit_output),
+            });
+        let limits: BTreeSet<String> = limits.map(|limit| limit.to_string()).collect();
+        return if setup.has_fair_hosts() {
+            let limits: Vec<String> = limits.into_iter().collect();
+            format!(
+                "fq: a queue for each connection, limit output {}",
+                limits.join("/")
+            )
+        } else {
+            "fifo: one queue for all connections, no limit".to_owned()
+        };
+    };
+    let marking = match scheme(&nic.marking) {
+        none if none == "none" => "no marking".to_owned(),
+        scheme => format!("marking {scheme}"),
+    };
+    let scheduler = part(nic.scheduling.name(), &nic.scheduling);
+    format!("{marking}; {scheduler}; {}", buffer_text(&nic.buffer))
 }
 
 /// The size of a full packet.

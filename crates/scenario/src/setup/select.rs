@@ -106,6 +106,7 @@ pub(crate) fn observe(
             Some(series) => Some(sampling(series, &finder, limits)?),
         },
         journal: None,
+        host_waits: setup.nic.is_none(),
         storm: asked.storm,
     })
 }
@@ -184,7 +185,7 @@ fn sampling(
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Links,
-    /// Only those that have a port: ideal hosts have none.
+    /// Those of ideal hosts only if nothing else is meant.
     Ports,
 }
 
@@ -199,18 +200,17 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    fn has_port(&self, link: LinkId) -> bool {
+    fn leaves_host(&self, link: LinkId) -> bool {
         let network = &self.setup.network;
-        self.setup.nic.is_some() || !network.is_host(network.link(link).from)
+        network.is_host(network.link(link).from)
     }
 
     fn queues_of(&self, link: LinkId) -> u8 {
-        let network = &self.setup.network;
-        let ports = match &self.setup.nic {
-            Some(nic) if network.is_host(network.link(link).from) => nic,
-            _ => &self.setup.switch,
-        };
-        queues(ports)
+        match &self.setup.nic {
+            _ if !self.leaves_host(link) => queues(&self.setup.switch),
+            Some(nic) => queues(nic),
+            None => 1,
+        }
     }
 
     fn most_queues(&self) -> u8 {
@@ -240,15 +240,14 @@ impl Finder<'_> {
     /// The links that a name, a pattern or a number selects.
     fn matches(&self, name: &str, loc: &Location, kind: Kind) -> Result<Vec<LinkId>, Problem> {
         let all = || (0..self.names.len() as u32).map(LinkId);
-        let fits = |&link: &LinkId| kind == Kind::Links || self.has_port(link);
+        let has_ideal_hosts = self.setup.has_ideal_hosts();
+        let fits =
+            |&link: &LinkId| kind == Kind::Links || !has_ideal_hosts || !self.leaves_host(link);
         if name == "all" {
             return Ok(all().filter(fits).collect());
         }
         if name == "switches" {
-            let network = &self.setup.network;
-            return Ok(all()
-                .filter(|&link| !network.is_host(network.link(link).from))
-                .collect());
+            return Ok(all().filter(|&link| !self.leaves_host(link)).collect());
         }
         let named: Vec<LinkId> = match name.parse::<u32>() {
             Ok(number) => all().filter(|link| link.0 == number).collect(),
@@ -270,14 +269,12 @@ impl Finder<'_> {
                 )),
             });
         }
-        let usable: Vec<LinkId> = named.into_iter().filter(fits).collect();
-        if usable.is_empty() {
-            let message = format!("`{name}` leaves an ideal host, which has no port");
-            return Err(Problem::new(message)
-                .at(loc)
-                .help("add [nic], or name ports of switches"));
-        }
-        Ok(usable)
+        let (usual, of_ideal_hosts): (Vec<_>, Vec<_>) = named.into_iter().partition(fits);
+        Ok(if usual.is_empty() {
+            of_ideal_hosts
+        } else {
+            usual
+        })
     }
 
     /// The queues of ports such as `leaf0>host3`, or one of them, as `leaf0>host3:1`.

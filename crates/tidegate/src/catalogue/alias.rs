@@ -209,6 +209,18 @@ const ALIASES: &[Alias] = &[
          are meant to be. The page hosts.md has what Linux does.",
     ),
     alias(
+        &[
+            "tsq",
+            "tcp-small-queues",
+            "fq-codel",
+            "host-queue",
+            "limit-output-bytes",
+        ],
+        "qdisc",
+        "Hosts have a queue for each connection with `transport.qdisc = \"fq\"`, and each connection at most \
+         `transport.limit_output` in it. The page hosts.md has what Linux does.",
+    ),
+    alias(
         &["lro", "receive-offload", "large-receive-offload"],
         "gro",
         "Hosts merge segments with `transport.host_receive.gro`, such as \"64KiB\", among those of one \

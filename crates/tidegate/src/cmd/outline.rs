@@ -28,23 +28,36 @@ pub(crate) fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> S
     let mut line = |name: &str, text: &str| lines.push(format!("  {name:<9} {text}"));
     let mut above = String::new();
     for Setting { key, value } in setup(plan) {
-        line(if key == above { "" } else { &key }, &value);
-        above = key;
+        // Lists of settings are long; the others are left as they are.
+        let lines = match key.as_str() {
+            "scheduler" | "buffer" | "nic" => wrapped(&value),
+            _ => vec![value],
+        };
+        for text in lines {
+            line(if key == above { "" } else { &key }, &text);
+            above.clone_from(&key);
+        }
     }
     line("runs", &runs(scenario, plan));
     lines.push(String::new());
     lines.join("\n")
 }
 
-/// The network, marking, hosts, traffic and load of a plan in words. What differs between points
+/// The network, marking, scheduler, buffer, hosts, traffic and load of a plan in words. What differs between points
 /// has an entry for each.
 pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
     let networks = different(outlines(plan).map(network));
     let schemes = different(outlines(plan).map(scheme));
     let hosts = different(outlines(plan).map(hosts));
+    let schedulers = outlines(plan).map(|outline| outline.scheduler.clone());
+    let buffers = outlines(plan).map(|outline| outline.buffer.clone());
+    let nics = outlines(plan).map(|outline| outline.nic.clone());
     let parts = [
         ("network", networks),
         ("marking", schemes),
+        ("scheduler", different(schedulers)),
+        ("buffer", different(buffers)),
+        ("nic", different(nics)),
         ("hosts", hosts),
         ("traffic", vec![traffic(plan)]),
         ("load", vec![load(plan)]),
@@ -59,6 +72,25 @@ pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
     };
     parts.into_iter().flat_map(setting).collect()
 }
+
+/// A list of settings in lines that fit beside their name, cut behind commas and semicolons.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for part in text.split_inclusive([',', ';']) {
+        let last = lines
+            .last_mut()
+            .expect("there is a line from the beginning");
+        if !last.is_empty() && last.chars().count() + part.chars().count() > ROOM {
+            lines.push(format!("  {}", part.trim_start()));
+        } else {
+            last.push_str(part);
+        }
+    }
+    lines
+}
+
+/// Columns of a line of 80 beside its name.
+const ROOM: usize = 80 - 12;
 
 /// The lines of a list that differ, the first few of them.
 fn different(texts: impl Iterator<Item = String>) -> Vec<String> {
@@ -283,6 +315,9 @@ pub(crate) fn json(scenario: &Scenario, plan: &[Experiment]) -> Value {
             "base_rtt_s": outline.base_rtt.map(|(least, most)| [seconds(least), seconds(most)]),
             "scheme": outline.scheme,
             "thresholds": outline.thresholds.iter().map(threshold).collect::<Vec<_>>(),
+            "scheduler": outline.scheduler,
+            "buffer": outline.buffer,
+            "nic": outline.nic,
             "transports": outline.transports.iter().map(|transport| json!({
                 "rule": transport.rule,
                 "settings": transport.settings.iter()
