@@ -403,14 +403,14 @@ fn the_outline_says_what_switches_and_hosts_hold() {
     );
     let sets = [
         "switch.scheduler={ kind = 'dwrr', quanta = [1500, 1500, 1500] }",
-        "switch.buffer={ kind = 'dynamic-threshold', pool_size = '1536KB', ports_per_pool = 8, alpha = [4, 1] }",
+        "switch.buffer={ kind = 'dynamic-threshold', pool_size = '1536KB', ports_per_pool = 8, alpha = [4, 1, 1] }",
         "transport.profile=linux",
     ];
     let [scheduler, buffer, nic] = outline(&sets);
     assert_eq!(scheduler, "dwrr: quanta 3 × 1500");
     assert!(buffer.starts_with("dynamic-threshold: "), "{buffer}");
     assert!(
-        buffer.contains("pool size 1536KB") && buffer.contains("alpha 4/1"),
+        buffer.contains("pool size 1.536MB") && buffer.contains("alpha 4/1/1"),
         "{buffer}"
     );
     assert_eq!(nic, "fq: a queue for each connection, limit output 1MiB");
@@ -418,5 +418,5 @@ fn the_outline_says_what_switches_and_hosts_hold() {
         "transport.profile=linux",
         "nic={ marking = { kind = 'tcn' }, scheduler = { kind = 'sp', queues = 2 } }",
     ];
-    assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2; unlimited");
+    assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2, order lowest-first; unlimited");
 }

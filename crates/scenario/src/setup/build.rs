@@ -350,7 +350,7 @@ impl Described {
                     Some(flow_control) => flow_control.locs.of("kind"),
                     None => self.switch.buffer.locs.of("kind"),
                 })
-                .help("add [nic]: ideal hosts have no ports"),
+                .help("add [nic]: hosts have no ports without it"),
             Some(nic) => Problem::new("hosts cannot have a lossless buffer: they forward nothing")
                 .at(nic.buffer.locs.of("kind"))
                 .help("any other buffer, such as { kind = \"unlimited\" }"),
