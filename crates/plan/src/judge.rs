@@ -373,7 +373,7 @@ mod tests {
         let mut network = network("1", lossless);
         let speed = network.host_ports.speed;
         // 48 ports with 150 KB each leave 1.8 of 9 MB: α = 1 and one class let 18 outputs reach 50 KB.
-        network.switch.reservation.of_port = [(speed, Bytes(150_000))].into();
+        network.switch.reservation.of_ports = [(speed, vec![Bytes(150_000)])].into();
         assert_eq!(network.headroom_of_port(speed), Bytes(150_000));
         assert_eq!(shared_memory(&network), Bytes(1_800_000));
         let step = Ramp::step(Bytes(50_000));

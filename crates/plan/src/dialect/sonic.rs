@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use serde_json::{Map, Value, json};
 use tidegate_units::{Bytes, Rate, Setting};
 
-use self::config_db::ConfigDb;
+use self::config_db::{ConfigDb, OF_QUEUES};
 use super::{
     Draft, HeadroomFrom, Only, Refusal, Request, cable_metres, default_queue, rows, short,
 };
@@ -36,6 +36,9 @@ const NAME: &str = "TIDEGATE";
 const LEAST_RESERVE: u64 = 1518;
 
 pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+    if let Some(current) = request.current {
+        check_ports(plan.network, &ConfigDb::new(current))?;
+    }
     let tables = tables(plan, request, out)?;
     if request.current.is_none() {
         out.note(
@@ -52,6 +55,29 @@ pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> R
     let text = serde_json::to_string_pretty(&Value::Object(tables));
     out.line(text.expect("texts and maps can always be written"));
     Ok(())
+}
+
+/// That the ports of a switch are known by name and speed, and its rows are of one switch.
+fn check_ports(network: &Network, db: &ConfigDb<'_>) -> Result<(), Refusal> {
+    let keys = OF_QUEUES.into_iter().flat_map(|table| db.rows(table));
+    if let Some((key, _)) = keys
+        .into_iter()
+        .find(|(key, _)| key.matches('|').count() > 1)
+    {
+        return Err(Refusal::new(
+            format!("rows of a chassis such as `{key}` cannot be patched"),
+            "the nearest is a fragment without --current, for each line card",
+        ));
+    }
+    let guessed = port_names(network);
+    let is_guessed = |port: &&str| guessed.iter().any(|(name, _)| name == port);
+    if db.has("PORT") || db.ports().iter().all(is_guessed) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        "the configuration has no table PORT, so that the speeds of its ports are not known",
+        "the nearest is the whole file, as `show runningconfiguration all` prints it",
+    ))
 }
 
 /// The tables that are asked for.
@@ -261,9 +287,9 @@ fn buffers(
         });
         put(tables, "BUFFER_PROFILE", "egress_lossy_profile", profile);
     }
-    let Some(room) = &plan.headroom else {
+    if plan.headroom.is_none() {
         return;
-    };
+    }
     let all = network.headroom_of_switch().0;
     let pool = json!({
         "type": "ingress", "mode": "dynamic",
@@ -283,13 +309,9 @@ fn buffers(
     if headroom == HeadroomFrom::Platform {
         return;
     }
-    for &(speed, headroom) in &room.of_port {
-        let xoff = if headroom > network.computed_headroom(speed) {
-            // As the switch has it.
-            headroom
-        } else {
-            out.cells_above(&format!("headroom at {speed}"), headroom)
-        };
+    for speed in network.speeds() {
+        let headroom = network.computed_headroom(speed);
+        let xoff = out.cells_above(&format!("headroom at {speed}"), headroom);
         let profile = json!({
             "pool": "ingress_lossless_pool",
             "size": reserve,

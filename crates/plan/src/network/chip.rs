@@ -120,32 +120,38 @@ impl Chip {
     }
 
     /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform: for
-    /// this speed and length of the cable, between the lengths in the tables in proportion.
+    /// this speed and length of the cable, between the lengths in the tables in proportion, and not less
+    /// than for a slower port or a shorter cable.
     pub fn shipped_headroom(self, speed: Rate, link_delay: Span) -> Option<(Bytes, &'static str)> {
         let name = self.write();
-        let rows = || {
-            let rows = shipped().iter();
-            rows.filter(|row| row.chip == name && row.speed == speed)
-        };
-        let above = rows()
+        let rows = || shipped().iter().filter(|row| row.chip == name);
+        let of_speed = || rows().filter(|row| row.speed == speed);
+        let above = of_speed()
             .filter(|row| row.delay >= link_delay)
             .min_by_key(|row| row.delay);
-        let below = rows()
-            .filter(|row| row.delay <= link_delay)
-            .max_by_key(|row| row.delay);
-        // A longer cable than all needs no less than the longest.
-        let above = above.or(below)?;
-        let Some(below) =
-            below.filter(|below| below.delay < above.delay && below.xoff < above.xoff)
-        else {
-            return Some((above.xoff, above.platform));
-        };
-        let part = u128::from((link_delay - below.delay).as_ps());
-        let whole = u128::from((above.delay - below.delay).as_ps());
-        let more = (u128::from(above.xoff.0 - below.xoff.0) * part).div_ceil(whole);
-        let more = u64::try_from(more).expect("it is a part of 64 bits");
-        Some((Bytes(below.xoff.0 + more), above.platform))
+        let between = above.map(|above| {
+            let below = of_speed().filter(|row| row.delay <= link_delay);
+            let below = below.max_by_key(|row| row.delay).unwrap_or(above);
+            (between(below, above, link_delay), above.platform)
+        });
+        let smaller = rows().filter(|row| row.speed <= speed && row.delay <= link_delay);
+        let smaller = smaller.map(|row| (row.xoff, row.platform));
+        between
+            .into_iter()
+            .chain(smaller)
+            .max_by_key(|(xoff, _)| *xoff)
     }
+}
+
+/// Headroom for a length of cable between those of two rows.
+fn between(below: &Shipped, above: &Shipped, link_delay: Span) -> Bytes {
+    let whole = u128::from((above.delay - below.delay).as_ps());
+    if whole == 0 || below.xoff >= above.xoff {
+        return above.xoff;
+    }
+    let part = u128::from((link_delay - below.delay).as_ps());
+    let more = (u128::from(above.xoff.0 - below.xoff.0) * part).div_ceil(whole);
+    Bytes(below.xoff.0 + u64::try_from(more).expect("it is a part of 64 bits"))
 }
 
 /// A row of `facts/headroom.csv`.
@@ -252,6 +258,44 @@ mod tests {
         // The longest row counts for longer cables, and the shortest for shorter ones.
         assert_eq!((at(1_505), at(0)), (at(1_500), at(25)));
         assert_eq!(of(Chip::Xpliant, 100), None);
+    }
+
+    #[test]
+    fn headroom_grows_with_the_speed_and_the_cable() {
+        let speeds = [1, 10, 25, 40, 50, 100, 101, 200, 400, 800].map(Rate::from_gbps);
+        for name in Chip::NAMES {
+            let chip = Chip::read(name).unwrap();
+            let size = |speed, metres| {
+                let shipped = chip.shipped_headroom(speed, Span::from_ns(5 * metres));
+                shipped.map_or(Bytes(0), |(xoff, _)| xoff)
+            };
+            for metres in [1, 5, 6, 30, 40, 60, 100, 150, 151, 300, 301, 2_000, 90_000] {
+                for (slower, faster) in speeds.iter().zip(&speeds[1..]) {
+                    // A speed without a table may have less than a slower one has for a cable that is shorter still.
+                    let of_faster = size(*faster, metres);
+                    let least = shipped()
+                        .iter()
+                        .filter(|row| row.chip == *name && row.speed <= *slower)
+                        .filter(|row| row.delay <= Span::from_ns(5 * metres))
+                        .map(|row| row.xoff);
+                    assert!(
+                        of_faster >= least.max().unwrap_or(Bytes(0)),
+                        "{name} {faster} {metres}"
+                    );
+                }
+                for speed in speeds {
+                    assert!(
+                        size(speed, metres) <= size(speed, metres + 1).max(size(speed, metres))
+                    );
+                    if metres >= 5 {
+                        assert!(
+                            size(speed, metres) <= size(speed, metres + 50),
+                            "{name} {speed} {metres}"
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

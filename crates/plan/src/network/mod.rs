@@ -97,8 +97,8 @@ pub struct Switch {
 /// PFC headroom that a running switch reserves, instead of the computed one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reservation {
-    /// For one port and lossless class, by the speed of the port.
-    pub of_port: BTreeMap<Rate, Bytes>,
+    /// For each lossless class of each port that has one, by the speed of the port.
+    pub of_ports: BTreeMap<Rate, Vec<Bytes>>,
     /// For all ports and classes, if they share one headroom pool smaller than their sum.
     pub pool: Option<Bytes>,
 }
@@ -219,9 +219,13 @@ impl Network {
 
     /// How many ports of this speed share one pool.
     pub fn ports_of(&self, speed: Rate) -> u32 {
+        self.ports_with(speed).div_ceil(self.switch.parts)
+    }
+
+    /// How many ports have this speed.
+    fn ports_with(&self, speed: Rate) -> u32 {
         let of_speed = self.ports().filter(|(_, ports)| ports.speed == speed);
-        let count: u32 = of_speed.map(|(_, ports)| ports.count).sum();
-        count.div_ceil(self.switch.parts)
+        of_speed.map(|(_, ports)| ports.count).sum()
     }
 
     /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch alone.
@@ -241,40 +245,44 @@ impl Network {
         Pool { size, ports }
     }
 
-    /// Headroom that one port of this speed reserves for one lossless class: as reserved today, else
-    /// as computed. Everything that needs headroom asks here.
+    /// Headroom that most ports of this speed reserve for one lossless class: as reserved today, else as
+    /// computed. Everything that needs headroom asks here.
     pub fn headroom_of_port(&self, speed: Rate) -> Bytes {
-        let reserved = self.switch.reservation.of_port.get(&speed).copied();
-        reserved.unwrap_or_else(|| self.computed_headroom(speed))
+        let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
+        let today = self.switch.reservation.of_ports.get(&speed);
+        for &reserved in today.into_iter().flatten() {
+            *counts.entry(reserved).or_default() += 1;
+        }
+        let usual = counts
+            .into_iter()
+            .max_by_key(|&(reserved, count)| (count, reserved));
+        usual.map_or_else(|| self.computed_headroom(speed), |(reserved, _)| reserved)
     }
 
-    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port gets less than
-    /// the formula asks for.
+    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port has less than the
+    /// formula asks for.
     pub fn reserve(&mut self, today: &Reservation, is_computed: bool) {
         self.switch.reservation = today.clone();
         if !is_computed {
             return;
         }
-        let computed: Vec<(Rate, Bytes)> = self
-            .speeds()
-            .into_iter()
-            .map(|speed| (speed, self.computed_headroom(speed)))
-            .collect();
-        for (speed, computed) in computed {
-            if let Some(reserved) = self.switch.reservation.of_port.get_mut(&speed) {
+        let mut of_ports = today.of_ports.clone();
+        let classes = self.lossless().count();
+        for speed in self.speeds() {
+            let of_speed = of_ports.entry(speed).or_default();
+            let computed = self.computed_headroom(speed);
+            for reserved in of_speed.iter_mut() {
                 *reserved = (*reserved).max(computed);
             }
+            let all = self.ports_with(speed) as usize * classes;
+            of_speed.resize(of_speed.len().max(all), computed);
         }
-        let shared = self.switch.reservation.pool.take();
-        let of_ports = self.headroom_of_switch();
-        self.switch.reservation.pool = shared.map(|shared| shared.max(of_ports));
-    }
-
-    /// Speeds at which a switch reserves more headroom today than the formula asks for, with both values.
-    pub fn larger_reservations(&self) -> impl Iterator<Item = (Rate, Bytes, Bytes)> {
-        let reserved = self.switch.reservation.of_port.iter();
-        let both = reserved.map(|(&speed, &today)| (speed, today, self.computed_headroom(speed)));
-        both.filter(|(_, today, computed)| today > computed)
+        self.switch.reservation = Reservation {
+            of_ports,
+            pool: None,
+        };
+        let needed = self.headroom_of_switch();
+        self.switch.reservation.pool = today.pool.map(|shared| shared.max(needed));
     }
 
     /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
@@ -297,12 +305,22 @@ impl Network {
             return pool;
         }
         let classes = self.lossless().count() as u64;
-        let of_ports = self.ports().map(|(_, ports)| {
-            let one = self.headroom_of_port(ports.speed);
-            one.0.saturating_mul(u64::from(ports.count))
-        });
-        let all = of_ports.fold(0, u64::saturating_add);
-        Bytes(all.saturating_mul(classes))
+        let mut all = 0_u64;
+        for speed in self.speeds() {
+            let count = u64::from(self.ports_with(speed));
+            let known = self.switch.reservation.of_ports.get(&speed);
+            let known = known.map_or(&[][..], Vec::as_slice);
+            // Ports that the switch says nothing about have what the others have.
+            let others = count
+                .saturating_mul(classes)
+                .saturating_sub(known.len() as u64);
+            let usual = self.headroom_of_port(speed).0;
+            all = known
+                .iter()
+                .fold(all, |all, reserved| all.saturating_add(reserved.0));
+            all = all.saturating_add(usual.saturating_mul(others));
+        }
+        Bytes(all)
     }
 
     /// The queues that PFC protects.

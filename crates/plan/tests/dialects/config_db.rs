@@ -395,7 +395,12 @@ fn no_patch_lowers_anything_without_being_told_to() {
         patched(&tables, Only::Buffers, HeadroomFrom::Computed, false);
     assert_eq!(xoff(&after, "Ethernet0"), 300_000);
     assert!(xoff(&after, "Ethernet96") >= 536_148);
-    assert_eq!(patch.kept, [""; 0]);
+    let kept = "xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has ";
+    assert!(
+        patch.kept.iter().any(|line| line.starts_with(kept)),
+        "{:?}",
+        patch.kept
+    );
     let Patched { patch, .. } = patched(&tables, Only::Pfc, HeadroomFrom::Platform, false);
     let kept = "pfc_enable of PORT_QOS_MAP stays 3,4; the plan has 3 (56 rows";
     let is_kept = patch.kept.iter().any(|line| line.starts_with(kept));
@@ -499,4 +504,244 @@ fn random_switches_are_patched_without_losing_protection() {
         }
     }
     assert!(changed > 500, "{changed}");
+}
+
+/// Applies a patch of some tables and holds it to what every patch must hold.
+fn held(tables: &Value, only: Only, headroom: HeadroomFrom) -> Patched {
+    let patched = patched(tables, only, headroom, false);
+    assert_eq!(patched.patch.reductions, [""; 0], "{only:?}");
+    let again = self::patched(&patched.after, only, headroom, false);
+    assert_eq!(again.operations, 0, "{only:?}: {}", again.patch.text);
+    patched
+}
+
+#[test]
+fn rows_of_several_ports_keep_their_pauses_and_are_one_row_a_port() {
+    let mut tables = sound();
+    let ports = ports()
+        .into_iter()
+        .map(|(port, _)| port)
+        .collect::<Vec<_>>();
+    let row = tables["PORT_QOS_MAP"]["Ethernet0"].clone();
+    tables["PORT_QOS_MAP"] = json!({ ports.join(","): row });
+    assert_eq!(broken(&tables), []);
+    let patched = held(&tables, Only::Pfc, HeadroomFrom::Platform);
+    assert_eq!(patched.operations, 0, "{}", patched.patch.text);
+}
+
+#[test]
+fn maps_of_priorities_that_lack_a_field_get_that_field_alone() {
+    let mut tables = sound();
+    for (port, _) in ports() {
+        let row = tables["PORT_QOS_MAP"][&port].as_object_mut().unwrap();
+        row.remove("pfc_to_queue_map").unwrap();
+    }
+    let after = held(&tables, Only::Pfc, HeadroomFrom::Platform).after;
+    let row = &after["PORT_QOS_MAP"]["Ethernet0"];
+    assert_eq!(
+        (&row["tc_to_pg_map"], &row["pfc_enable"]),
+        (&json!("AZURE"), &json!("3,4"))
+    );
+    let map = row["pfc_to_queue_map"].as_str();
+    // Priority 4 is paused too, and its queue stays the same; a map that the switch has serves if it is one.
+    let map = &after["MAP_PFC_PRIORITY_TO_QUEUE"][map.unwrap_or("AZURE")];
+    assert_eq!((&map["3"], &map["4"]), (&json!("3"), &json!("4")));
+}
+
+#[test]
+fn classes_of_other_numbers_do_not_lose_their_priority_group() {
+    // DSCP 26 is class 5, which leads to queue 3 and group 3.
+    let mut tables = sound();
+    tables["DSCP_TO_TC_MAP"]["AZURE"]["26"] = "5".into();
+    tables["DSCP_TO_TC_MAP"]["AZURE"]["28"] = "0".into();
+    tables["TC_TO_QUEUE_MAP"]["AZURE"]["5"] = "3".into();
+    tables["TC_TO_QUEUE_MAP"]["AZURE"]["3"] = "1".into();
+    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["5"] = "3".into();
+    tables["TC_TO_PRIORITY_GROUP_MAP"]["AZURE"]["3"] = "0".into();
+    assert_eq!(broken(&tables), []);
+    let after = held(&tables, Only::All, HeadroomFrom::Platform).after;
+    assert_eq!(broken(&after), []);
+}
+
+#[test]
+fn cables_stay_in_the_row_that_has_them_and_do_not_become_shorter() {
+    let mut tables = sound();
+    let lengths = tables["CABLE_LENGTH"]["AZURE"].clone();
+    tables["CABLE_LENGTH"] = json!({ "TOR": lengths });
+    tables["CABLE_LENGTH"]["TOR"]["Ethernet0"] = "300m".into();
+    tables["CABLE_LENGTH"]["TOR"]["Ethernet2"] = "300.0m".into();
+    tables["CABLE_LENGTH"]["TOR"]["Ethernet4"] = "5m".into();
+    let after = held(&tables, Only::Pfc, HeadroomFrom::Platform).after;
+    let row = &after["CABLE_LENGTH"]["TOR"];
+    let lengths = ["Ethernet0", "Ethernet2", "Ethernet4"].map(|port| row[port].clone());
+    assert_eq!(lengths, ["300m", "300.0m", "40m"].map(Value::from));
+    assert_eq!(after["CABLE_LENGTH"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn headroom_that_the_switch_computes_stays_its_own() {
+    let mut tables = sound();
+    for (port, _) in ports() {
+        tables["BUFFER_PG"][format!("{port}|3-4")]["profile"] = "NULL".into();
+    }
+    assert_eq!(broken(&tables), []);
+    for headroom in [HeadroomFrom::Platform, HeadroomFrom::Computed] {
+        let after = held(&tables, Only::Buffers, headroom).after;
+        assert_eq!(after["BUFFER_PG"], tables["BUFFER_PG"]);
+    }
+    let mut typed = sound();
+    let profile = &mut typed["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"];
+    profile.as_object_mut().unwrap().remove("xoff");
+    profile["headroom_type"] = "dynamic".into();
+    assert_eq!(broken(&typed), []);
+    // A lossless group 0 does not become the lossy one.
+    let mut first = sound();
+    for (port, _) in ports() {
+        first["BUFFER_PG"][format!("{port}|0")]["profile"] = "NULL".into();
+        first["PORT_QOS_MAP"][&port]["pfc_enable"] = "0,3,4".into();
+    }
+    let after = held(&first, Only::Buffers, HeadroomFrom::Platform).after;
+    assert_eq!(after["BUFFER_PG"]["Ethernet0|0"]["profile"], "NULL");
+}
+
+#[test]
+fn numbers_and_brackets_are_read_and_written_as_the_switch_has_them() {
+    let mut numbers = sound();
+    numbers["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"] = 300_000.into();
+    numbers["PORT"]["Ethernet0"]["speed"] = 100_000.into();
+    let after = patched(&numbers, Only::Buffers, HeadroomFrom::Computed, false).after;
+    assert_eq!(
+        after["BUFFER_PROFILE"]["pg_lossless_100000_40m_profile"]["xoff"],
+        300_000
+    );
+    let mut brackets = sound();
+    for (table, field, target) in [
+        ("QUEUE", "wred_profile", "WRED_PROFILE"),
+        ("BUFFER_PG", "profile", "BUFFER_PROFILE"),
+        ("BUFFER_QUEUE", "profile", "BUFFER_PROFILE"),
+        ("BUFFER_PROFILE", "pool", "BUFFER_POOL"),
+    ] {
+        for row in brackets[table].as_object_mut().unwrap().values_mut() {
+            if let Some(name) = row[field].as_str().map(str::to_owned) {
+                row[field] = format!("[{target}|{name}]").into();
+            }
+        }
+    }
+    assert_eq!(broken(&brackets), []);
+    for only in [Only::Wred, Only::Buffers] {
+        let after = held(&brackets, only, HeadroomFrom::Platform).after;
+        for row in after["QUEUE"].as_object().unwrap().values() {
+            let reference = row.get("wred_profile").and_then(Value::as_str);
+            assert!(
+                reference.is_none_or(|name| name.starts_with("[WRED_PROFILE|")),
+                "{row}"
+            );
+        }
+        for row in after["BUFFER_PG"].as_object().unwrap().values() {
+            assert!(
+                row["profile"]
+                    .as_str()
+                    .unwrap()
+                    .starts_with("[BUFFER_PROFILE|"),
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn profiles_of_rows_that_cannot_be_read_or_with_thresholds_of_their_own_for_marks_stay() {
+    for odd in [
+        "Ethernet500|3,4",
+        "Ethernet500|all",
+        "Ethernet500|3-100",
+        "Ethernet500|",
+    ] {
+        let mut tables = sound();
+        for (port, _) in ports() {
+            tables["QUEUE"]
+                .as_object_mut()
+                .unwrap()
+                .remove(&format!("{port}|4"));
+        }
+        tables["QUEUE"][odd] = json!({ "wred_profile": "AZURE_LOSSLESS" });
+        let after = held(&tables, Only::Wred, HeadroomFrom::Platform).after;
+        assert_eq!(
+            after["WRED_PROFILE"]["AZURE_LOSSLESS"],
+            tables["WRED_PROFILE"]["AZURE_LOSSLESS"]
+        );
+    }
+    let mut tables = sound();
+    for (port, _) in ports() {
+        tables["QUEUE"]
+            .as_object_mut()
+            .unwrap()
+            .remove(&format!("{port}|4"));
+    }
+    for field in ["ecn_green_min_threshold", "ecn_green_max_threshold"] {
+        tables["WRED_PROFILE"]["AZURE_LOSSLESS"][field] = "5000000".into();
+    }
+    let after = held(&tables, Only::Wred, HeadroomFrom::Platform).after;
+    let network = network();
+    let plan = Plan::new(&network);
+    let rows = read(&after, &network).rows(&plan);
+    let marked = rows.iter().filter(|row| row.queue.id == 3);
+    assert!(marked.clone().count() >= 2);
+    for row in marked {
+        assert!(row.verdict.starts_with("as the formula"), "{}", row.verdict);
+    }
+}
+
+#[test]
+fn sound_switches_of_other_sorts_raise_no_alarm() {
+    // Ports that are switched off, two classes of one queue, and a text beside the tables.
+    let mut tables = sound();
+    tables["bgpraw"] = "router bgp 65000".into();
+    for (port, _) in &ports()[..2] {
+        tables["PORT"][port]["admin_status"] = "down".into();
+        for table in ["PORT_QOS_MAP", "PFC_WD"] {
+            tables[table].as_object_mut().unwrap().remove(port).unwrap();
+        }
+        for table in ["QUEUE", "BUFFER_PG"] {
+            tables[table]
+                .as_object_mut()
+                .unwrap()
+                .retain(|key, _| !key.starts_with(&format!("{port}|")));
+        }
+    }
+    tables["TC_TO_QUEUE_MAP"]["AZURE"]["1"] = "3".into();
+    assert_eq!(broken(&tables), []);
+    let network = network();
+    assert!(!read(&tables, &network).is_broken(&Plan::new(&network)));
+}
+
+#[test]
+fn switches_whose_ports_are_not_known_are_not_patched() {
+    let network = network();
+    let plan = Plan::new(&network);
+    let refused = |tables: &Value| {
+        let request = Request {
+            current: Some(tables),
+            ..Request::smallest(Scheme::QueueRed)
+        };
+        Dialect::Sonic.emit(&plan, &request).unwrap_err().what
+    };
+    let mut none = sound();
+    none.as_object_mut().unwrap().remove("PORT").unwrap();
+    none["QUEUE"]["Ethernet1000|3"] = json!({ "wred_profile": "LOSSY" });
+    assert!(
+        refused(&none).contains("no table PORT"),
+        "{}",
+        refused(&none)
+    );
+    let mut chassis = sound();
+    chassis["QUEUE"]["host1|asic0|Ethernet0|3"] = json!({ "wred_profile": "LOSSY" });
+    assert!(
+        refused(&chassis).contains("chassis"),
+        "{}",
+        refused(&chassis)
+    );
+    let several = json!({ "localhost": { "PORT": {} }, "asic0": { "PORT": {} } });
+    let problem = Current::parse("a", &several.to_string(), &network).unwrap_err();
+    assert!(problem.message().contains("several ASICs"), "{problem}");
 }

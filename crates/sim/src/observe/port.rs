@@ -152,7 +152,9 @@ impl Observers {
             }
         }
         if let Some(decisions) = &mut self.decisions {
-            departures.iter().for_each(|it| decisions.on_departure(it));
+            for departure in departures {
+                decisions.on_departure(departure);
+            }
         }
     }
 }

@@ -204,17 +204,6 @@ fn configuration(
         configuration
             .summary
             .extend(label("reduced", patch.reductions));
-        if headroom == HeadroomFrom::Computed && !arguments.emission.allow_reduction {
-            let larger = plan.network.larger_reservations();
-            configuration
-                .summary
-                .extend(larger.map(|(speed, today, computed)| {
-                    format!(
-                        "kept: headroom at {speed} stays {} B; the formula has {} B",
-                        today.0, computed.0
-                    )
-                }));
-        }
         if tables.is_none() {
             let note = "the patch needs each of its tables on the switch; --current FILE adds those that it has not";
             configuration.notes.push(note.to_owned());

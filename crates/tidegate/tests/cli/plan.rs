@@ -287,7 +287,7 @@ fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
     said.ended(0);
     let xoff = "/pg_lossless_100000_40m_profile/xoff";
     assert!(!said.stdout.contains(xoff), "{}", said.stdout);
-    let kept = "kept: headroom at 100Gbps stays 300000 B; the formula has ";
+    let kept = "kept: xoff of `pg_lossless_100000_40m_profile` stays 300000 B; the plan has ";
     assert!(said.stderr.contains(kept), "{}", said.stderr);
     let said = room.run(&format!(
         "{patch} --only buffers --headroom computed --allow-reduction"

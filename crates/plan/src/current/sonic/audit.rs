@@ -42,12 +42,13 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
     let mut faults = Faults::default();
     references(db, &mut faults);
     let mut counts: BTreeMap<Rate, u32> = BTreeMap::new();
+    let mut users: BTreeMap<&str, BTreeSet<Rate>> = BTreeMap::new();
     for port in db.ports() {
         let Some(speed) = db.speed(network, port) else {
             continue;
         };
         *counts.entry(speed).or_default() += 1;
-        if !network.speeds().contains(&speed) {
+        if !network.speeds().contains(&speed) || db.is_down(port) {
             continue;
         }
         pauses(db, network, port, &mut faults);
@@ -56,15 +57,30 @@ pub(super) fn audit(db: &ConfigDb<'_>, network: &Network, current: &mut Current)
         }
         for queue in network.lossless() {
             let reserved = group(db, network, port, speed, queue, &mut faults);
-            if let Some(reserved) = reserved {
-                let most = current.reservation.of_port.entry(speed).or_default();
-                *most = (*most).max(reserved);
+            if let Some((profile, reserved)) = reserved {
+                current
+                    .reservation
+                    .of_ports
+                    .entry(speed)
+                    .or_default()
+                    .push(reserved);
+                users.entry(profile).or_default().insert(speed);
             }
+        }
+        if network.lossless().next().is_some() {
+            watchdog(db, port, &mut faults);
         }
     }
     if network.lossless().next().is_some() {
         current.reservation.pool = shared_headroom(db);
-        watchdog(db, &mut faults);
+    }
+    for (profile, speeds) in users.into_iter().filter(|(_, speeds)| speeds.len() > 1) {
+        let speeds: Vec<String> = speeds.iter().map(ToString::to_string).collect();
+        let text = format!(
+            "ports of {} have the same headroom, `{profile}`",
+            speeds.join(" and ")
+        );
+        faults.found.insert((Severity::Costly, text), Vec::new());
     }
     if db.has("PORT") {
         for (_, ports) in network.ports() {
@@ -153,15 +169,15 @@ fn pauses(db: &ConfigDb<'_>, network: &Network, port: &str, faults: &mut Faults)
     }
 }
 
-/// The priority group of a lossless queue at a port; returns the headroom that it reserves.
-fn group(
-    db: &ConfigDb<'_>,
+/// The priority group of a lossless queue at a port; returns its profile and the headroom that it reserves.
+fn group<'a>(
+    db: &ConfigDb<'a>,
     network: &Network,
     port: &str,
     speed: Rate,
     queue: &Queue,
     faults: &mut Faults,
-) -> Option<Bytes> {
+) -> Option<(&'a str, Bytes)> {
     let id = queue.id;
     let number = db.group_of(port, id);
     if db.paused_queue(port, id) != Some(id) {
@@ -186,7 +202,7 @@ fn group(
         faults.at(Severity::Broken, port, text);
         return None;
     };
-    if profile == "NULL" {
+    if profile == "NULL" || matches!(db.lossless_group(port, number), Some(None)) {
         // The switch computes it.
         return None;
     }
@@ -215,7 +231,7 @@ fn group(
     } else {
         size(network, speed, profile, xoff, port, faults);
     }
-    Some(xoff)
+    Some((profile, xoff))
 }
 
 /// Whether the headroom of a profile is enough.
@@ -282,7 +298,9 @@ fn speed_in_name(profile: &str) -> Option<Rate> {
 fn shared_headroom(db: &ConfigDb<'_>) -> Option<Bytes> {
     let pools = db.rows("BUFFER_POOL");
     let of_pool = |row| text(row, "xoff")?.parse::<u64>().ok();
-    let shared: u64 = pools.filter_map(|(_, row)| of_pool(row)).sum();
+    let shared = pools
+        .filter_map(|(_, row)| of_pool(row))
+        .fold(0_u64, u64::saturating_add);
     (shared > 0).then_some(Bytes(shared))
 }
 
@@ -306,7 +324,7 @@ fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults
     let id = queue.id.to_string();
     for point in &queue.dscp {
         let led = text(to_class, &point.to_string()).and_then(|class| text(to_queue, class));
-        if led == Some(&id) {
+        if led.and_then(|led| led.parse().ok()) == Some(queue.id) {
             continue;
         }
         let severity = if queue.lossless {
@@ -324,13 +342,10 @@ fn code_points(db: &ConfigDb<'_>, port: &str, queue: &Queue, faults: &mut Faults
 }
 
 /// Whether a host that pauses for ever is noticed.
-fn watchdog(db: &ConfigDb<'_>, faults: &mut Faults) {
-    let is_watched = db.rows("PFC_WD").any(|(name, _)| name != "GLOBAL");
-    if !is_watched {
+fn watchdog(db: &ConfigDb<'_>, port: &str, faults: &mut Faults) {
+    if db.row("PFC_WD", port).is_none() {
         let text = "no PFC watchdog (PFC_WD): a host that pauses for ever stops its neighbours; see `pfcwd \
                     start_default`";
-        faults
-            .found
-            .insert((Severity::Note, text.to_owned()), Vec::new());
+        faults.at(Severity::Note, port, text.to_owned());
     }
 }

@@ -9,16 +9,17 @@ use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Ratio};
 
 use super::{Current, Setting, add};
-use crate::dialect::sonic::config_db::{ConfigDb, places, reference, text as field};
+use crate::dialect::sonic::config_db::{ConfigDb, MOST_QUEUES, places, reference, text as field};
 use crate::marking::{Marking, Ramp};
 use crate::network::Network;
 
 pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current, Problem> {
-    let tables: Value = serde_json::from_str(text).map_err(|error| {
+    let mut tables: Value = serde_json::from_str(text).map_err(|error| {
         let at = place(text, error.line(), error.column());
         Problem::in_text(name, text, at..at + 1, format!("this is no JSON: {error}"))
             .help("a config_db.json, as `show runningconfiguration all` prints it")
     })?;
+    check_rows(name, text, &mut tables)?;
     let db = ConfigDb::new(&tables);
     // A switch that was never configured has no queues.
     if !["QUEUE", "PORT", "DEVICE_METADATA"]
@@ -28,7 +29,6 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
         let message = "this is no config_db.json with queues";
         return Err(Problem::in_text(name, text, 0..1, message).help("it has a table QUEUE"));
     }
-    check_rows(name, text, &tables)?;
     let mut current = Current {
         source: name.to_owned(),
         ..Current::default()
@@ -59,10 +59,11 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
                 .push(format!("the speed of `{port}` is not known"));
             continue;
         };
-        for queue in 0..64 {
+        for queue in 0..MOST_QUEUES {
             let row = db.of("QUEUE", port, queue);
             let planned = network.queues.iter().find(|planned| planned.id == queue);
-            if row.is_none() && (planned.is_none() || !network.speeds().contains(&speed)) {
+            let is_ours = network.speeds().contains(&speed) && !db.is_down(port);
+            if row.is_none() && (planned.is_none() || !is_ours) {
                 continue;
             }
             let profile = row
@@ -93,26 +94,64 @@ pub(super) fn read(name: &str, text: &str, network: &Network) -> Result<Current,
     Ok(current)
 }
 
-/// That tables have rows, and rows have fields.
-fn check_rows(name: &str, text: &str, tables: &Value) -> Result<(), Problem> {
-    for (table, rows) in tables.as_object().into_iter().flatten() {
-        let wrong = |what: &str, message: String| {
-            let at = text.find(&format!("\"{what}\"")).unwrap_or(0);
-            let end = (at + what.len() + 2).min(text.len());
-            Problem::in_text(name, text, at..end, message)
-                .help("a table has rows, and a row has fields: { \"TABLE\": { \"row\": { … } } }")
+/// Tables that are read here; what others hold does not matter.
+const TABLES: [&str; 15] = [
+    "BUFFER_PG",
+    "BUFFER_POOL",
+    "BUFFER_PROFILE",
+    "BUFFER_QUEUE",
+    "CABLE_LENGTH",
+    "DSCP_TO_TC_MAP",
+    "MAP_PFC_PRIORITY_TO_QUEUE",
+    "PFC_WD",
+    "PORT",
+    "PORT_QOS_MAP",
+    "QUEUE",
+    "SCHEDULER",
+    "TC_TO_PRIORITY_GROUP_MAP",
+    "TC_TO_QUEUE_MAP",
+    "WRED_PROFILE",
+];
+
+/// Checks that tables have rows, and rows have fields. Numbers become texts, as the switch keeps them.
+fn check_rows(name: &str, text: &str, tables: &mut Value) -> Result<(), Problem> {
+    let wrong = |what: &str, message: String| {
+        let at = text.find(&format!("\"{what}\"")).unwrap_or(0);
+        let end = (at + what.len() + 2).min(text.len());
+        let end = (end..text.len())
+            .find(|&end| text.is_char_boundary(end))
+            .unwrap_or(text.len());
+        Problem::in_text(name, text, at..end, message)
+            .help("a table has rows, and a row has fields: { \"TABLE\": { \"row\": { … } } }")
+    };
+    if tables
+        .get("localhost")
+        .is_some_and(|host| host.get("PORT").is_some() || host.is_object())
+        && tables.get("PORT").is_none()
+        && tables.get("QUEUE").is_none()
+    {
+        let message = "this has the configurations of several ASICs".to_owned();
+        return Err(
+            wrong("localhost", message).help("give the one of a single ASIC, such as asic0")
+        );
+    }
+    for table in TABLES {
+        let Some(rows) = tables.get_mut(table).filter(|rows| !rows.is_null()) else {
+            continue;
         };
-        let Some(rows) = rows.as_object() else {
-            if rows.is_null() {
-                continue;
-            }
+        let Some(rows) = rows.as_object_mut() else {
             return Err(wrong(table, format!("`{table}` is no table")));
         };
-        if let Some((row, _)) = rows.iter().find(|(_, fields)| !fields.is_object()) {
-            return Err(wrong(
-                row,
-                format!("row `{row}` of `{table}` has no fields"),
-            ));
+        for (row, fields) in rows {
+            let Some(fields) = fields.as_object_mut() else {
+                return Err(wrong(
+                    row,
+                    format!("row `{row}` of `{table}` has no fields"),
+                ));
+            };
+            for value in fields.values_mut().filter(|value| value.is_number()) {
+                *value = value.to_string().into();
+            }
         }
     }
     Ok(())

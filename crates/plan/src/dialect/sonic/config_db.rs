@@ -19,6 +19,8 @@ pub(crate) struct ConfigDb<'a> {
     tables: &'a Value,
     /// The key of the row for each place, by table.
     index: BTreeMap<&'static str, BTreeMap<Place, &'a str>>,
+    /// The key of the row of `PORT_QOS_MAP` for each port.
+    qos: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> ConfigDb<'a> {
@@ -34,7 +36,13 @@ impl<'a> ConfigDb<'a> {
             (table, keys)
         };
         let index = OF_QUEUES.into_iter().map(of_table).collect();
-        Self { tables, index }
+        let mut qos = BTreeMap::new();
+        for (key, _) in rows_of(tables, "PORT_QOS_MAP") {
+            for port in ports_of(key) {
+                qos.entry(port).or_insert(key);
+            }
+        }
+        Self { tables, index, qos }
     }
 
     /// The rows of a table.
@@ -81,7 +89,7 @@ impl<'a> ConfigDb<'a> {
             let keys = OF_QUEUES.into_iter().flat_map(|table| self.rows(table));
             let named: BTreeSet<&str> = keys
                 .filter_map(|(key, _)| key.rsplit_once('|'))
-                .flat_map(|(ports, _)| ports.split(','))
+                .flat_map(|(ports, _)| ports_of(ports.rsplit('|').next().unwrap_or(ports)))
                 .collect();
             ports = named.into_iter().collect();
         }
@@ -101,18 +109,49 @@ impl<'a> ConfigDb<'a> {
         crate::current::speed_by_place(network, super::number_of(network, name))
     }
 
+    /// The row of `PORT_QOS_MAP` that speaks of a port, alone or with others.
+    fn of_port(&self, port: &str) -> Option<&'a Value> {
+        let key = self.qos.get(port)?;
+        self.row("PORT_QOS_MAP", key)
+    }
+
+    /// The lengths of the cable of a port, with the rows that have them.
+    pub(crate) fn cables(&self, port: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let rows = self.rows("CABLE_LENGTH");
+        rows.filter_map(move |(name, row)| Some((name, text(row, port)?)))
+    }
+
+    /// The headroom of a lossless priority group, `None` inside where the switch computes it itself; nothing
+    /// if the group is lossy or missing.
+    pub(crate) fn lossless_group(&self, port: &str, group: u8) -> Option<Option<u64>> {
+        let profile = self.profile_of("BUFFER_PG", port, group)?;
+        if profile == "NULL" {
+            return self.pfc_enable(port).contains(&group).then_some(None);
+        }
+        let row = self.row("BUFFER_PROFILE", profile)?;
+        let is_dynamic = text(row, "headroom_type") == Some("dynamic");
+        match self.of_profile(profile, "xoff") {
+            Some(xoff) => Some(Some(xoff)),
+            None => is_dynamic.then_some(None),
+        }
+    }
+
+    /// Whether a port is switched off.
+    pub(crate) fn is_down(&self, port: &str) -> bool {
+        let row = self.row("PORT", port);
+        row.and_then(|row| text(row, "admin_status")) == Some("down")
+    }
+
     /// A map that `PORT_QOS_MAP` names for a port, or else for all ports.
     pub(crate) fn port_qos(&self, port: &str, field: &str) -> Option<&'a str> {
-        let own = self
-            .row("PORT_QOS_MAP", port)
-            .and_then(|row| text(row, field));
+        let own = self.of_port(port).and_then(|row| text(row, field));
         own.or_else(|| text(self.row("PORT_QOS_MAP", "global")?, field))
             .map(reference)
     }
 
     /// The priorities that a port pauses.
     pub(crate) fn pfc_enable(&self, port: &str) -> BTreeSet<u8> {
-        let listed = self.row("PORT_QOS_MAP", port);
+        let listed = self.of_port(port);
         listed
             .and_then(|row| text(row, "pfc_enable"))
             .map_or_else(BTreeSet::new, priorities)
@@ -148,16 +187,37 @@ impl<'a> ConfigDb<'a> {
     }
 
     /// The traffic class that leads to a queue: by the map of the port, else the one of the same number.
-    fn class_of(&self, port: &str, queue: u8) -> u8 {
+    pub(crate) fn class_of(&self, port: &str, queue: u8) -> u8 {
         let mapped = || -> Option<u8> {
             let map = self.port_qos(port, "tc_to_queue_map")?;
             let row = self.row("TC_TO_QUEUE_MAP", map)?.as_object()?;
             let leads = |(_, to): &(&String, &Value)| {
                 to.as_str().and_then(|to| to.parse::<u8>().ok()) == Some(queue)
             };
-            row.iter().find(leads)?.0.parse().ok()
+            let classes = row.iter().filter(leads);
+            let mut classes = classes.filter_map(|(class, _)| class.parse().ok());
+            // Several classes may lead there; the one of the same number is the usual one.
+            let first = classes.next()?;
+            Some(if classes.any(|class: u8| class == queue) {
+                queue
+            } else {
+                first
+            })
         };
         mapped().unwrap_or(queue)
+    }
+
+    /// The priority group that the maps of a port lead a code point to.
+    pub(crate) fn group_of_point(&self, port: &str, point: u8) -> Option<u8> {
+        let classes = self.row("DSCP_TO_TC_MAP", self.port_qos(port, "dscp_to_tc_map")?)?;
+        let class = text(classes, &point.to_string())?;
+        let mapped = || -> Option<u8> {
+            let map = self.port_qos(port, "tc_to_pg_map")?;
+            text(self.row("TC_TO_PRIORITY_GROUP_MAP", map)?, class)?
+                .parse()
+                .ok()
+        };
+        mapped().or_else(|| class.parse().ok())
     }
 
     /// A field of a buffer profile as a number.
@@ -201,6 +261,8 @@ pub(crate) fn reference(text: &str) -> &str {
 /// The places that a key names: `Ethernet0,Ethernet4|3-4`.
 pub(crate) fn places(key: &str) -> impl Iterator<Item = Place> {
     let (ports, range) = key.rsplit_once('|').unwrap_or((key, ""));
+    // A chassis has `host|asic|port|queue`.
+    let ports = ports.rsplit('|').next().unwrap_or(ports);
     let of_port = move |port: &str| {
         let port = port.to_owned();
         numbers(range).map(move |number| (port.clone(), number))
@@ -208,11 +270,24 @@ pub(crate) fn places(key: &str) -> impl Iterator<Item = Place> {
     ports.split(',').flat_map(of_port)
 }
 
+/// The ports that a key names.
+pub(crate) fn ports_of(key: &str) -> impl Iterator<Item = &str> {
+    key.split(',')
+}
+
+/// The length of a cable in metres, such as `40m`.
+pub(crate) fn metres(text: &str) -> Option<u64> {
+    text.strip_suffix('m')?.parse().ok()
+}
+
+/// More queues than a port of any switch has.
+pub(crate) const MOST_QUEUES: u8 = 24;
+
 /// The numbers of a key: `3`, or `3-4`.
 pub(crate) fn numbers(text: &str) -> std::ops::Range<u8> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
-        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
+        (Ok(first), Ok::<u8, _>(last)) if last < MOST_QUEUES => first..last + 1,
         _ => 0..0,
     }
 }
@@ -281,6 +356,6 @@ mod tests {
         assert_eq!(numbers("3"), 3..4);
         assert_eq!(numbers("3-4"), 3..5);
         assert_eq!(numbers("4-3"), 4..4);
-        assert!(numbers("64").is_empty() && numbers("a").is_empty() && numbers("").is_empty());
+        assert!(numbers("24").is_empty() && numbers("a").is_empty() && numbers("").is_empty());
     }
 }
