@@ -418,5 +418,8 @@ fn the_outline_says_what_switches_and_hosts_hold() {
         "transport.profile=linux",
         "nic={ marking = { kind = 'tcn' }, scheduler = { kind = 'sp', queues = 2 } }",
     ];
-    assert_eq!(outline(&sets)[2], "marking tcn; sp: queues 2, order lowest-first; unlimited");
+    assert_eq!(
+        outline(&sets)[2],
+        "marking tcn; sp: queues 2, order lowest-first; unlimited"
+    );
 }

@@ -7,7 +7,7 @@ use tidegate_scenario::nearest;
 use tidegate_units::{Bytes, Rate};
 
 use crate::current::{Current, Finding};
-use crate::dialect::sonic::config_db::{ConfigDb, reference, text};
+use crate::dialect::sonic::config_db::{ConfigDb, Headroom, reference, text};
 use crate::formula::headroom;
 use crate::judge::Severity;
 use crate::marking::bytes;
@@ -202,7 +202,7 @@ fn group<'a>(
         faults.at(Severity::Broken, port, text);
         return None;
     };
-    if profile == "NULL" || matches!(db.lossless_group(port, number), Some(None)) {
+    if profile == "NULL" || db.lossless_group(port, number) == Some(Headroom::OfSwitch) {
         // The switch computes it.
         return None;
     }

@@ -14,6 +14,15 @@ pub(crate) const OF_QUEUES: [&str; 3] = ["BUFFER_PG", "BUFFER_QUEUE", "QUEUE"];
 /// A port and the number of a queue or priority group.
 pub(crate) type Place = (String, u8);
 
+/// Headroom of a lossless priority group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Headroom {
+    /// So many bytes.
+    Bytes(u64),
+    /// What the switch computes itself.
+    OfSwitch,
+}
+
 /// Tables of a switch with an index of the rows that speak of queues.
 pub(crate) struct ConfigDb<'a> {
     tables: &'a Value,
@@ -121,18 +130,20 @@ impl<'a> ConfigDb<'a> {
         rows.filter_map(move |(name, row)| Some((name, text(row, port)?)))
     }
 
-    /// The headroom of a lossless priority group, `None` inside where the switch computes it itself; nothing
-    /// if the group is lossy or missing.
-    pub(crate) fn lossless_group(&self, port: &str, group: u8) -> Option<Option<u64>> {
+    /// The headroom of a lossless priority group; nothing if the group is lossy or missing.
+    pub(crate) fn lossless_group(&self, port: &str, group: u8) -> Option<Headroom> {
         let profile = self.profile_of("BUFFER_PG", port, group)?;
         if profile == "NULL" {
-            return self.pfc_enable(port).contains(&group).then_some(None);
+            return self
+                .pfc_enable(port)
+                .contains(&group)
+                .then_some(Headroom::OfSwitch);
         }
         let row = self.row("BUFFER_PROFILE", profile)?;
         let is_dynamic = text(row, "headroom_type") == Some("dynamic");
         match self.of_profile(profile, "xoff") {
-            Some(xoff) => Some(Some(xoff)),
-            None => is_dynamic.then_some(None),
+            Some(xoff) => Some(Headroom::Bytes(xoff)),
+            None => is_dynamic.then_some(Headroom::OfSwitch),
         }
     }
 

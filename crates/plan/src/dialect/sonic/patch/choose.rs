@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{Draft, has};
 use crate::dialect::sonic::NAME;
-use crate::dialect::sonic::config_db::{ConfigDb, Place, places, priorities, reference, text};
+use crate::dialect::sonic::config_db::{
+    ConfigDb, Headroom, Place, places, priorities, reference, text,
+};
 
 /// A value that is set after everything else, by its path.
 pub(super) type Later = Vec<(Vec<String>, Value)>;
@@ -165,7 +167,7 @@ pub(super) fn headroom(
         let there = match db.lossless_group(&place.0, place.1) {
             None => continue,
             // What the switch computes is its own, and a lossless group does not become a lossy one.
-            Some(None) => {
+            Some(Headroom::OfSwitch) => {
                 let what = format!(
                     "the headroom of priority group {} stays the switch's",
                     place.1
@@ -174,7 +176,7 @@ pub(super) fn headroom(
                 rows.remove(&key);
                 continue;
             }
-            Some(Some(there)) => there,
+            Some(Headroom::Bytes(there)) => there,
         };
         let Some(xoff) = xoff else {
             let what = format!("priority group {} stays lossless", place.1);
@@ -203,7 +205,34 @@ pub(super) fn headroom(
             rows.remove(&key);
         }
     }
-    // A profile of another headroom that has the name of ours keeps it.
+    rename_headroom(&db, &mut profiles, &mut rows);
+    let used: BTreeSet<&str> = rows
+        .values()
+        .filter_map(|row| text(row, "profile"))
+        .collect();
+    if let Some(profiles) = profiles.as_object_mut() {
+        profiles.retain(|name, row| row.get("xoff").is_none() || used.contains(name.as_str()));
+    }
+    tables.insert("BUFFER_PROFILE".into(), profiles);
+    tables.insert("BUFFER_PG".into(), Value::Object(rows));
+    leave_pools(&db, tables);
+    raised
+}
+
+/// Leaves pools without shared headroom without: the groups of other queues would have no part of it.
+fn leave_pools(db: &ConfigDb<'_>, tables: &mut Map<String, Value>) {
+    if let Some(pools) = tables.get_mut("BUFFER_POOL").and_then(Value::as_object_mut) {
+        for (name, row) in pools {
+            let there = db.row("BUFFER_POOL", name);
+            if there.is_some_and(|there| there.get("xoff").is_none()) {
+                row.as_object_mut().map(|row| row.remove("xoff"));
+            }
+        }
+    }
+}
+
+/// Gives our profiles of headroom other names where the switch has another headroom by the name.
+fn rename_headroom(db: &ConfigDb<'_>, profiles: &mut Value, rows: &mut Map<String, Value>) {
     let taken = |name: &str, xoff: &Value| {
         db.row("BUFFER_PROFILE", name)
             .is_some_and(|there| there.get("xoff") != Some(xoff))
@@ -229,25 +258,6 @@ pub(super) fn headroom(
             row["profile"] = new.clone().into();
         }
     }
-    let used: BTreeSet<&str> = rows
-        .values()
-        .filter_map(|row| text(row, "profile"))
-        .collect();
-    if let Some(profiles) = profiles.as_object_mut() {
-        profiles.retain(|name, row| row.get("xoff").is_none() || used.contains(name.as_str()));
-    }
-    tables.insert("BUFFER_PROFILE".into(), profiles);
-    tables.insert("BUFFER_PG".into(), Value::Object(rows));
-    // A pool without shared headroom must not get one: the groups of others have no part of it.
-    if let Some(pools) = tables.get_mut("BUFFER_POOL").and_then(Value::as_object_mut) {
-        for (name, row) in pools {
-            let there = db.row("BUFFER_POOL", name);
-            if there.is_some_and(|there| there.get("xoff").is_none()) {
-                row.as_object_mut().map(|row| row.remove("xoff"));
-            }
-        }
-    }
-    raised
 }
 
 /// Chooses the maps of priorities of each port: those that it has if they lead each lossless queue to a group

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::with_rows;
-use crate::dialect::sonic::config_db::{ConfigDb, metres, priorities, reference, text};
+use crate::dialect::sonic::config_db::{ConfigDb, Headroom, metres, priorities, reference, text};
 
 /// The value of a field that protects more, where one of them does.
 pub(super) fn larger(table: &str, field: &str, there: &str, wanted: &str) -> String {
@@ -74,25 +74,17 @@ pub(super) fn reductions(before: &Value, after: &Value) -> Vec<String> {
         let Some(had) = old.lossless_group(port, group) else {
             continue;
         };
-        match new.lossless_group(port, group) {
-            None => add(
+        match (had, new.lossless_group(port, group)) {
+            (_, None) => add(
                 format!("priority group {group} is no longer lossless"),
                 port,
             ),
-            Some(has) if has < had => {
-                let size = |size: Option<u64>| {
-                    size.map_or_else(
-                        || "what the switch computes".to_owned(),
-                        |size| format!("{size} B"),
-                    )
-                };
-                let (had, has) = (size(had), size(has));
-                add(
-                    format!("headroom of priority group {group} falls from {had} to {has}"),
-                    port,
-                );
+            (Headroom::Bytes(had), Some(Headroom::Bytes(has))) if has < had => {
+                let what =
+                    format!("headroom of priority group {group} falls from {had} to {has} B");
+                add(what, port);
             }
-            Some(_) => {}
+            _ => {}
         }
     }
     for (place, _) in old.places("QUEUE") {
