@@ -153,7 +153,7 @@ fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
             ..Stop::default()
         },
         ..setup(
-            network.build().unwrap(),
+            network.build().expect("the network is one"),
             vec![flow(Time::ZERO, 0, 1, Flow::ENDLESS)],
         )
     };
@@ -166,7 +166,7 @@ fn own_bottleneck(qdisc: Qdisc) -> [u64; 2] {
     );
     let queue = outcome.observed.queue(FROM_HOST, QueueId(0));
     let bytes = &queue.expect("it was observed").bytes;
-    let least = bytes.percentile(Ratio::new(1, 1_000).unwrap());
+    let least = bytes.percentile(Ratio::new(1, 1_000).expect("it is not over zero"));
     [least.expect("there was time"), bytes.max()]
 }
 
@@ -260,12 +260,12 @@ fn looking_at_the_queue_of_a_host_changes_no_result() {
         let [alone, watched] = [&alone, &watched].map(run);
         assert_eq!(alone.fingerprint(), watched.fingerprint());
         assert_eq!(alone.links, watched.links);
-        // What was sampled is what was weighted with time: the peak of both is a window or more.
+        // What was most is what was weighted with time: the peak of both is a window or more.
         let queue = watched.observed.queue(FROM_HOST, QueueId(0));
         let peak = queue.expect("it was observed").bytes.max();
-        let series = watched.observed.series.expect("it was sampled");
+        let series = watched.observed.series.expect("it was most");
         let samples = series.queues[0].samples.iter();
-        let sampled = samples.map(|sample| u64::from(sample.bytes)).max();
-        assert!(sampled <= Some(peak) && sampled > Some(peak / 2), "{peak}");
+        let most = samples.map(|sample| u64::from(sample.bytes)).max();
+        assert!(most <= Some(peak) && most > Some(peak / 2), "{peak}");
     }
 }
