@@ -429,17 +429,17 @@ fn pauses_are_summed_up_in_all_and_by_class() {
 
 #[test]
 fn small_flows_that_wait_at_their_own_hosts_are_warned_of() {
-    let record = |percent| {
-        let mut record = small(run("tcn", "0.6", 1), &[1; 1_000]);
+    let record = |seed, percent| {
+        let mut record = small(run("tcn", "0.6", seed), &[1; 1_000]);
         record.counters.host_wait_percent = percent;
         record
     };
     let warnings = |records: &[Record]| Summary::new(records, None).points[0].warnings.clone();
     let of_hosts = |warning: &&String| warning.contains("their own host");
-    let others = warnings(&[record(None), record(None)]);
+    let others = warnings(&[record(1, None), record(2, None)]);
     assert_eq!(others.iter().find(of_hosts), None);
     // One run of the point is enough, and the worst is named.
-    let warned = warnings(&[record(Some(61)), record(None), record(Some(83))]);
+    let warned = warnings(&[record(1, Some(61)), record(2, None), record(3, Some(83))]);
     assert_eq!(
         warned.iter().filter(of_hosts).collect::<Vec<_>>(),
         [
