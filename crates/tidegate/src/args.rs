@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Man(Man),
     /// Answers a request of the playground, for `serve`
     #[command(hide = true)]
-    Simulate,
+    Simulate(Simulate),
 }
 
 /// What every command understands.
@@ -341,6 +341,13 @@ pub(crate) struct Serve {
     /// instead, for any web server
     #[arg(long, value_name = "FOLDER")]
     pub(crate) export: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Answers a request of the playground on standard input, which is what `serve` needs.
+#[derive(Debug, Args)]
+pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) common: Common,
 }

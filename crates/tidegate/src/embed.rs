@@ -449,7 +449,10 @@ impl Caller {
             Err(error) => Err(error.to_string()),
             Ok(cli) => match cli.command {
                 Some(
-                    Command::Host(_) | Command::Live(_) | Command::Simulate | Command::Testbed(_),
+                    Command::Host(_)
+                    | Command::Live(_)
+                    | Command::Simulate(_)
+                    | Command::Testbed(_),
                 ) => Err("this command is for the program `tidegate` alone".to_owned()),
                 _ => crate::carry_out(&cli, words).1.map_err(text_of),
             },

@@ -120,7 +120,9 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
         Some(Command::Man(man)) => with(man.common, |output| {
             cmd::generate::man(man.out.as_deref(), output)
         }),
-        Some(Command::Simulate) => (Output::quiet(), cmd::serve::playground::simulate()),
+        Some(Command::Simulate(simulate)) => {
+            with(simulate.common, |_| cmd::serve::playground::simulate())
+        }
     }
 }
 
