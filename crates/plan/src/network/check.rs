@@ -326,6 +326,7 @@ fn queue(
         lossless: queue.lossless,
         transport,
         lambda,
+        not_ecn: queue.not_ecn,
     })
 }
 

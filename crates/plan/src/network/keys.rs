@@ -98,6 +98,9 @@ settings! {
         pub lossless: bool = false,
         /// The transport of its flows [default: that of the network].
         pub transport: Option<Transport> = None,
+        /// Whether packets that are not ECN-capable use it too, such as BGP, UDP or plain TCP. Many
+        /// switches drop them where they mark the others.
+        pub not_ecn: bool = false,
         /// Its transport's `λ` [default: that of the network].
         pub lambda: Option<Ratio> = None,
     }

@@ -133,6 +133,8 @@ pub struct Queue {
     pub transport: Transport,
     /// The transport's `λ` and who says so; `None` if no threshold follows from it.
     pub lambda: Option<(Ratio, &'static str)>,
+    /// Whether packets that are not ECN-capable use it too.
+    pub not_ecn: bool,
 }
 
 /// What is carried.

@@ -85,7 +85,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         None => {
             let bold = |text: &str| output.paint.bold(text);
             let mut parts = answer::ON_SCREEN.to_vec();
-            parts.push("evidence");
+            parts.extend(evidence::PARTS);
             let sheet = sheet();
             if arguments.others {
                 let ids = sheet.parts.iter().map(|part| part.id.as_str());
@@ -94,8 +94,10 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
             output.print(&screen(&sheet, &parts, output.width, bold))?;
         }
     }
-    let loses = evidence.is_some_and(|evidence| evidence.losses().next().is_some());
-    Ok(if plan.works() && !loses {
+    let fails = |evidence: &evidence::Evidence| {
+        evidence.shows_nothing() || evidence.losses().next().is_some()
+    };
+    Ok(if plan.works() && !evidence.is_some_and(fails) {
         Verdict::Good
     } else {
         Verdict::Bad
