@@ -6,6 +6,7 @@
 
 pub mod estimate;
 pub mod measure;
+pub mod measured;
 pub mod model;
 mod page;
 #[cfg(test)]
