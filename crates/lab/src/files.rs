@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Files, Problem, Scenario};
 
 /// Reads a scenario file and those that it includes from the disk. Overrides come last.
@@ -18,14 +19,10 @@ impl Files for Disk {
     fn read(&self, path: &Path, longest: u64) -> Result<(PathBuf, String), String> {
         let read = || {
             let real = path.canonicalize()?;
-            if std::fs::metadata(&real)?.len() > longest {
-                let message = format!("it is longer than {longest} bytes");
-                return Err(io::Error::other(message));
-            }
-            let text = std::fs::read_to_string(&real)?;
+            let text = reading::text(&real, longest)?;
             Ok((real, text))
         };
-        read().map_err(|error| error.to_string())
+        read().map_err(|error: io::Error| error.to_string())
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod capture;
 pub mod files;
 pub mod live;
 pub mod record;

@@ -8,9 +8,10 @@ mod tests;
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
@@ -22,6 +23,7 @@ use tidegate_report::folder::{self, Folder};
 use tidegate_report::record::End;
 use tidegate_sim::run::{self, Status};
 
+use crate::capture::Capture;
 use crate::record::record;
 use crate::trace;
 use tidegate_scenario::{Built, Experiment};
@@ -29,7 +31,7 @@ use tidegate_units::ConfigError;
 
 /// The experiments of a scenario, and where their results go.
 pub struct Sweep<'a> {
-    /// What to run, in this order.
+    /// What to run: the first repetition of each in this order, then the second, and so on.
     pub experiments: &'a [Experiment],
     /// Where the results go. What it holds already is not run again.
     pub folder: &'a dyn Store,
@@ -39,6 +41,8 @@ pub struct Sweep<'a> {
     pub threads: Option<NonZeroUsize>,
     /// The command that repeats a run alone.
     pub command: &'a (dyn Fn(&Experiment) -> String + Sync),
+    /// A capture of the sweep's only run.
+    pub capture: Option<&'a Capture>,
     /// Once it is set, runs end soon: what is not finished then is thrown away.
     pub interrupt: &'a AtomicBool,
     /// Observes it.
@@ -119,6 +123,14 @@ pub enum Failure {
     /// The settings cannot work; the text says why.
     #[error("cannot run: {0}")]
     Refused(String),
+    /// The capture could not be written.
+    #[error("cannot write the capture {}: {error}", path.display())]
+    Uncaptured {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
     /// The results could not be written.
     #[error(transparent)]
     Unwritten(folder::Error),
@@ -196,15 +208,28 @@ impl Sweep<'_> {
         experiment: &Experiment,
         threads: NonZeroUsize,
     ) -> Result<Option<Record>, Failure> {
-        let refused = |why: &dyn Display| Failure::Refused(why.to_string());
-        let mut built = experiment.build().map_err(|problem| refused(&problem))?;
+        let built = experiment.build();
+        let mut built = built.map_err(|problem| Failure::Refused(problem.to_string()))?;
         let wanted = self.threads.unwrap_or(built.setup.threads);
         built.setup.threads = wanted.min(threads);
+        self.simulate_built(experiment, built, (self.command)(experiment))
+    }
+
+    /// Runs an experiment from its setup, with the capture if there is one; `None` if it was stopped.
+    pub fn simulate_built(
+        &self,
+        experiment: &Experiment,
+        built: Built,
+        command: String,
+    ) -> Result<Option<Record>, Failure> {
         self.progress.started(experiment, built.setup.flows.len());
         let mut report = |status| self.progress.advanced(experiment, status);
-        let command = (self.command)(experiment);
-        let record = simulate(experiment, built, command, self.interrupt, &mut report);
-        let record = record.map_err(|error| refused(&error))?;
+        let interrupt = self.interrupt;
+        let record = match self.capture {
+            Some(capture) => capture.run(experiment, &built, command, interrupt, &mut report)?,
+            None => simulate(experiment, built, command, interrupt, &mut report)
+                .map_err(|error| Failure::Refused(error.to_string()))?,
+        };
         Ok((record.run.end != End::Interrupted).then_some(record))
     }
 }
@@ -273,21 +298,21 @@ impl Queue<'_> {
         let mut queued = Vec::new();
         let mut open = Vec::new();
         for (number, sweep) in self.sweeps.iter().enumerate() {
-            let before = queued.len();
-            queued.extend(
-                sweep
-                    .lacking()
-                    .enumerate()
-                    .map(|(place, experiment)| Queued {
-                        sweep: number,
-                        place,
-                        experiment,
-                    }),
-            );
+            let lacking = sweep.lacking().enumerate();
+            let mut runs: Vec<_> = lacking
+                .map(|(place, experiment)| Queued {
+                    sweep: number,
+                    place,
+                    experiment,
+                })
+                .collect();
+            // A sweep that is stopped has all points with some seeds, rather than some points with all.
+            runs.sort_by_key(|run| run.experiment.replication);
             open.push(Mutex::new(Open {
-                left: queued.len() - before,
+                left: runs.len(),
                 failures: Vec::new(),
             }));
+            queued.append(&mut runs);
         }
         let end = |number: usize| {
             let mut failures = std::mem::take(&mut lock(&open[number]).failures);

@@ -144,7 +144,7 @@ fn simulated(experiment: &Experiment) -> (Config, Recorded) {
     let links = setup.network.links().len() as u32;
     let links: Vec<_> = (0..links).map(LinkId).collect();
     let mut capture = LinkCapture::new(Vec::new(), "", &setup.network, &links).unwrap();
-    let outcome = run_captured(setup, &AtomicBool::new(false), &mut capture).unwrap();
+    let outcome = run_captured(setup, &AtomicBool::new(false), &mut capture, &mut |_| {}).unwrap();
     let (mut came, mut left) = (Vec::new(), Vec::new());
     for (at, interface, frame) in packets(&capture.finish().unwrap()) {
         let link = setup.network.link(links[interface]);

@@ -5,12 +5,12 @@ use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::sheet::{Part, Row as Cells, Sheet};
 use tidegate_units::{Rate, Ratio};
 
-use crate::current::{Current, CurrentRow};
+use crate::current::{Current, CurrentRow, Finding};
 use crate::dialect::{Configuration, Dialect, Scheme, Support};
 use crate::formula::{headroom, limit, throughput};
 use crate::judge::{Judgement, Severity, judge, range};
 use crate::marking::{Marking, bytes, span, time};
-use crate::network::{Network, Queue, Role, Transport};
+use crate::network::{Network, Queue, Reservation, Role, Transport};
 use crate::plan::{Plan, Row};
 use crate::printed::{self, Printed};
 
@@ -163,7 +163,7 @@ fn answer_row(network: &Network, row: &Row<'_>) -> Cells {
     if row.marking == Marking::Off {
         cells.extend(["-", "-", "-", "-"].map(str::to_owned));
     } else {
-        cells.extend(meaning(network, &row.judgement));
+        cells.extend(meaning(&row.judgement));
     }
     Cells {
         cells,
@@ -190,7 +190,7 @@ fn ports_of(network: &Network, speed: Rate) -> String {
 }
 
 /// What a marking adds, keeps and precedes.
-fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
+fn meaning(judgement: &Judgement) -> [String; 4] {
     let is_step =
         judgement.longest.as_ps() - judgement.delay.as_ps() <= judgement.delay.as_ps() / 50;
     let adds = if is_step {
@@ -204,7 +204,7 @@ fn meaning(network: &Network, judgement: &Judgement) -> [String; 4] {
             .shared
             .map_or_else(|| "served first".to_owned(), time),
         judgement.kept.map_or_else(|| "-".to_owned(), range),
-        match (judgement.congested, network.pool().ports) {
+        match (judgement.congested, judgement.ports) {
             (0, _) => "never".to_owned(),
             (some, all) if some >= all => "all".to_owned(),
             (some, all) => format!("{some} of {all}"),
@@ -235,17 +235,21 @@ fn why(plan: &Plan<'_>) -> Part {
     if plan.network.rtt.mean != plan.network.rtt.p90 {
         lines.push("RTT: the 90th percentile, for the throughput of far hosts (ECN♯ §2.3)".into());
     }
+    let assumptions = plan.network.assumptions.iter();
+    lines.extend(assumptions.map(|assumed| format!("assumed: {assumed}")));
     if let Some(room) = &plan.headroom {
         let each = |&(speed, room): &(Rate, _)| format!("{} at {speed}", bytes(room));
         let each: Vec<String> = room.of_port.iter().map(each).collect();
         lines.push(format!(
-            "PFC headroom: {} for a port; in all {}, which leaves {} to share ({})",
+            "PFC headroom: {} for a port and class; in all {}, which leaves {} to share ({})",
             each.join(", "),
             bytes(room.all),
             bytes(room.left),
-            headroom::SECTION
+            headroom_source(plan)
         ));
     }
+    lines.extend(beside_lossless(plan));
+    lines.extend(not_ecn(plan));
     lines.extend(bursts(plan));
     let notes = plan.rows.iter().flat_map(|row| {
         let own = row
@@ -264,19 +268,94 @@ fn why(plan: &Plan<'_>) -> Part {
     }
 }
 
+/// Where the headroom comes from: the switch as it is, a platform's table or the formula.
+fn headroom_source(plan: &Plan<'_>) -> String {
+    let switch = &plan.network.switch;
+    if switch.reservation != Reservation::default() {
+        return "as the switch reserves today".to_owned();
+    }
+    let reaction = switch.reaction;
+    let formula = format!(
+        "{}; pipelines {}, small packets {} %",
+        headroom::SECTION,
+        time(reaction.pipeline),
+        reaction.small_packets
+    );
+    let shipped = |speed| {
+        switch
+            .chip?
+            .shipped_headroom(speed, plan.network.link_delay)
+    };
+    let speeds = plan.network.speeds();
+    let mut tables = speeds.iter().filter_map(|&speed| {
+        let (bytes, platform) = shipped(speed)?;
+        (bytes == plan.network.computed_headroom(speed)).then_some(platform)
+    });
+    match tables.next() {
+        Some(platform) => {
+            let platform = platform.rsplit('/').next().unwrap_or(platform);
+            format!("{formula}; not below SONiC's table for {platform}")
+        }
+        None => formula,
+    }
+}
+
+/// What a network with lossless queues needs beside thresholds.
+fn beside_lossless(plan: &Plan<'_>) -> Vec<String> {
+    let network = plan.network;
+    let mut lines = Vec::new();
+    if network.lossless().next().is_some() {
+        lines.push(
+            "PFC needs a watchdog at every port: a host that pauses for ever stops its neighbours \
+             (SONiC: pfcwd start_default)"
+                .to_owned(),
+        );
+    }
+    let is_roce = |queue: &&Queue| queue.transport == Transport::Dcqcn;
+    if network.queues.iter().any(|queue| is_roce(&queue)) {
+        let first = network.queues.iter().find(|queue| queue.weight.is_none());
+        let queue = first.map_or_else(
+            || "; this network has none".to_owned(),
+            |queue| format!(", such as queue {} here", queue.id),
+        );
+        lines.push(format!(
+            "DCQCN works at the hosts: switch it on at both NICs (rate reduction where data leaves, CNPs \
+             where it arrives), and give CNPs (usually DSCP 48) a strict queue that is not marked{queue}"
+        ));
+    }
+    lines
+}
+
+/// What happens to packets that are not ECN-capable in marked queues.
+fn not_ecn(plan: &Plan<'_>) -> Vec<String> {
+    let marked = plan.rows.iter().filter(|row| row.marking != Marking::Off);
+    let mut queues: Vec<u8> = marked
+        .filter(|row| row.queue.not_ecn)
+        .map(|row| row.queue.id)
+        .collect();
+    queues.dedup();
+    let how = match plan.network.switch.os {
+        Some(os) => os.not_ecn().how(),
+        None => "many switches drop them at the threshold; name the `os` to see what yours does",
+    };
+    let line = |queue| format!("queue {queue} carries packets that are not ECN-capable: {how}");
+    queues.into_iter().map(line).collect()
+}
+
 /// How many ports can start all at once, where that is not all of them.
 fn bursts(plan: &Plan<'_>) -> Vec<String> {
     let lossy = plan
         .rows
         .iter()
         .filter(|row| !row.queue.lossless && row.marking != Marking::Off);
-    let ports = plan.network.pool().ports;
     let mut lines: Vec<String> = Vec::new();
-    for row in lossy.filter(|row| row.judgement.without_loss < ports) {
+    for row in lossy.filter(|row| row.judgement.without_loss < row.judgement.ports) {
         let line = format!(
-            "{}: the buffer has room for K + C·RTT, a slow start, at {} of {ports} ports (BCC §4.3)",
+            "at {} the buffer absorbs a slow-start overshoot (K + C·RTT) on up to {} of {} ports at \
+             once (BCC §4.3)",
             short_speed(row.speed),
-            row.judgement.without_loss
+            row.judgement.without_loss,
+            row.judgement.ports
         );
         if !lines.contains(&line) {
             lines.push(line);
@@ -366,13 +445,15 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
         "marks first",
     ];
     let row = |row: &CurrentRow<'_>| {
-        let [adds, _, keeps, first] = meaning(plan.network, &row.judgement);
+        let [adds, _, keeps, first] = meaning(&row.judgement);
         let marks = row.marking != Marking::Off;
+        let assumed = if row.is_alpha_read { "" } else { " assumed" };
+        let alpha = format!("α {}{assumed}", row.alpha);
         let name = match row.ports {
-            0 if current.source.contains(&row.name) => String::new(),
-            0 => format!(" [{}]", row.name),
-            1 => format!(" [{}, 1 port]", row.name),
-            count => format!(" [{}, {count} ports]", row.name),
+            0 if current.source.contains(&row.name) => format!(" [{alpha}]"),
+            0 => format!(" [{}, {alpha}]", row.name),
+            1 => format!(" [{}, 1 port, {alpha}]", row.name),
+            count => format!(" [{}, {count} ports, {alpha}]", row.name),
         };
         let severity = row.severity.map_or("fine", Severity::name);
         Cells {
@@ -397,9 +478,19 @@ fn today(plan: &Plan<'_>, current: &Current) -> Part {
         title: format!("Today: {}", current.source),
         head: head.map(str::to_owned).to_vec(),
         rows: current.rows(plan).iter().map(row).collect(),
-        lines: current.notes.clone(),
+        lines: remarks(current),
         ..Part::default()
     }
+}
+
+/// Faults, notes and what was not checked, below the table of thresholds.
+fn remarks(current: &Current) -> Vec<String> {
+    let mut lines: Vec<String> = current.findings.iter().map(Finding::line).collect();
+    lines.extend(current.notes.iter().map(|note| format!("note: {note}")));
+    if !current.unchecked.is_empty() {
+        lines.push(format!("not checked: {}", current.unchecked.join("; ")));
+    }
+    lines
 }
 
 /// What others print for the same ports, judged on this network: once for each transport.
@@ -429,7 +520,7 @@ fn others_of(network: &Network, queue: &Queue, marked: &[&Row<'_>]) -> Part {
         points.extend(printed.iter().map(point));
         for (source, marking) in &points {
             let judgement = judge(network, queue, row.speed, marking);
-            let [adds, _, keeps, first] = meaning(network, &judgement);
+            let [adds, _, keeps, first] = meaning(&judgement);
             let worst = judgement.risks.first();
             let broken = worst.filter(|risk| risk.severity == Severity::Broken);
             rows.push(Cells {
@@ -527,10 +618,25 @@ pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
                 value["port_count"] = row.ports.into();
                 value["verdict"] = row.verdict.clone().into();
                 value["severity"] = row.severity.map(Severity::name).into();
+                value["alpha"] = number(row.alpha).into();
                 value
             })
             .collect();
-        json!({ "source": current.source, "queues": rows, "notes": current.notes })
+        let finding = |finding: &Finding| {
+            json!({
+                "severity": finding.severity.name(),
+                "text": finding.text,
+                "ports": finding.ports,
+            })
+        };
+        let findings: Vec<Value> = current.findings.iter().map(finding).collect();
+        json!({
+            "source": current.source,
+            "queues": rows,
+            "findings": findings,
+            "notes": current.notes,
+            "unchecked": current.unchecked,
+        })
     });
     json!({
         "network": {
@@ -546,6 +652,7 @@ pub fn json(plan: &Plan<'_>, current: Option<&Current>) -> Value {
         },
         "works": plan.works(),
         "changes": plan.changes,
+        "assumptions": network.assumptions,
         "queues": rows,
         "schemes": schemes,
         "headroom": room,
@@ -584,6 +691,7 @@ fn marked(queue: &Queue, speed: Rate, marking: &Marking, judgement: &Judgement) 
         "longest_ns": judgement.longest.as_ns(),
         "all_busy_ns": judgement.shared.map(tidegate_units::Span::as_ns),
         "throughput": judgement.kept.map(|kept| [share(kept.least), share(kept.most)]),
+        "ports": judgement.ports,
         "marks_first_ports": judgement.congested,
         "without_loss_ports": judgement.without_loss,
         "risks": risks,

@@ -6,7 +6,7 @@ use tidegate_units::{Bytes, Rate, Ratio, Span};
 use crate::evidence::measured::{self, Cost};
 use crate::formula::{limit, throughput};
 use crate::marking::{Marking, Ramp, bytes, percent, time};
-use crate::network::{Network, Queue, Transport};
+use crate::network::{Network, Queue};
 use crate::plan;
 
 pub use throughput::Kept;
@@ -25,7 +25,9 @@ pub struct Judgement {
     pub kept: Option<Kept>,
     /// Cost of such a threshold at a busy port, as simulated; `None` if the transport ignores marks.
     pub cost: Option<Cost>,
-    /// How many ports can be congested at once with marks before what they are to prevent.
+    /// How many ports of this speed share the buffer.
+    pub ports: u32,
+    /// How many of them can be congested at once with marks before what they are to prevent.
     pub congested: u32,
     /// How many of them can start as fast as slow start allows and lose nothing (BCC §4.3).
     pub without_loss: u32,
@@ -99,14 +101,16 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
     let kept = kept(network, queue, bdp, ramp.min);
     let formula = plan::ramp(network, queue, speed);
     let cost = formula.and_then(|formula| measured::cost(queue.transport, speed, formula, ramp));
+    let ports = network.ports_of(speed);
     let mut judgement = Judgement {
         delay,
         longest,
         shared,
         kept,
         cost,
-        congested: congested.min(network.pool().ports),
-        without_loss: without_loss.min(network.pool().ports),
+        ports,
+        congested: congested.min(ports),
+        without_loss: without_loss.min(ports),
         risks: Vec::new(),
     };
     judgement.risks = risks(network, queue, speed, &ramp, &judgement);
@@ -119,7 +123,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
     let most = limit::of_queue(buffer, network.switch.alpha, 1);
     let delay = wait(speed, most);
     let mut risks = Vec::new();
-    if queue.transport != Transport::Reno {
+    if queue.transport.reacts_to_marks() {
         let text = format!(
             "no marks: the queue grows to {} or {} before anything happens",
             bytes(most),
@@ -136,6 +140,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
         shared: queue.weight.map(|weight| stretched(delay, weight)),
         kept: None,
         cost: None,
+        ports: network.ports_of(speed),
         congested: 0,
         without_loss: 0,
         risks,
@@ -180,7 +185,7 @@ fn risks(
     let mut risks = Vec::new();
     let mut add = |severity, text: String| risks.push(Risk { severity, text });
     let alpha = network.switch.alpha;
-    let (event, ports) = (event(queue), network.pool().ports);
+    let (event, ports) = (event(queue), judgement.ports);
     match judgement.congested {
         0 if queue.lossless => add(
             Severity::Broken,
@@ -203,15 +208,16 @@ fn risks(
             add(
                 Severity::Costly,
                 format!(
-                    "pauses come before marks once more than {some} of {ports} ports are congested; with the \
-                     formula, {formula}"
+                    "pauses come before marks once more than {some} of {ports} ports of {speed} are \
+                     congested; with the formula, {formula}"
                 ),
             );
         }
         some if some < ports => add(
             Severity::Note,
             format!(
-                "{event} come before marks once more than {some} of {ports} ports are congested"
+                "{event} come before marks once more than {some} of {ports} ports of {speed} are \
+                 congested"
             ),
         ),
         _ => {}
@@ -242,9 +248,12 @@ fn risks(
         );
         add(Severity::Costly, text);
     }
-    if queue.transport == Transport::Reno {
-        let text = "the transport ignores marks".to_owned();
-        add(Severity::Note, text);
+    if !queue.transport.reacts_to_marks() {
+        let text = format!(
+            "{}: most switches drop its packets where they would mark others",
+            queue.transport.unmarked_because()
+        );
+        add(Severity::Costly, text);
     }
     risks.sort_by_key(|risk| risk.severity);
     risks
@@ -259,7 +268,7 @@ const fn event(queue: &Queue) -> &'static str {
 fn first_by_formula(network: &Network, queue: &Queue, speed: Rate) -> u32 {
     let ramp = plan::ramp(network, queue, speed);
     let congested = ramp.map_or(0, |ramp| congested(network, queue, ramp.min));
-    congested.min(network.pool().ports)
+    congested.min(network.ports_of(speed))
 }
 
 /// Why a ramp makes queues long.

@@ -136,7 +136,7 @@ fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
             (formula, dcqcn::SECTION)
         }
         (None, _) => {
-            let formula = format!("{} ignores marks", queue.transport.name());
+            let formula = queue.transport.unmarked_because().to_owned();
             (formula, "RFC 3168 §5")
         }
     };

@@ -1,7 +1,7 @@
 //! A sheet as text that fits a screen.
 
 use tidegate_report::sheet::{Part, Row, Sheet};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns between those of a table.
 const GAP: usize = 2;
@@ -62,10 +62,8 @@ fn table(out: &mut String, part: &Part, width: usize) {
         let rows = part.rows.iter().map(|row| cells(row, column).width());
         rows.chain([part.head[column].width()]).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..columns).map(of_column).collect();
-    // Each column has its gap before it.
-    let all: usize = widths.iter().map(|width| GAP + width).sum();
-    if all > width {
+    let mut widths: Vec<usize> = (0..columns).map(of_column).collect();
+    if !fit(&mut widths, width) {
         return cards(out, part, width);
     }
     line(out, &part.head, &widths);
@@ -78,15 +76,68 @@ fn table(out: &mut String, part: &Part, width: usize) {
     }
 }
 
-fn line(out: &mut String, texts: &[String], widths: &[usize]) {
-    let mut text = String::new();
-    for (cell, width) in texts.iter().zip(widths) {
-        text += &" ".repeat(GAP);
-        text += cell;
-        text += &" ".repeat(width.saturating_sub(cell.width()));
+/// The narrowest that a column is folded to.
+const NARROWEST: usize = 8;
+
+/// Narrows the widest columns until a table fits, each with its gap before it. Says whether it does.
+fn fit(widths: &mut [usize], width: usize) -> bool {
+    loop {
+        let all: usize = widths.iter().map(|width| GAP + width).sum();
+        if all <= width {
+            return true;
+        }
+        let widest = widths
+            .iter_mut()
+            .max()
+            .filter(|widest| **widest > NARROWEST);
+        let Some(widest) = widest else {
+            return false;
+        };
+        *widest -= 1;
     }
-    out.push_str(text.trim_end());
-    out.push('\n');
+}
+
+/// A cell in lines of so many columns; a word that is longer is broken.
+fn folded(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is a line");
+        let gap = usize::from(!last.is_empty());
+        if last.width() + gap + word.width() <= width {
+            last.push_str(&" ".repeat(gap));
+            last.push_str(word);
+            continue;
+        }
+        if !last.is_empty() {
+            lines.push(String::new());
+        }
+        for letter in word.chars() {
+            let last = lines.last_mut().expect("there is a line");
+            if last.width() + letter.width().unwrap_or(0) > width {
+                lines.push(letter.to_string());
+            } else {
+                last.push(letter);
+            }
+        }
+    }
+    lines
+}
+
+fn line(out: &mut String, texts: &[String], widths: &[usize]) {
+    let cells = texts.iter().zip(widths);
+    let cells: Vec<Vec<String>> = cells.map(|(text, &width)| folded(text, width)).collect();
+    let lines = cells.iter().map(Vec::len).max().unwrap_or(0);
+    for i in 0..lines {
+        let mut text = String::new();
+        for (cell, width) in cells.iter().zip(widths) {
+            let part = cell.get(i).map_or("", String::as_str);
+            text += &" ".repeat(GAP);
+            text += part;
+            text += &" ".repeat(width.saturating_sub(part.width()));
+        }
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
 }
 
 /// A table that does not fit: each row as a paragraph, each cell after its name.
@@ -168,5 +219,25 @@ mod tests {
             assert!(text.contains("another of the kind") || width < 60);
         }
         assert!(!screen(&sheet, &[], 80, str::to_owned).contains("Part"));
+    }
+
+    #[test]
+    fn a_long_name_is_folded_and_the_table_stays_one() {
+        let row = |name: &str| Row {
+            cells: [name, "100G", "400 KB"].map(str::to_owned).to_vec(),
+            note: String::new(),
+            class: "",
+        };
+        let part = Part {
+            id: "p".into(),
+            head: ["queue", "ports", "mark at"].map(str::to_owned).to_vec(),
+            rows: vec![row("3 storage replication"), row("4 averyveryverylongword")],
+            ..Part::default()
+        };
+        let mut out = String::new();
+        table(&mut out, &part, 30);
+        let expected = "  queue         ports  mark at\n  3 storage     100G   400 KB\n  replication\n  \
+                        4             100G   400 KB\n  averyveryver\n  ylongword\n";
+        assert_eq!(out, expected);
     }
 }

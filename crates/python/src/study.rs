@@ -1,14 +1,14 @@
 //! Scenarios and their runs.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tidegate::embed::{Custom, Options, Results, Study};
+use tidegate::embed::{Custom, Links, Options, Results, Study};
 use tidegate_dataplane::mark::custom::Make;
 use tidegate_lab::sweep::{Ending, Progress};
 use tidegate_report::record::End;
@@ -53,7 +53,7 @@ pub(crate) fn check(
 /// Runs a scenario. `tick` is called with the number of runs that are done, that of all runs, and the part of
 /// the work that is done.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, overrides, *, out, resume, jobs, threads, baseline, marker, tick))]
+#[pyo3(signature = (source, is_text, overrides, *, out, resume, jobs, threads, baseline, marker, capture, tick))]
 #[expect(clippy::too_many_arguments, reason = "they are those of tidegate.run")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -66,6 +66,7 @@ pub(crate) fn run(
     threads: Option<NonZeroUsize>,
     baseline: Option<String>,
     marker: Option<Bound<'_, PyAny>>,
+    capture: Option<(PathBuf, String, Option<NonZeroU64>)>,
     tick: Py<PyAny>,
 ) -> PyResult<RunResult> {
     let study = py.detach(|| read(source, is_text, &overrides))?;
@@ -98,6 +99,11 @@ pub(crate) fn run(
         threads,
         baseline: baseline.as_deref(),
         custom,
+        capture: capture.as_ref().map(|(file, at, limit)| Links {
+            file,
+            at,
+            limit: limit.map(NonZeroU64::get),
+        }),
     };
     let tally = Tally::new(study.runs());
     let tell = |py: Python<'_>| -> PyResult<()> {

@@ -44,6 +44,28 @@ class Runs(unittest.TestCase):
         more = tidegate.run(SMALL, seeds=[Whole(3), 4])
         self.assertEqual([run["seed"] for run in more.runs], [3, 4])
 
+    def test_a_capture_is_that_of_the_command_line_byte_for_byte(self):
+        ours, theirs = self.folder / "ours.pcapng", self.folder / "theirs.pcapng"
+        words = {"sweep": {}, "runs": 1, "traffic.0.bursts": 1, "measure.end": "20ms"}
+        sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]
+        at = ["switch0>host0", "host0>switch0"]
+        capture = ["--capture", theirs, "--at", ",".join(at)]
+        done = program("run", "incast", *sets, *capture, "--out", self.folder / "out", "--quiet")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result = tidegate.run("incast", sets=words, capture=ours, at=at)
+        self.assertEqual(ours.read_bytes(), theirs.read_bytes())
+        plain = tidegate.run("incast", sets=words)
+        self.assertEqual(result.runs[0]["fingerprint"], plain.runs[0]["fingerprint"])
+        few = self.folder / "few.pcapng"
+        limited = tidegate.run("incast", sets=words, capture=few, at="all", capture_limit=10)
+        self.assertTrue(any("limit of 10 packets" in text for text in limited.warnings), limited.warnings)
+        with self.assertRaisesRegex(tidegate.Error, "exists already"):
+            tidegate.run("incast", sets=words, capture=ours, at=at)
+        with self.assertRaisesRegex(tidegate.Error, "there is no link"):
+            tidegate.run("incast", sets=words, capture=self.folder / "new.pcapng", at="host0>host1")
+        with self.assertRaisesRegex(tidegate.Error, "name its file"):
+            tidegate.run("incast", sets=words, at=at)
+
     def test_files_are_those_of_the_command_line_byte_for_byte(self):
         words = {"sweep": {}, "runs": 2, "traffic.0.bursts": 1, "measure.end": "20ms"}
         sets = [word for key, value in words.items() for word in ("--set", tidegate._toml.override(key, value))]

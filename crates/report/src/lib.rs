@@ -12,6 +12,7 @@ pub mod gallery;
 mod html;
 pub mod page;
 pub mod plot;
+pub mod reading;
 pub mod record;
 pub mod sheet;
 pub mod statistics;

@@ -30,4 +30,4 @@ pub use setup::build::Built;
 pub use setup::outline::{Assumptions, Outline, Threshold};
 pub use sweep::axis::Coordinate;
 pub use switch_file::SwitchFile;
-pub use text::problem::Problem;
+pub use text::problem::{Problem, nearest};

@@ -197,7 +197,7 @@ mod tests {
             ),
             (
                 "delay = 3",
-                "`delay`: `3` has an unknown unit",
+                "`delay`: `3` has no unit",
                 (1, 9),
                 "accepted: a time",
             ),

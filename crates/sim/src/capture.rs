@@ -47,6 +47,10 @@ pub struct LinkCapture<W: Write> {
     /// Packets that leave later than the run has come: an ideal host knows ahead.
     ahead: BinaryHeap<Reverse<Ahead>>,
     noted: u64,
+    /// The most packets that the file may hold.
+    limit: u64,
+    written: u64,
+    full_at: Option<Time>,
 }
 
 /// A packet by the time it leaves, then by link, and then by when it was noted.
@@ -67,8 +71,7 @@ impl<W: Write> LinkCapture<W> {
                 let message = format!("there is no link {id} to capture");
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
             };
-            let name = format!("{} -> {}", network.name(link.from), network.name(link.to));
-            Ok((id, file.add_link(&name)?))
+            Ok((id, file.add_link(&network.link_name(link))?))
         });
         let links = links.collect::<io::Result<Vec<_>>>()?;
         Ok(Self {
@@ -78,7 +81,32 @@ impl<W: Write> LinkCapture<W> {
             payload: 1000,
             ahead: BinaryHeap::new(),
             noted: 0,
+            limit: u64::MAX,
+            written: 0,
+            full_at: None,
         })
+    }
+
+    /// The same with at most `limit` packets: the run goes on without those that come later.
+    #[must_use]
+    pub fn with_limit(mut self, limit: u64) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Packets written so far. The last ones are written by [`flush`](Self::flush).
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The time of the first packet that the limit left out, if there is one.
+    pub const fn full_at(&self) -> Option<Time> {
+        self.full_at
+    }
+
+    /// Writes packets that leave after the end of the run: an ideal host knows them ahead.
+    pub fn flush(&mut self) {
+        self.write(Time::MAX);
     }
 
     fn write_one(&mut self, ahead: &Ahead) -> io::Result<()> {
@@ -87,6 +115,11 @@ impl<W: Write> LinkCapture<W> {
         let Some(&(_, interface)) = found else {
             return Ok(());
         };
+        if self.written == self.limit {
+            self.full_at.get_or_insert(at);
+            return Ok(());
+        }
+        self.written += 1;
         let Captured {
             src,
             dst,
@@ -132,7 +165,7 @@ impl<W: Write> LinkCapture<W> {
 
     /// Writes the rest and gives the file back, or reports what went wrong first.
     pub fn finish(mut self) -> io::Result<W> {
-        self.write(Time::MAX);
+        self.flush();
         match self.failure {
             Some(failure) => Err(failure),
             None => self.file.finish(),

@@ -164,6 +164,11 @@ impl Network {
         format!("{name}{}", switch - first)
     }
 
+    /// The name of a link in reports, messages and captures: `leaf0>host3`.
+    pub fn link_name(&self, link: &Link) -> String {
+        format!("{}>{}", self.name(link.from), self.name(link.to))
+    }
+
     /// For each host the node at the other end of its cable. Hosts with the same one share a rack.
     pub fn racks(&self) -> Vec<NodeId> {
         let mut racks = vec![NodeId::default(); self.hosts as usize];

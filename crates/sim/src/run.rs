@@ -99,13 +99,9 @@ pub fn run_captured<W: Write>(
     setup: &Setup,
     interrupt: &AtomicBool,
     capture: &mut LinkCapture<W>,
+    report: &mut dyn FnMut(Status),
 ) -> Result<Outcome, ConfigError> {
-    run_on::<BucketEngine>(
-        setup,
-        interrupt,
-        Some(Recording::Links(capture)),
-        &mut |_| {},
-    )
+    run_on::<BucketEngine>(setup, interrupt, Some(Recording::Links(capture)), report)
 }
 
 /// Runs a setup on one thread and traces one of its flows. The trace does not change the outcome.

@@ -58,7 +58,7 @@ fn captured(setup: &Setup, name: &str) -> (Outcome, Vec<Vec<String>>) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let file = fs::File::create(&path).unwrap();
     let mut capture = LinkCapture::new(file, "incast", &setup.network, &LINKS).unwrap();
-    let outcome = run_captured(setup, &AtomicBool::new(false), &mut capture).unwrap();
+    let outcome = run_captured(setup, &AtomicBool::new(false), &mut capture, &mut |_| {}).unwrap();
     capture.finish().unwrap();
     let names = [
         "frame.interface_name",
@@ -93,7 +93,7 @@ fn captured(setup: &Setup, name: &str) -> (Outcome, Vec<Vec<String>>) {
 fn a_captured_run_reads_as_it_was_counted() {
     let setup = incast();
     let (outcome, rows) = captured(&setup, "incast.pcapng");
-    let there = |row: &&Vec<String>| row[0] == "switch0 -> host6";
+    let there = |row: &&Vec<String>| row[0] == "switch0>host6";
     let count = |test: &dyn Fn(&&Vec<String>) -> bool| rows.iter().filter(test).count() as u64;
 
     assert_eq!(count(&there), outcome.links[13].packets);
@@ -126,6 +126,30 @@ fn a_capture_changes_nothing() {
         captured(&setup, "same.pcapng").0.fingerprint(),
         plain.fingerprint()
     );
+}
+
+#[test]
+fn a_capture_stops_at_its_limit_and_says_when() {
+    let setup = incast();
+    let never = AtomicBool::new(false);
+    let capture = LinkCapture::new(Vec::new(), "", &setup.network, &LINKS).unwrap();
+    let mut capture = capture.with_limit(5);
+    let limited = run_captured(&setup, &never, &mut capture, &mut |_| {}).unwrap();
+    capture.flush();
+    assert_eq!(capture.written(), 5);
+    let full_at = capture.full_at().unwrap();
+    assert!(full_at > Time::ZERO && full_at < limited.ended_at);
+    assert_eq!(
+        limited.fingerprint(),
+        run(&setup, &never).unwrap().fingerprint()
+    );
+
+    let capture = LinkCapture::new(Vec::new(), "", &setup.network, &LINKS).unwrap();
+    let mut capture = capture.with_limit(u64::MAX);
+    run_captured(&setup, &never, &mut capture, &mut |_| {}).unwrap();
+    capture.flush();
+    let all = limited.links[13].packets + limited.links[12].packets;
+    assert_eq!((capture.written(), capture.full_at()), (all, None));
 }
 
 #[test]

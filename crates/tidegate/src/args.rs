@@ -6,16 +6,19 @@ pub(crate) mod plan;
 pub(crate) mod testbed;
 pub(crate) mod tune;
 
+use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{IntErrorKind, NonZeroU32, NonZeroU64, NonZeroUsize, ParseIntError};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use tidegate_lab::Shard;
 use tidegate_report::figures::Titles;
 
-use crate::catalogue::Kind;
+use crate::catalogue::{Kind, nearest};
 
 /// Datacenter ECN, from paper to packet.
 ///
@@ -40,6 +43,11 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
+    /// Reads a command line, whose first word is the program's name.
+    pub(crate) fn read(words: &[OsString]) -> Result<Self, clap::Error> {
+        Self::try_parse_from(words).map_err(|error| with_command(error, words))
+    }
+
     /// The file that says how far a shard is.
     pub(crate) fn status(&self) -> Option<&Path> {
         let share = match &self.command {
@@ -119,14 +127,14 @@ pub(crate) struct Running {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
     /// How often each point is run, each time with another seed
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: Option<NonZeroU32>,
     /// Runs at a time [default: one for each core]
-    #[arg(long, short, value_name = "COUNT")]
+    #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// At most so many threads for one run, if there are fewer runs than cores [default: what the
     /// scenario says]
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -204,7 +212,23 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FLOW", value_parser = flow, allow_negative_numbers = true)]
     pub(crate) trace: Option<u32>,
     #[command(flatten)]
+    pub(crate) capture: Capture,
+    #[command(flatten)]
     pub(crate) running: Running,
+}
+
+/// Packets for Wireshark.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Capture {
+    /// Write the packets of some links as pcapng, which Wireshark and tshark read; for a single run
+    #[arg(long, value_name = "FILE", requires = "at", conflicts_with_all = ["trace", "resume", "shard", "engine"])]
+    pub(crate) capture: Option<PathBuf>,
+    /// Links to capture, such as 'leaf0>host3,host3>leaf0'; `*` matches anything, `all` is every link
+    #[arg(long, value_name = "LINK[,LINK...]", requires = "capture")]
+    pub(crate) at: Option<String>,
+    /// Most packets in the capture; the run goes on without later ones [default: 10000000, about 1 GB]
+    #[arg(long, value_name = "COUNT", requires = "capture", value_parser = count::<NonZeroU64>)]
+    pub(crate) capture_limit: Option<NonZeroU64>,
 }
 
 #[derive(Debug, Args)]
@@ -228,7 +252,7 @@ pub(crate) struct Reproduce {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Runs at a time [default: one for each core]
-    #[arg(long, short, value_name = "COUNT")]
+    #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write the page of all claims and verdicts as Markdown, and what was measured into the folder
     /// beside it: figures that are not run keep their place
@@ -302,7 +326,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "GIB", default_value_t = 4)]
     pub(crate) most_memory: u32,
     /// Runs at a time of what is started [default: one for each core]
-    #[arg(long, short, value_name = "COUNT")]
+    #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// A playground that crates/web/build has made, instead of the one in the program
     #[arg(long, value_name = "FOLDER")]
@@ -372,6 +396,41 @@ pub(crate) struct Man {
     pub(crate) common: Common,
 }
 
+/// The error with the commands that a wrong one is like, if the parser knows none.
+fn with_command(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let mut level = Cli::command();
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = level.find_subcommand(word) {
+            level = below.clone();
+        }
+    }
+    let names = level
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
+    let near = nearest(wrong, names.map(clap::Command::get_name));
+    let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+    if !suggested && !near.is_empty() {
+        error.insert(
+            ContextKind::SuggestedSubcommand,
+            ContextValue::Strings(near),
+        );
+    }
+    error
+}
+
+/// A count, which is not zero.
+fn count<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => "it is too large".to_owned(),
+            _ => "allowed: a whole number above 0".to_owned(),
+        })
+}
+
 /// The number of a flow.
 fn flow(text: &str) -> Result<u32, String> {
     let number = text.parse();
@@ -380,8 +439,6 @@ fn flow(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
@@ -394,6 +451,36 @@ mod tests {
         let cli = Cli::try_parse_from(["tidegate", "--runs", "1", "--json"]).unwrap();
         assert!(cli.command.is_none() && cli.main.common.json);
         assert_eq!(cli.main.runs.map(NonZeroU32::get), Some(1));
+    }
+
+    #[test]
+    fn a_misspelt_command_has_a_suggestion() {
+        let said = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            Cli::read(&words).unwrap_err().to_string()
+        };
+        for (line, tip) in [
+            ("tidegate rnu", "'run'"),
+            ("tidegate plna", "'plan'"),
+            ("tidegate live rnu", "'run'"),
+            ("tidegate reprot", "'report'"),
+        ] {
+            let said = said(line);
+            assert!(said.contains("tip: ") && said.contains(tip), "{said}");
+        }
+        let strange = said("tidegate xyzzy");
+        assert!(!strange.contains("tip: "), "{strange}");
+    }
+
+    #[test]
+    fn a_count_of_zero_is_refused_in_words() {
+        let refused = |runs: &str| {
+            let cli = Cli::try_parse_from(["tidegate", "--runs", runs]);
+            cli.unwrap_err().to_string()
+        };
+        let said = refused("0");
+        assert!(said.contains("allowed: a whole number above 0"), "{said}");
+        assert!(refused("5000000000").contains("it is too large"));
     }
 
     #[test]

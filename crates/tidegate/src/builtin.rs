@@ -39,6 +39,22 @@ pub(crate) const ALL: &[Builtin] = &[
     },
 ];
 
+/// Network files for `tidegate plan`.
+pub(crate) const NETWORKS: &[Builtin] = &[
+    Builtin {
+        name: "web",
+        text: include_str!("../../../networks/web.toml"),
+    },
+    Builtin {
+        name: "storage",
+        text: include_str!("../../../networks/storage.toml"),
+    },
+    Builtin {
+        name: "training",
+        text: include_str!("../../../networks/training.toml"),
+    },
+];
+
 impl Builtin {
     /// The scenario of this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {

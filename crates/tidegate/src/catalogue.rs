@@ -44,6 +44,9 @@ pub(crate) enum Kind {
     /// How switches hold back single flows
     #[value(alias = "flow-controls")]
     FlowControl,
+    /// Networks that are part of the program, for `tidegate plan`
+    #[value(alias = "networks")]
+    Network,
     /// The settings of a published TCP stack
     #[value(alias = "profiles")]
     Profile,
@@ -77,6 +80,7 @@ impl Kind {
             Self::Dialect => "dialect",
             Self::Figure => "figure",
             Self::FlowControl => "flow-control",
+            Self::Network => "network",
             Self::Profile => "profile",
             Self::Scenario => "scenario",
             Self::Scheduler => "scheduler",
@@ -173,6 +177,14 @@ pub(crate) fn all() -> Vec<Entry> {
         let page = format!("# {}\n\n{line}\n", scenario.name);
         let mut entry = entry(Kind::Scenario, scenario.name, line, page, Vec::new());
         entry.example = String::from(scenario.text);
+        entries.push(entry);
+    }
+    for network in builtin::NETWORKS {
+        let line = network.title();
+        let name = network.name;
+        let page = format!("# {name}\n\n{line}\n\nPlan it with `tidegate plan {name}`.\n");
+        let mut entry = entry(Kind::Network, name, line, page, Vec::new());
+        entry.example = String::from(network.text);
         entries.push(entry);
     }
     for file in library::files() {
@@ -283,8 +295,14 @@ fn tidy(doc: &str) -> String {
 /// The names that are most like this one, closest first.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let wrong = wrong.to_lowercase().replace('_', "-");
+    let likeness = |name: &str| {
+        let likeness = strsim::jaro_winkler(&wrong, name);
+        // One letter too many, too few, wrong or in the wrong place.
+        let is_near = name.len() > 2 && strsim::osa_distance(&wrong, name) <= 1;
+        if is_near { likeness.max(0.8) } else { likeness }
+    };
     let mut near = names
-        .map(|name| (strsim::jaro_winkler(&wrong, name), name))
+        .map(|name| (likeness(name), name))
         .filter(|&(likeness, _)| likeness > 0.75)
         .collect::<Vec<_>>();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -399,7 +417,10 @@ mod tests {
 
         for entry in all() {
             // A list needs its file, and a dialect is of a network.
-            let is_whole = matches!(entry.kind, Kind::Dialect | Kind::Scenario | Kind::Figure);
+            let is_whole = matches!(
+                entry.kind,
+                Kind::Dialect | Kind::Scenario | Kind::Figure | Kind::Network
+            );
             if is_whole || entry.name == "list" {
                 continue;
             }

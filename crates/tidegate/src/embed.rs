@@ -12,11 +12,10 @@ use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use clap::Parser;
 use tidegate_dataplane::mark::custom;
-use tidegate_lab::sweep::{self, Ending, Failure, Memory, Progress, Store, Sweep};
+use tidegate_lab::capture;
+use tidegate_lab::sweep::{Ending, Failure, Memory, Progress, Store, Sweep};
 use tidegate_report::folder::Manifest;
-use tidegate_report::record::End;
 use tidegate_report::{Folder, Record, Summary};
 use tidegate_scenario::{Coordinate, Experiment, Scenario};
 use tidegate_sim::run::Status;
@@ -56,6 +55,18 @@ pub struct Options<'a> {
     pub baseline: Option<&'a str>,
     /// A scheme in the place of the scenario's.
     pub custom: Option<Custom<'a>>,
+    /// A file for the packets of links, of which there is at least one.
+    pub capture: Option<Links<'a>>,
+}
+
+/// Links to capture.
+pub struct Links<'a> {
+    /// The pcapng file.
+    pub file: &'a Path,
+    /// Names of the links, separated by commas.
+    pub at: &'a str,
+    /// The most packets; about a gigabyte if it is not said.
+    pub limit: Option<u64>,
 }
 
 /// A scheme that is not part of the library.
@@ -151,6 +162,20 @@ impl Study {
             });
             report::check_baseline(name, points).map_err(text_of)?;
         }
+        let capture = match &options.capture {
+            None => None,
+            Some(links) if options.resume => {
+                let file = links.file.display();
+                return Err(format!(
+                    "{file} cannot be captured from runs that are finished\nhint: leave out resume"
+                ));
+            }
+            Some(Links { file, at, limit }) => {
+                let limit = limit.unwrap_or(capture::LIMIT);
+                let opened = run::capture(&self.job.file, &self.job.plan, (file, at, limit));
+                Some(opened.map_err(text_of)?)
+            }
+        };
         let mut manifest = run::manifest(&self.job);
         if let Some(custom) = &options.custom {
             manifest.by = format!("the marker {}", custom.name);
@@ -176,6 +201,7 @@ impl Study {
             jobs,
             threads: options.threads,
             command: &command,
+            capture: capture.as_ref(),
             interrupt,
             progress: &observed,
         };
@@ -214,6 +240,7 @@ impl Study {
             points: manifest.points(),
             manifest,
             comparison,
+            full: capture.and_then(|capture| capture.warning()),
         }))
     }
 
@@ -247,21 +274,18 @@ fn simulate_custom(
     experiment: &Experiment,
     custom: &Custom<'_>,
 ) -> Result<Option<Record>, Failure> {
-    let refused = |why: &dyn std::fmt::Display| Failure::Refused(why.to_string());
-    let mut built = experiment.build().map_err(|problem| refused(&problem))?;
+    let built = experiment.build();
+    let mut built = built.map_err(|problem| Failure::Refused(problem.to_string()))?;
     built.setup.threads = NonZeroUsize::MIN;
     built.setup.custom = Some(Arc::clone(&custom.maker));
-    sweep.progress.started(experiment, built.setup.flows.len());
-    let mut report = |status| sweep.progress.advanced(experiment, status);
     // No command has the scheme.
-    let command = String::new();
-    let record = sweep::simulate(experiment, built, command, sweep.interrupt, &mut report);
-    let mut record = record.map_err(|error| refused(&error))?;
-    record.run.scheme.clone_from(&custom.name);
+    let record = sweep.simulate_built(experiment, built, String::new())?;
     // Once it is interrupted the scheme marks nothing, though the run may come to its end.
-    let is_interrupted =
-        sweep.interrupt.load(Ordering::Relaxed) || record.run.end == End::Interrupted;
-    Ok((!is_interrupted).then_some(record))
+    let is_interrupted = sweep.interrupt.load(Ordering::Relaxed);
+    Ok(record.filter(|_| !is_interrupted).map(|mut record| {
+        record.run.scheme.clone_from(&custom.name);
+        record
+    }))
 }
 
 /// Tells the folder's log and whoever runs it.
@@ -301,6 +325,8 @@ pub struct Results {
     /// The number of each run's point.
     points: BTreeMap<String, u32>,
     comparison: Comparison,
+    /// A warning that a capture reached its limit.
+    full: Option<String>,
 }
 
 impl Results {
@@ -335,6 +361,7 @@ impl Results {
         let mut texts: Vec<String> = stalled
             .map(|failed| format!("run {}: {}", failed.run, failed.why))
             .collect();
+        texts.extend(self.full.clone());
         texts.extend(report::warnings(&self.comparison));
         texts
     }
@@ -418,7 +445,7 @@ impl Caller {
                 error: Some("stopped while another command went on".to_owned()),
             };
         };
-        let answer = match Cli::try_parse_from(words) {
+        let answer = match Cli::read(words) {
             Err(error) => Err(error.to_string()),
             Ok(cli) => match cli.command {
                 Some(Command::Host(_) | Command::Live(_) | Command::Testbed(_)) => {

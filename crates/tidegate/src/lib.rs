@@ -14,17 +14,16 @@ mod table;
 
 use std::ffi::OsString;
 
-use clap::Parser;
-
 use args::live::LiveCommand;
 use args::testbed::{On, TestbedCommand};
 use args::{Cli, Command};
+use cmd::run::Recorded;
 use output::{Error, Output, Verdict};
 
 /// Carries out a command line, whose first word is the program's name. Returns the exit code.
 pub fn run(words: &[OsString]) -> u8 {
     embed::set_arguments(words);
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::read(words) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -49,12 +48,16 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
                 &[builtin::MAIN.to_owned()],
                 &cli.main,
                 &On::default(),
-                None,
+                &Recorded::default(),
                 output,
             )
         }),
         Some(Command::Run(run)) => with(run.running.common, |output| {
-            cmd::run::run(&run.files, &run.running, &run.on, run.trace, output)
+            let recorded = Recorded {
+                trace: run.trace,
+                capture: Some(&run.capture),
+            };
+            cmd::run::run(&run.files, &run.running, &run.on, &recorded, output)
         }),
         Some(Command::Reproduce(reproduce)) => with(reproduce.common, |output| {
             cmd::reproduce::reproduce(reproduce, output)
@@ -87,7 +90,8 @@ fn carry_out(cli: &Cli, words: &[OsString]) -> Answer {
             }
             TestbedCommand::Down(down) => with(down.common, cmd::testbed::down),
             TestbedCommand::Run(run) => with(run.running.common, |output| {
-                cmd::run::run(&run.files, &run.running, &run.on(), None, output)
+                let none = Recorded::default();
+                cmd::run::run(&run.files, &run.running, &run.on(), &none, output)
             }),
             TestbedCommand::Twin(twin) => {
                 with(twin.common, |output| cmd::testbed::twin(twin, output))

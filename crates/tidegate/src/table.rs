@@ -1,5 +1,6 @@
 //! The results as tables that fit the screen.
 
+use tidegate_report::format::Prefix;
 use tidegate_report::page::{self, Group};
 use tidegate_report::summary::{Better, Breakdown, Estimate, Extent, Metric, Rank, Summary};
 
@@ -332,7 +333,7 @@ fn column(sheet: &Sheet<'_>, place: usize, shown: Shown) -> Column {
     });
     Column {
         head: metric.title.to_owned(),
-        unit: scale.unit.to_owned(),
+        unit: scale.unit.clone(),
         cells: estimates.iter().map(number).collect(),
         marks: marks.collect(),
     }
@@ -447,8 +448,8 @@ impl Block<'_> {
 
 /// The unit of a column and how many digits it needs.
 struct Scale {
-    unit: &'static str,
-    factor: f64,
+    unit: String,
+    divisor: f64,
     digits: usize,
 }
 
@@ -459,42 +460,34 @@ impl Scale {
             .flatten()
             .map(|estimate| estimate.value.abs());
         let largest = values.fold(0.0, f64::max);
-        let (unit, factor) = match metric.unit {
-            "s" if largest < 1e-3 => ("µs", 1e6),
-            "s" if largest < 1.0 => ("ms", 1e3),
-            "bit/s" if largest >= 1e9 => ("Gbit/s", 1e-9),
-            "bit/s" if largest >= 1e6 => ("Mbit/s", 1e-6),
-            "B" if largest >= 1e4 => ("KB", 1e-3),
-            "" if largest >= 1e6 => ("million", 1e-6),
-            "" if largest >= 1e4 => ("thousand", 1e-3),
-            unit => (unit, 1.0),
-        };
+        // The unit that the report page has for such a value.
+        let prefix = Prefix::of_unit(metric.unit, largest);
         // Four figures of the largest value, but no part of a thing that is counted in whole.
         let mut counts = estimates.iter().flatten().map(|estimate| estimate.value);
-        let is_count = unit.is_empty() && counts.all(|value| value.fract() == 0.0);
-        let digits = match largest * factor {
+        let is_count = metric.unit.is_empty() && counts.all(|value| value.fract() == 0.0);
+        let digits = match largest / prefix.divisor {
             value if value >= 1000.0 || is_count => 0,
             value if value >= 100.0 => 1,
             value if value >= 10.0 => 2,
             _ => 3,
         };
         Self {
-            unit,
-            factor,
+            unit: prefix.unit(),
+            divisor: prefix.divisor,
             digits,
         }
     }
 
     /// Of ratios to a baseline.
     const RATIO: Self = Self {
-        unit: "",
-        factor: 1.0,
+        unit: String::new(),
+        divisor: 1.0,
         digits: 3,
     };
 
     /// A value, and half of its interval.
     fn show(&self, value: f64, interval: Option<(f64, f64)>) -> String {
-        let number = |value: f64| format!("{:.*}", self.digits, value * self.factor);
+        let number = |value: f64| format!("{:.*}", self.digits, value / self.divisor);
         match interval.map(|(low, high)| (high - low) / 2.0) {
             Some(half) if half > 0.0 => format!("{} ±{}", number(value), number(half)),
             _ => number(value),

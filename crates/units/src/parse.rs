@@ -22,6 +22,7 @@ pub struct ParseError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Problem {
     Unreadable,
+    NoUnit,
     NoSuchUnit,
     TooFine,
     TooLarge,
@@ -58,6 +59,7 @@ impl Display for ParseError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let problem = match self.problem {
             Problem::Unreadable => "cannot be read",
+            Problem::NoUnit => "has no unit",
             Problem::NoSuchUnit => "has an unknown unit",
             Problem::TooFine => "is finer than the smallest unit",
             Problem::TooLarge => "is too large",
@@ -173,7 +175,13 @@ fn quantity(text: &str, tables: &[&[Unit]], accepted: &'static str) -> Result<u6
         .flat_map(|table| table.iter())
         .find(|Unit(names, _)| names.contains(&unit))
         .map(|&Unit(_, worth)| worth)
-        .ok_or_else(|| ParseError::new(text, Problem::NoSuchUnit, accepted))?;
+        .ok_or_else(|| {
+            let problem = match unit {
+                "" => Problem::NoUnit,
+                _ => Problem::NoSuchUnit,
+            };
+            ParseError::new(text, problem, accepted)
+        })?;
     number
         .times(worth)
         .map_err(|problem| ParseError::new(text, problem, accepted))
@@ -269,7 +277,7 @@ impl FromStr for Size {
         let too_large = |_| ParseError::new(text, Problem::TooLarge, SIZE_ACCEPTS);
         match quantity(text, &[PACKETS], SIZE_ACCEPTS) {
             Ok(packets) => u32::try_from(packets).map(Self::Packets).map_err(too_large),
-            Err(error) if error.problem == Problem::NoSuchUnit => {
+            Err(error) if matches!(error.problem, Problem::NoUnit | Problem::NoSuchUnit) => {
                 let tables = [DECIMAL_SIZES, BINARY_SIZES];
                 quantity(text, &tables, SIZE_ACCEPTS).map(|bytes| Self::Bytes(Bytes(bytes)))
             }
@@ -412,10 +420,12 @@ mod tests {
         );
         assert_eq!(
             message::<Rate>("10"),
-            "`10` has an unknown unit; accepted: \
+            "`10` has no unit; accepted: \
              a rate in bps, Kbps, Mbps, Gbps or Tbps, such as 10Gbps"
         );
         assert!(message::<Size>("65packets").contains("or pkts, such as 300KB or 65pkts"));
+        assert!(message::<Size>("65").starts_with("`65` has no unit; accepted: a size"));
+        assert!(message::<Span>("0").starts_with("`0` has no unit"));
         assert!(message::<Bytes>("65pkts").contains("B, KB, MB, GB, KiB, MiB or GiB"));
         assert!(message::<Rate>("0Gbps").contains("must not be zero"));
         assert!(message::<Span>("0.5ps").contains("finer than the smallest unit"));

@@ -542,7 +542,7 @@ mod tests {
             "quanta: `4294967296` is too large; accepted: a whole number from 0 to 4294967295"
         );
         assert!(error("gentle", "yes").contains("true or false"));
-        assert!(error("limit", "12").starts_with("limit: `12` has an unknown unit"));
+        assert!(error("limit", "12").starts_with("limit: `12` has no unit"));
         assert_eq!(
             ConfigError::out_of_range("alpha", 0, "above 0").to_string(),
             "alpha = 0 is out of range; allowed: above 0"

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tidegate_report::Record;
+use tidegate_report::{Record, reading};
 
 use super::claim::Claim;
 use super::library::{self, Entry, Version};
@@ -165,7 +165,7 @@ impl Measurements {
     /// Reads what is kept of a figure of the program in a folder. `None` if nothing is, or if the
     /// figure's settings were others then.
     pub fn read(folder: &Path, id: &str) -> io::Result<Option<Self>> {
-        let text = match std::fs::read(folder.join(format!("{id}.json"))) {
+        let text = match reading::bytes(&folder.join(format!("{id}.json")), reading::MADE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read?,
         };

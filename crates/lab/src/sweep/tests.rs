@@ -82,6 +82,7 @@ fn manifest(scenario: &Scenario, plan: &[Experiment]) -> Manifest {
         title: scenario.title.clone(),
         baseline: None,
         scenario: scenario.resolved(),
+        setup: Vec::new(),
         command: "test".to_owned(),
         by: String::new(),
         version: "0".to_owned(),
@@ -173,6 +174,7 @@ impl Bench {
             jobs: NonZeroUsize::new(jobs).unwrap(),
             threads: None,
             command: &|experiment| format!("repeat {}", experiment.id),
+            capture: None,
             interrupt: &self.interrupt,
             progress: &self.progress,
         }
@@ -191,6 +193,27 @@ fn the_number_of_jobs_changes_no_byte() {
     let (one, four) = (results(&one), results(&four));
     assert!(one.len() > 12, "{:?}", one.keys());
     assert!(one == four, "the folders differ");
+}
+
+#[test]
+fn runs_come_seed_by_seed_so_that_a_stopped_sweep_compares_its_points() {
+    let place = Place::new("order");
+    let bench = Bench::new(&place);
+    let order = Mutex::new(Vec::new());
+    bench.sweep(1).run_with(|experiment| {
+        order.lock().unwrap().push(experiment.id.clone());
+        Err(Failure::Refused("not now".to_owned()))
+    });
+    let of_seed = |replication| {
+        let runs = bench.plan.iter();
+        runs.filter(move |run| run.replication == replication)
+            .map(|run| run.id.clone())
+    };
+    let expected: Vec<String> = (0..3).flat_map(of_seed).collect();
+    assert_eq!(expected.len(), bench.plan.len());
+    assert_eq!(order.into_inner().unwrap(), expected);
+    let planned: Vec<String> = bench.plan.iter().map(|run| run.id.clone()).collect();
+    assert_ne!(planned, expected, "the plan is in another order");
 }
 
 #[test]
@@ -243,7 +266,7 @@ fn an_interrupt_keeps_what_is_finished() {
     let done = bench.sweep(1).run_with(|experiment| {
         let record = bench.sweep(1).simulate(experiment, NonZeroUsize::MIN);
         // Heard while the second run goes on, which still counts here as it had finished.
-        if experiment.id == bench.plan[1].id {
+        if experiment.id == bench.plan[3].id {
             bench.interrupt.store(true, Ordering::Relaxed);
         }
         record

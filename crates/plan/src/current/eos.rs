@@ -207,7 +207,11 @@ impl Reader {
             source: name.to_owned(),
             settings,
             notes,
-            tables: None,
+            unchecked: vec![
+                "DSCP maps, schedulers, PFC, headroom and α: this reader takes thresholds only"
+                    .into(),
+            ],
+            ..Current::default()
         }
     }
 }

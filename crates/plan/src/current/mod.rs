@@ -8,16 +8,17 @@ mod values;
 use std::path::Path;
 
 use serde_json::Value;
+use tidegate_report::reading;
 use tidegate_scenario::Problem;
 use tidegate_units::{Rate, Ratio};
 
 use crate::judge::{Judgement, Risk, Severity, judge};
 use crate::marking::{Marking, Ramp};
-use crate::network::{Network, Queue};
+use crate::network::{Network, Queue, Reservation};
 use crate::plan::{Plan, Row};
 
 /// What is set today.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Current {
     /// Where it was read.
     pub source: String,
@@ -25,8 +26,41 @@ pub struct Current {
     pub settings: Vec<Setting>,
     /// What was read and has no meaning for the network, each in a line.
     pub notes: Vec<String>,
+    /// Faults of the configuration apart from thresholds, worst first.
+    pub findings: Vec<Finding>,
+    /// Settings in the file that nobody compared with the network.
+    pub unchecked: Vec<String>,
+    /// PFC headroom that the switch reserves.
+    pub reservation: Reservation,
     /// The tables of SONiC, to make a patch of them.
     pub tables: Option<Value>,
+}
+
+/// A fault of a running configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong and where it stands.
+    pub text: String,
+    /// The ports that it is found at; none if it is not about ports.
+    pub ports: Vec<String>,
+}
+
+impl Finding {
+    /// The fault in a line, with its ports.
+    pub fn line(&self) -> String {
+        let severity = self.severity.name();
+        let text = &self.text;
+        match self.ports.as_slice() {
+            [] => format!("{severity}: {text}"),
+            [one] => format!("{severity}: {text} ({one})"),
+            [first, .., last] => {
+                let count = self.ports.len();
+                format!("{severity}: {text} ({count} ports: {first} to {last})")
+            }
+        }
+    }
 }
 
 /// What a queue of some ports is set to.
@@ -67,13 +101,17 @@ pub struct CurrentRow<'a> {
     pub verdict: String,
     /// How bad that is; `None` if nothing is wrong.
     pub severity: Option<Severity>,
+    /// The factor of the dynamic threshold that it was judged with.
+    pub alpha: Ratio,
+    /// Whether the factor is the switch's own; else it is the network file's.
+    pub is_alpha_read: bool,
 }
 
 impl Current {
     /// Reads a file of that name or, if there is none, values such as `1MiB/2MiB/5%`.
     pub fn read(given: &str, network: &Network) -> Result<Self, Problem> {
         if Path::new(given).exists() {
-            let text = std::fs::read_to_string(given)
+            let text = reading::text(Path::new(given), reading::WRITTEN)
                 .map_err(|error| Problem::new(format!("`{given}` cannot be read: {error}")))?;
             return Self::parse(given, &text, network);
         }
@@ -112,6 +150,15 @@ impl Current {
             }
         }
         self
+    }
+
+    /// Whether some threshold or setting keeps marking or PFC from doing their work.
+    pub fn is_broken(&self, plan: &Plan<'_>) -> bool {
+        let rows = self.rows(plan);
+        let mut severities = rows.iter().filter_map(|row| row.severity);
+        let mut findings = self.findings.iter().map(|finding| finding.severity);
+        severities.any(|severity| severity == Severity::Broken)
+            || findings.any(|severity| severity == Severity::Broken)
     }
 
     /// What is set for each queue and speed of a plan.
@@ -176,6 +223,8 @@ fn current_row<'a>(network: &Network, row: &Row<'a>, setting: &Setting) -> Curre
         judgement,
         verdict,
         severity,
+        alpha: setting.alpha.unwrap_or(network.switch.alpha),
+        is_alpha_read: setting.alpha.is_some(),
     }
 }
 
@@ -194,9 +243,9 @@ fn compare(marking: &Marking, formula: &Marking) -> String {
     }
 }
 
-/// The speed that ports with this number have, counted from 0 with the hosts' first; what the only speed
+/// Speed of the ports with this number, counted from 0 with the hosts' first; what the only speed
 /// is, if the number says nothing.
-fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Rate> {
+pub(crate) fn speed_by_place(network: &Network, place: Option<u32>) -> Option<Rate> {
     let mut first = 0;
     for (_, ports) in network.ports() {
         first += ports.count;

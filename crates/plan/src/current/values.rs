@@ -45,8 +45,7 @@ pub(super) fn read(text: &str) -> Result<Current, Problem> {
     Ok(Current {
         source: text.to_owned(),
         settings,
-        notes: Vec::new(),
-        tables: None,
+        ..Current::default()
     })
 }
 

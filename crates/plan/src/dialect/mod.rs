@@ -13,9 +13,10 @@ mod tc;
 use std::fmt::{self, Display, Formatter};
 use std::ops::RangeInclusive;
 
+use serde_json::Value;
 use tidegate_units::{Bytes, Rate, Ratio, Setting, choices};
 
-use crate::marking::{Ramp, bytes};
+use crate::marking::{Marking, Ramp, bytes};
 use crate::network::{Ports, Queue, Role};
 use crate::plan::{Plan, Row};
 
@@ -51,6 +52,77 @@ choices! {
     }
 }
 
+choices! {
+    /// Tables of SONiC that a configuration may touch.
+    pub enum Only {
+        /// Thresholds: `WRED_PROFILE`, and the references to them in `QUEUE`.
+        Wred = "wred",
+        /// Pools, buffer profiles and what refers to them.
+        Buffers = "buffers",
+        /// Pauses: `pfc_enable`, the maps of priorities and the lengths of cables.
+        Pfc = "pfc",
+        /// Everything, with maps of code points, schedulers and counters.
+        All = "all",
+    }
+}
+
+impl Only {
+    const fn has_wred(self) -> bool {
+        matches!(self, Self::Wred | Self::All)
+    }
+
+    const fn has_buffers(self) -> bool {
+        matches!(self, Self::Buffers | Self::All)
+    }
+
+    const fn has_pfc(self) -> bool {
+        matches!(self, Self::Pfc | Self::All)
+    }
+}
+
+choices! {
+    /// Where the headroom of lossless classes comes from.
+    pub enum HeadroomFrom {
+        /// The platform's own tables, by speed and length of the cable.
+        Platform = "platform",
+        /// The formula of the plan.
+        Computed = "computed",
+    }
+}
+
+/// A request for a configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The tables, for SONiC.
+    pub only: Only,
+    /// The headroom, for SONiC.
+    pub headroom: HeadroomFrom,
+    /// The tables of the switch today, for SONiC.
+    pub current: Option<&'a Value>,
+}
+
+impl Request<'_> {
+    /// Thresholds alone, with headroom left to the platform: the smallest change.
+    pub const fn smallest(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            only: Only::Wred,
+            headroom: HeadroomFrom::Platform,
+            current: None,
+        }
+    }
+
+    /// Everything, with headroom left to the platform.
+    pub const fn whole(scheme: Scheme) -> Self {
+        Self {
+            only: Only::All,
+            ..Self::smallest(scheme)
+        }
+    }
+}
+
 impl Scheme {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::QueueRed, Self::Tcn, Self::EcnSharp, Self::Bcc];
@@ -70,6 +142,26 @@ pub enum Support {
     Some(&'static str),
     /// The nearest it has.
     No(&'static str),
+}
+
+/// What a switch does to packets that are not ECN-capable where it would mark others; each with how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotEcn {
+    /// They are dropped.
+    Dropped(&'static str),
+    /// They pass.
+    Kept(&'static str),
+    /// Its maker does not say, or it depends on the platform.
+    Unknown(&'static str),
+}
+
+impl NotEcn {
+    /// How, in a sentence.
+    pub const fn how(self) -> &'static str {
+        match self {
+            Self::Dropped(how) | Self::Kept(how) | Self::Unknown(how) => how,
+        }
+    }
 }
 
 impl Dialect {
@@ -97,11 +189,13 @@ impl Dialect {
         };
         let lines: Vec<String> = Scheme::ALL.into_iter().map(line).collect();
         format!(
-            "# {}\n\nThe configuration of {}: `tidegate plan NETWORK --emit {}`.\n\n{}\n",
+            "# {}\n\nThe configuration of {}: `tidegate plan NETWORK --emit {}`.\n\n{}\n\nPackets that are not \
+             ECN-capable: {}.\n",
             self.name(),
             self.title(),
             self.name(),
-            lines.join("\n")
+            lines.join("\n"),
+            self.not_ecn().how()
         )
     }
 
@@ -141,6 +235,32 @@ impl Dialect {
             (Self::Nxos, Scheme::Bcc) => No("queue-red; AFD with ETRAP marks large flows only"),
             (Self::Tc, Scheme::Bcc) => No("tcn: ports of Linux share no pool"),
             (_, Scheme::Bcc) => No("queue-red; on Tomahawk 5 with dynamic ECN (D-ECN) beside it"),
+        }
+    }
+
+    /// What its switches do to packets that are not ECN-capable where they would mark others.
+    pub const fn not_ecn(self) -> NotEcn {
+        match self {
+            Self::Sonic => NotEcn::Dropped(
+                "a WRED profile drops them at the thresholds at which it marks the others (SAI): give them \
+                 a queue without `wred_profile`",
+            ),
+            Self::Eos => NotEcn::Unknown(
+                "Arista does not say whether `random-detect ecn` alone drops them: try it on the platform",
+            ),
+            Self::Junos => NotEcn::Unknown(
+                "QFX queues with ECN drop them at their tail only; QFX5100, EX4600 and older use the drop \
+                 profile for them",
+            ),
+            Self::Nvue => NotEcn::Kept(
+                "with `red disable`, which is emitted, they are dropped at the tail only",
+            ),
+            Self::Nxos => NotEcn::Unknown(
+                "Cisco does not say what `random-detect … ecn` does to them: expect drops at the thresholds",
+            ),
+            Self::Tc => NotEcn::Kept(
+                "`ce_threshold` of CoDel leaves them alone, and `nodrop` keeps them under `red`",
+            ),
         }
     }
 
@@ -189,7 +309,8 @@ impl Dialect {
     }
 
     /// The configuration of a plan.
-    pub fn emit(self, plan: &Plan<'_>, scheme: Scheme) -> Result<Configuration, Refusal> {
+    pub fn emit(self, plan: &Plan<'_>, request: &Request<'_>) -> Result<Configuration, Refusal> {
+        let scheme = request.scheme;
         if !plan.works() {
             return Err(Refusal::new(
                 "no threshold works on this network, so that there is nothing to configure",
@@ -203,12 +324,27 @@ impl Dialect {
         self.check_alpha(plan)?;
         let mut out = Draft::new(plan);
         match self {
-            Self::Sonic => sonic::emit(plan, &mut out)?,
+            Self::Sonic => sonic::emit(plan, request, &mut out)?,
             Self::Eos => eos::emit(plan, scheme, &mut out)?,
             Self::Junos => junos::emit(plan, scheme, &mut out)?,
             Self::Nvue => nvue::emit(plan, scheme, &mut out)?,
             Self::Nxos => nxos::emit(plan, &mut out)?,
             Self::Tc => tc::emit(plan, scheme, &mut out)?,
+        }
+        if !matches!(self, Self::Sonic | Self::Tc) {
+            out.note(
+                "it replaces maps of code points, schedulers and PFC of the ports that it names: compare \
+                 with what they have",
+            );
+        }
+        for row in &plan.rows {
+            if row.queue.not_ecn && row.marking != Marking::Off {
+                out.note(format!(
+                    "queue {} carries packets that are not ECN-capable: {}",
+                    row.queue.id,
+                    self.not_ecn().how()
+                ));
+            }
         }
         Ok(out.done())
     }
@@ -221,6 +357,8 @@ pub struct Configuration {
     pub text: String,
     /// What rounding changed.
     pub changes: Vec<Change>,
+    /// What a patch changes and keeps, each in a line with its label.
+    pub summary: Vec<String>,
     /// What its reader has to know, or check.
     pub notes: Vec<String>,
 }
@@ -416,6 +554,7 @@ impl Draft {
         Configuration {
             text: self.text,
             changes: self.changes,
+            summary: Vec::new(),
             notes: self.notes,
         }
     }

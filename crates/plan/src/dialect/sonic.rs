@@ -3,21 +3,25 @@
 //! SONiC marks on the instantaneous length of a queue, so that equal thresholds with 100 % are the step
 //! that DCTCP wants.
 
+pub(crate) mod config_db;
 mod patch;
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
-use tidegate_units::{Bytes, Rate};
+use tidegate_units::{Bytes, Rate, Setting};
 
-use super::{Draft, Refusal, default_queue, rows, short};
-use crate::formula::headroom;
+use self::config_db::ConfigDb;
+use super::{
+    Draft, HeadroomFrom, Only, Refusal, Request, cable_metres, default_queue, rows, short,
+};
 use crate::judge;
 use crate::marking::{Marking, Ramp};
 use crate::network::{Network, Queue};
 use crate::plan::{Plan, Row};
 
-pub use patch::patch;
+pub use patch::{Patch, patch};
 
 /// What the agent on the switch can read of a threshold: it reads them as signed 32-bit numbers.
 const LONGEST: u64 = 2_147_483_647;
@@ -31,35 +35,135 @@ const NAME: &str = "TIDEGATE";
 /// The room that a queue or a priority group has for itself unless the plan says otherwise: one packet.
 const LEAST_RESERVE: u64 = 1518;
 
-pub(super) fn emit(plan: &Plan<'_>, out: &mut Draft) -> Result<(), Refusal> {
-    let mut tables = Map::new();
-    for row in &plan.rows {
-        if let Marking::Length(ramp) = row.marking {
-            let profile = profile(row, &ramp, out)?;
-            put(&mut tables, "WRED_PROFILE", &profile_name(row), profile);
-        }
+pub(super) fn emit(plan: &Plan<'_>, request: &Request<'_>, out: &mut Draft) -> Result<(), Refusal> {
+    let tables = tables(plan, request, out)?;
+    if request.current.is_none() {
+        out.note(
+            "ports are named by their first lane (Ethernet0, Ethernet4, …): compare with PORT",
+        );
     }
-    maps(plan, &mut tables);
-    for queue in &plan.network.queues {
-        let scheduler = match queue.weight {
-            Some(weight) => json!({ "type": "DWRR", "weight": weight.to_string() }),
-            None => json!({ "type": "STRICT" }),
-        };
-        put(&mut tables, "SCHEDULER", &scheduler_name(queue), scheduler);
+    if request.only != Only::All {
+        out.note(format!(
+            "tables beside `{}` stay as they are; --only all emits maps, schedulers, buffers and PFC too",
+            request.only.write()
+        ));
     }
-    buffers(plan, &mut tables, out);
-    for (port, speed) in port_names(plan.network) {
-        of_port(plan, speed, &port, &mut tables);
-    }
-    for group in ["WRED_ECN_QUEUE", "WRED_ECN_PORT"] {
-        let on = json!({ "FLEX_COUNTER_STATUS": "enable" });
-        put(&mut tables, "FLEX_COUNTER_TABLE", group, on);
-    }
-    out.note("ports are named by their first lane (Ethernet0, Ethernet4, …): compare with PORT");
     out.note("marks show in: show queue wredcounters");
     let text = serde_json::to_string_pretty(&Value::Object(tables));
     out.line(text.expect("texts and maps can always be written"));
     Ok(())
+}
+
+/// The tables that are asked for.
+fn tables(
+    plan: &Plan<'_>,
+    request: &Request<'_>,
+    out: &mut Draft,
+) -> Result<Map<String, Value>, Refusal> {
+    let only = request.only;
+    let mut tables = Map::new();
+    if only.has_wred() {
+        for row in &plan.rows {
+            if let Marking::Length(ramp) = row.marking {
+                let profile = profile(row, &ramp, out)?;
+                put(&mut tables, "WRED_PROFILE", &profile_name(row), profile);
+            }
+        }
+    }
+    if only.has_pfc() && plan.headroom.is_some() {
+        pause_maps(plan, &mut tables);
+    }
+    if only == Only::All {
+        maps(plan, &mut tables);
+        for queue in &plan.network.queues {
+            let scheduler = match queue.weight {
+                Some(weight) => json!({ "type": "DWRR", "weight": weight.to_string() }),
+                None => json!({ "type": "STRICT" }),
+            };
+            put(&mut tables, "SCHEDULER", &scheduler_name(queue), scheduler);
+        }
+        for group in ["WRED_ECN_QUEUE", "WRED_ECN_PORT"] {
+            let on = json!({ "FLEX_COUNTER_STATUS": "enable" });
+            put(&mut tables, "FLEX_COUNTER_TABLE", group, on);
+        }
+    }
+    if only.has_buffers() {
+        buffers(plan, request.headroom, &mut tables, out);
+    }
+    if only.has_pfc() && request.headroom == HeadroomFrom::Platform {
+        cables(plan, request, &mut tables, out);
+    }
+    for (port, speed) in ports(plan.network, request.current) {
+        of_port(plan, request, speed, &port, &mut tables);
+    }
+    Ok(tables)
+}
+
+/// The ports that are configured: those of the switch that have a speed of the network, else by the usual names.
+fn ports(network: &Network, current: Option<&Value>) -> Vec<(String, Rate)> {
+    let Some(db) = current.map(ConfigDb::new).filter(|db| db.has("PORT")) else {
+        return port_names(network);
+    };
+    let speeds = network.speeds();
+    let named = db.ports().into_iter().filter_map(|port| {
+        let speed = db.speed(network, port)?;
+        speeds.contains(&speed).then(|| (port.to_owned(), speed))
+    });
+    named.collect()
+}
+
+/// The queues of the switch's ports that the plan does not mark.
+pub fn unmarked(plan: &Plan<'_>, current: &Value) -> BTreeSet<(String, u8)> {
+    let of_port = |(port, speed): (String, Rate)| {
+        let rows = rows(plan, speed).filter(|row| row.marking == Marking::Off);
+        rows.map(move |row| (port.clone(), row.queue.id))
+    };
+    ports(plan.network, Some(current))
+        .into_iter()
+        .flat_map(of_port)
+        .collect()
+}
+
+/// Lengths of cables in metres that most platforms have a row of headroom for.
+const CABLES: [u64; 3] = [5, 40, 300];
+
+/// The length of each cable, by which the platform sets headroom.
+fn cables(
+    plan: &Plan<'_>,
+    request: &Request<'_>,
+    tables: &mut Map<String, Value>,
+    out: &mut Draft,
+) {
+    if plan.headroom.is_none() {
+        return;
+    }
+    let metres = cable_metres(plan);
+    let length = CABLES
+        .into_iter()
+        .find(|&length| length >= metres)
+        .unwrap_or(metres);
+    if length != metres {
+        out.change(
+            "cable length".to_owned(),
+            format!("{metres} m"),
+            format!("{length} m"),
+            "platforms have rows for 5, 40 and 300 m",
+        );
+    }
+    let ports = ports(plan.network, request.current);
+    let lengths = ports
+        .into_iter()
+        .map(|(port, _)| (port, Value::from(format!("{length}m"))));
+    put(
+        tables,
+        "CABLE_LENGTH",
+        "AZURE",
+        Value::Object(lengths.collect()),
+    );
+    out.note(
+        "headroom is left to the platform: it reads CABLE_LENGTH and its own pg_profile_lookup.ini; \
+         --headroom computed sets it by the formula",
+    );
 }
 
 fn put(tables: &mut Map<String, Value>, table: &str, row: &str, value: Value) {
@@ -104,27 +208,31 @@ fn maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
     let same = |queue: &Queue| (queue.id.to_string(), Value::from(queue.id.to_string()));
     let identity: Map<String, Value> = queues.iter().map(same).collect();
     put(tables, "TC_TO_QUEUE_MAP", NAME, Value::Object(identity));
-    if plan.headroom.is_some() {
-        let lossy = lossy_group(plan.network);
-        let group = |queue: &Queue| {
-            let group = if queue.lossless { queue.id } else { lossy };
-            (queue.id.to_string(), Value::from(group.to_string()))
-        };
-        let groups: Map<String, Value> = queues.iter().map(group).collect();
-        put(
-            tables,
-            "TC_TO_PRIORITY_GROUP_MAP",
-            NAME,
-            Value::Object(groups),
-        );
-        let lossless: Map<String, Value> = plan.network.lossless().map(same).collect();
-        put(
-            tables,
-            "MAP_PFC_PRIORITY_TO_QUEUE",
-            NAME,
-            Value::Object(lossless),
-        );
-    }
+}
+
+/// From traffic classes to priority groups, and from priorities of pauses to queues.
+fn pause_maps(plan: &Plan<'_>, tables: &mut Map<String, Value>) {
+    let queues = &plan.network.queues;
+    let same = |queue: &Queue| (queue.id.to_string(), Value::from(queue.id.to_string()));
+    let lossy = lossy_group(plan.network);
+    let group = |queue: &Queue| {
+        let group = if queue.lossless { queue.id } else { lossy };
+        (queue.id.to_string(), Value::from(group.to_string()))
+    };
+    let groups: Map<String, Value> = queues.iter().map(group).collect();
+    put(
+        tables,
+        "TC_TO_PRIORITY_GROUP_MAP",
+        NAME,
+        Value::Object(groups),
+    );
+    let lossless: Map<String, Value> = plan.network.lossless().map(same).collect();
+    put(
+        tables,
+        "MAP_PFC_PRIORITY_TO_QUEUE",
+        NAME,
+        Value::Object(lossless),
+    );
 }
 
 /// The priority group of what may be dropped: the first that no lossless queue has, so that none of it is paused
@@ -134,7 +242,12 @@ fn lossy_group(network: &Network) -> u8 {
     (0..8).find(is_free).unwrap_or(0)
 }
 
-fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
+fn buffers(
+    plan: &Plan<'_>,
+    headroom: HeadroomFrom,
+    tables: &mut Map<String, Value>,
+    out: &mut Draft,
+) {
     let network = plan.network;
     let exponent = out.exponent(network.switch.alpha, EXPONENTS).to_string();
     let shared = Bytes(judge::shared_memory(network).0 * u64::from(network.switch.parts));
@@ -151,7 +264,7 @@ fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
     let Some(room) = &plan.headroom else {
         return;
     };
-    let all = room.all.0 * u64::from(network.switch.parts);
+    let all = network.headroom_of_switch().0;
     let pool = json!({
         "type": "ingress", "mode": "dynamic",
         "size": shared.0.to_string(), "xoff": all.to_string(),
@@ -167,9 +280,16 @@ fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
         let profile = json!({ "pool": "ingress_lossless_pool", "size": "0", "dynamic_th": "7" });
         put(tables, "BUFFER_PROFILE", "ingress_lossy_profile", profile);
     }
+    if headroom == HeadroomFrom::Platform {
+        return;
+    }
     for &(speed, headroom) in &room.of_port {
-        let name = format!("pg_lossless_{}_profile", short(speed));
-        let xoff = out.cells_above(&format!("headroom at {speed}"), headroom);
+        let xoff = if headroom > network.computed_headroom(speed) {
+            // As the switch has it.
+            headroom
+        } else {
+            out.cells_above(&format!("headroom at {speed}"), headroom)
+        };
         let profile = json!({
             "pool": "ingress_lossless_pool",
             "size": reserve,
@@ -177,23 +297,40 @@ fn buffers(plan: &Plan<'_>, tables: &mut Map<String, Value>, out: &mut Draft) {
             "xoff": xoff.0.to_string(),
             "dynamic_th": exponent,
         });
-        put(tables, "BUFFER_PROFILE", &name, profile);
+        put(tables, "BUFFER_PROFILE", &headroom_name(speed), profile);
     }
-    out.note(format!(
-        "headroom by {}; a platform with its own tables (pg_profile_lookup.ini) may ask for more",
-        headroom::SECTION
-    ));
+}
+
+/// The profile of lossless priority groups at ports of a speed.
+fn headroom_name(speed: Rate) -> String {
+    format!("pg_lossless_{}_profile", short(speed))
 }
 
 /// What each port refers to.
-fn of_port(plan: &Plan<'_>, speed: Rate, port: &str, tables: &mut Map<String, Value>) {
+fn of_port(
+    plan: &Plan<'_>,
+    request: &Request<'_>,
+    speed: Rate,
+    port: &str,
+    tables: &mut Map<String, Value>,
+) {
+    let only = request.only;
+    let is_computed = request.headroom == HeadroomFrom::Computed;
     for row in rows(plan, speed) {
         let key = format!("{port}|{}", row.queue.id);
-        let mut queue = json!({ "scheduler": scheduler_name(row.queue) });
-        if matches!(row.marking, Marking::Length(_)) {
-            queue["wred_profile"] = profile_name(row).into();
+        let mut queue = Map::new();
+        if only == Only::All {
+            queue.insert("scheduler".into(), scheduler_name(row.queue).into());
         }
-        put(tables, "QUEUE", &key, queue);
+        if only.has_wred() && matches!(row.marking, Marking::Length(_)) {
+            queue.insert("wred_profile".into(), profile_name(row).into());
+        }
+        if !queue.is_empty() {
+            put(tables, "QUEUE", &key, Value::Object(queue));
+        }
+        if !only.has_buffers() {
+            continue;
+        }
         let kind = if row.queue.lossless {
             "lossless"
         } else {
@@ -201,37 +338,31 @@ fn of_port(plan: &Plan<'_>, speed: Rate, port: &str, tables: &mut Map<String, Va
         };
         let profile = json!({ "profile": format!("egress_{kind}_profile") });
         put(tables, "BUFFER_QUEUE", &key, profile);
-        if row.queue.lossless {
-            let profile = json!({ "profile": format!("pg_lossless_{}_profile", short(speed)) });
+        if row.queue.lossless && is_computed {
+            let profile = json!({ "profile": headroom_name(speed) });
             put(tables, "BUFFER_PG", &key, profile);
         }
     }
     let has_lossy = plan.network.queues.iter().any(|queue| !queue.lossless);
-    if plan.headroom.is_some() && has_lossy {
+    if only.has_buffers() && plan.headroom.is_some() && has_lossy {
         let key = format!("{port}|{}", lossy_group(plan.network));
         let profile = json!({ "profile": "ingress_lossy_profile" });
         put(tables, "BUFFER_PG", &key, profile);
     }
-    let mut map = json!({ "dscp_to_tc_map": NAME, "tc_to_queue_map": NAME });
-    if plan.headroom.is_some() {
-        let numbers: Vec<String> = plan
-            .network
-            .lossless()
-            .map(|queue| queue.id.to_string())
-            .collect();
-        map["tc_to_pg_map"] = NAME.into();
-        map["pfc_to_queue_map"] = NAME.into();
-        map["pfc_enable"] = numbers.join(",").into();
+    let mut map = Map::new();
+    if only == Only::All {
+        map.insert("dscp_to_tc_map".into(), NAME.into());
+        map.insert("tc_to_queue_map".into(), NAME.into());
     }
-    put(tables, "PORT_QOS_MAP", port, map);
-}
-
-/// The queues of a key: `3`, or `3-4`.
-pub(crate) fn numbers(text: &str) -> std::ops::Range<u8> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    match (first.parse(), last.parse()) {
-        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
-        _ => 0..0,
+    if only.has_pfc() && plan.headroom.is_some() {
+        let numbers = plan.network.lossless().map(|queue| queue.id.to_string());
+        map.insert("tc_to_pg_map".into(), NAME.into());
+        map.insert("pfc_to_queue_map".into(), NAME.into());
+        let enabled = numbers.collect::<Vec<_>>().join(",");
+        map.insert("pfc_enable".into(), enabled.into());
+    }
+    if !map.is_empty() {
+        put(tables, "PORT_QOS_MAP", port, Value::Object(map));
     }
 }
 

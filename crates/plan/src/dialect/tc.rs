@@ -206,9 +206,11 @@ fn red(
     ));
     Ok(format!(
         "red limit {limit} min {min} max {max} avpkt {packet} burst {burst} bandwidth {} \
-         probability {} ecn",
+         probability {} ecn{}",
         bandwidth(row.speed, out),
-        f64::from(percent) / 100.0
+        f64::from(percent) / 100.0,
+        // Else what cannot be marked is dropped.
+        if row.queue.not_ecn { " nodrop" } else { "" }
     ))
 }
 

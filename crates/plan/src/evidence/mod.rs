@@ -22,7 +22,7 @@ pub use page::{PARTS, chart, json, parts};
 
 use crate::current::Current;
 use crate::marking::{Marking, Ramp, time};
-use crate::network::{Network, Queue, Transport};
+use crate::network::{Network, Queue};
 use crate::plan::Plan;
 use crate::printed;
 use estimate::{Against, Estimate, Outcome};
@@ -286,7 +286,7 @@ fn check_times(
     }
     // What ignores marks is none the worse for them.
     let is_left_out = |(queue, marking): (&Queue, &Marking)| {
-        *marking == Marking::Off && queue.transport != Transport::Reno
+        *marking == Marking::Off && queue.transport.reacts_to_marks()
     };
     if network.queues.iter().zip(queues).any(is_left_out) {
         return refuse(

@@ -6,11 +6,12 @@
 
 use std::fmt::Write;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, Scenario};
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
 use super::Marks;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, NotEcn};
 use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 
@@ -288,28 +289,29 @@ impl<'a> Model<'a> {
             return Vec::new();
         }
         let sources = (0..).zip(&self.sources);
-        let plain = sources.filter(|(_, source)| !is_ecn(source.transport));
+        let plain = sources.filter(|(_, source)| !source.transport.reacts_to_marks());
         plain.map(|(number, _)| number).collect()
     }
 
     /// Whether the simulated switches drop packets that are not ECN-capable where they mark others.
     fn drops_not_ecn(&self) -> bool {
-        self.has_not_ecn() && drops_not_ecn(self.network.switch.os)
+        // What is not documented is taken for what RFC 3168, section 7 asks for.
+        let keeps = |os: Dialect| matches!(os.not_ecn(), NotEcn::Kept(_));
+        self.has_not_ecn() && !self.network.switch.os.is_some_and(keeps)
     }
 
     fn about_not_ecn(&self) -> String {
-        let switches = match self.network.switch.os {
-            Some(os) => format!("{} switches", os.title()),
-            None => "switches of an unknown `os`".to_owned(),
+        let what = match self.network.switch.os.map(Dialect::not_ecn) {
+            Some(NotEcn::Dropped(_)) => {
+                "drop packets that are not ECN-capable where they mark others"
+            }
+            Some(NotEcn::Kept(_)) => "keep packets that are not ECN-capable where they mark others",
+            Some(NotEcn::Unknown(_)) | None => {
+                "drop packets that are not ECN-capable where they mark others, which is not known of \
+                 these switches"
+            }
         };
-        let what = if self.drops_not_ecn() {
-            "drop packets that are not ECN-capable where they mark others"
-        } else {
-            "let packets that are not ECN-capable pass where they mark others"
-        };
-        format!(
-            "simulated {switches} {what}; a tenth of the flows in such queues is TCP without ECN"
-        )
+        format!("simulated switches {what}; a tenth of the load of such queues is TCP without ECN")
     }
 
     /// Traffic that would bring a queue to this length, in a sentence. `size` is the length of a run as a
@@ -506,7 +508,7 @@ impl<'a> Model<'a> {
             "profile = \"tcn-testbed\"\nmss = {}\nmax_window = \"none\"\n\
              delayed_ack = 1\nack_delay = \"1ms\"\necho = \"{echo}\"\nrule = {{ kind = {} }}\n",
             mtu.saturating_sub(40).max(1),
-            quoted(&transport.name())
+            quoted(transport.simulated_rule())
         )
     }
 
@@ -564,7 +566,7 @@ impl<'a> Model<'a> {
         let Some(trace) = &self.network.traffic.trace else {
             return Ok(String::new());
         };
-        let text = std::fs::read_to_string(&trace.file).map_err(|error| {
+        let text = reading::text(&trace.file, reading::WRITTEN).map_err(|error| {
             Problem::new(format!(
                 "`{}` cannot be read: {error}",
                 trace.file.display()
@@ -647,24 +649,6 @@ fn size(network: &Network, notes: &mut Vec<String>) -> (u32, u32) {
         ));
     }
     (simulated, per_leaf)
-}
-
-/// Whether a transport's packets are ECN-capable.
-const fn is_ecn(transport: Transport) -> bool {
-    matches!(
-        transport,
-        Transport::Dctcp
-            | Transport::Odctcp
-            | Transport::EcnStar
-            | Transport::Rfc3168
-            | Transport::Dcqcn
-    )
-}
-
-/// Whether a switch of this system drops packets that are not ECN-capable where it marks others: all do but
-/// Cumulus, whose profiles leave RED off. One that is not known is taken for one that does.
-fn drops_not_ecn(os: Option<Dialect>) -> bool {
-    os != Some(Dialect::Nvue)
 }
 
 /// When an account is paused. Above a factor of one the pool is full first.

@@ -40,7 +40,7 @@ pub fn kept(transport: Transport, ratio: f64, window: f64) -> Option<Kept> {
             (&DCTCP, (2.0 / window).sqrt() / 2.0)
         }
         Transport::EcnStar | Transport::Rfc3168 => (&ECN_STAR, 0.5),
-        Transport::Reno | Transport::Dcqcn => return None,
+        _ => return None,
     };
     let most = sawtooth(ratio, cut);
     Some(Kept {

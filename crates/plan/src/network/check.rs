@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::List;
 use tidegate_units::{Bytes, Parameters, Ratio, Span};
 
-use super::keys::{self, Text};
-use super::{Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
+use super::keys::{self, Text, Transport};
+use super::{Chip, Network, Queue, Reservation, Rtt, Switch, Trace, Traffic};
 use crate::formula;
+use crate::formula::headroom::Reaction;
 
 /// The tables of a file.
 const TABLES: [&str; 5] = ["fabric", "switch", "rtt", "queue", "traffic"];
@@ -45,13 +47,14 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
     }
     let layers = layers(&fabric, &at_fabric)?;
     let hosts = hosts(&fabric, host_ports, &at_fabric)?;
-    let (switch, at_switch) = below::<keys::Switch>(file, "switch")?;
+    let (switch, at_switch) = below::<keys::Switch>(file, "switch").map_err(name_chips)?;
     let (rtt, at_rtt) = below::<keys::Rtt>(file, "rtt")?;
     let (traffic, at_traffic) = below::<keys::Traffic>(file, "traffic")?;
     let name = match &root.name {
         Some(Text(name)) => name.clone(),
         None => name_of_file(file.file()),
     };
+    let (queues, assumptions) = queues(file, &root)?;
     let network = Network {
         title: root
             .title
@@ -66,8 +69,9 @@ pub(super) fn network(file: &SettingsTable, folder: Option<&Path>) -> Result<Net
         mtu: root.mtu,
         switch: self::switch(&switch, &at_switch)?,
         rtt: self::rtt(&rtt, &at_rtt)?,
-        queues: queues(file, &root)?,
+        queues,
         traffic: self::traffic(traffic, &at_traffic, hosts, folder)?,
+        assumptions,
     };
     check_memory(&network, &at_switch)?;
     Ok(network)
@@ -86,6 +90,17 @@ fn below<S: Parameters + Default>(
             Ok((settings, table))
         }
     }
+}
+
+/// Names all chips, and the way to do without one: the most alike name is that of another chip.
+fn name_chips(problem: Problem) -> Problem {
+    if !problem.message().starts_with("there is no chip") {
+        return problem;
+    }
+    problem.help(format!(
+        "known: {}; for any other, write its memory instead: buffer = \"64MB\"",
+        Chip::NAMES.join(", ")
+    ))
 }
 
 /// A name from that of a file.
@@ -143,9 +158,9 @@ fn hosts(fabric: &keys::Fabric, ports: keys::Ports, at: &SettingsTable) -> Resul
 }
 
 fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> {
-    let facts = switch.chip.map(super::Chip::facts);
+    let facts = switch.chip.map(Chip::facts);
     let Some(buffer) = switch.buffer.or(facts.map(|facts| facts.buffer)) else {
-        let known = super::Chip::NAMES.join(", ");
+        let known = Chip::NAMES.join(", ");
         return Err(at
             .problem("buffer", "the switch has neither `chip` nor `buffer`")
             .help(format!(
@@ -166,6 +181,29 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
                 .help(format!("allowed: 1 to {most}")));
         }
     }
+    let usual = facts.map_or(Reaction::UNKNOWN, |facts| facts.reaction);
+    let reaction = Reaction {
+        pipeline: switch.pipeline.unwrap_or(usual.pipeline),
+        small_packets: switch.small_packets.unwrap_or(usual.small_packets),
+    };
+    if reaction.small_packets > 100 {
+        let message = format!(
+            "`small_packets` is {}, which is out of range",
+            reaction.small_packets
+        );
+        return Err(at
+            .problem("small_packets", message)
+            .help("allowed: 0 to 100 percent"));
+    }
+    if reaction.pipeline > LONGEST_CABLE {
+        let message = format!(
+            "a pipeline delay of {} is longer than {LONGEST_CABLE}",
+            reaction.pipeline
+        );
+        return Err(at
+            .problem("pipeline", message)
+            .help("some microseconds, such as 3us"));
+    }
     Ok(Switch {
         chip: switch.chip,
         buffer,
@@ -174,6 +212,7 @@ fn switch(switch: &keys::Switch, at: &SettingsTable) -> Result<Switch, Problem> 
         reserve: switch.reserve,
         cell,
         os: switch.os,
+        reaction,
         reservation: Reservation::default(),
     })
 }
@@ -246,7 +285,8 @@ fn rtt(rtt: &keys::Rtt, at: &SettingsTable) -> Result<Rtt, Problem> {
 /// The most queues that a port of the switches has that are configured here.
 const MOST_QUEUES: usize = 8;
 
-fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem> {
+/// The queues, and what is assumed of their transports.
+fn queues(file: &SettingsTable, root: &keys::Root) -> Result<(Vec<Queue>, Vec<String>), Problem> {
     let tables = file.tables("queue")?;
     if tables.len() > MOST_QUEUES {
         return Err(tables[MOST_QUEUES]
@@ -255,15 +295,23 @@ fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem
     }
     let mut queues = Vec::new();
     let mut read = Vec::new();
+    let mut assumptions = Vec::new();
     for (place, table) in tables.iter().enumerate() {
         let mut queue = keys::Queue::default();
         table.fill(&mut queue, &[])?;
-        queues.push(self::queue(place, &queue, table, root)?);
+        let (transport, assumed) = transport(&queue, table, root, file);
+        queues.push(self::queue(place, &queue, transport, table, root)?);
+        let name = &queues[place].name;
+        assumptions.extend(assumed.map(|assumed| format!("queue `{name}` {assumed}")));
         read.push(queue);
     }
     if queues.is_empty() {
-        queues.push(queue(0, &keys::Queue::default(), file, root)?);
-        read.push(keys::Queue::default());
+        let queue = keys::Queue::default();
+        queues.push(self::queue(0, &queue, root.transport, file, root)?);
+        if !file.names("transport") {
+            assumptions.push("no transport is given: planned for dctcp".to_owned());
+        }
+        read.push(queue);
     }
     check_numbers(&queues, &tables)?;
     share(&mut queues, &read, &tables)?;
@@ -273,12 +321,33 @@ fn queues(file: &SettingsTable, root: &keys::Root) -> Result<Vec<Queue>, Problem
         }
     }
     queues.sort_by_key(|queue| queue.id);
-    Ok(queues)
+    Ok((queues, assumptions))
+}
+
+/// The transport of a queue, and what is assumed about it if the file does not say.
+fn transport(
+    queue: &keys::Queue,
+    at: &SettingsTable,
+    root: &keys::Root,
+    file: &SettingsTable,
+) -> (Transport, Option<String>) {
+    if at.names("transport") {
+        // A key that may be left out reads `none` as absent; here it is a transport.
+        return (queue.transport.unwrap_or(Transport::Unmarked), None);
+    }
+    if queue.strict {
+        let assumed = "is strict and names no transport: not marked, as with transport = \"none\"";
+        return (Transport::Unmarked, Some(assumed.to_owned()));
+    }
+    let assumed = (!file.names("transport"))
+        .then(|| format!("names no transport: planned for {}", root.transport.name()));
+    (root.transport, assumed)
 }
 
 fn queue(
     place: usize,
     queue: &keys::Queue,
+    transport: Transport,
     at: &SettingsTable,
     root: &keys::Root,
 ) -> Result<Queue, Problem> {
@@ -298,12 +367,14 @@ fn queue(
             .problem("weight", "a queue that is served first has no weight")
             .help("leave out `weight` or `strict`"));
     }
-    let transport = queue.transport.unwrap_or(root.transport);
-    let given = match (queue.lambda, queue.transport) {
-        (Some(lambda), _) => Some((lambda, at)),
+    let transport = transport.canonical();
+    let given = match queue.lambda {
+        Some(lambda) => Some((lambda, at)),
         // λ of the network is that of the network's transport.
-        (None, None) => root.lambda.map(|lambda| (lambda, at)),
-        (None, Some(_)) => None,
+        None if transport == root.transport.canonical() && queue.transport.is_none() => {
+            root.lambda.map(|lambda| (lambda, at))
+        }
+        None => None,
     };
     let lambda = match given {
         Some((lambda, at)) if !(Ratio::ZERO < lambda && lambda <= Ratio::whole(100)) => {
@@ -311,6 +382,7 @@ fn queue(
                 .problem("lambda", format!("λ is {lambda}, which is out of range"))
                 .help("allowed: above 0 and at most 100; published: 0.17 to 1"));
         }
+        _ if !transport.reacts_to_marks() => None,
         Some((lambda, _)) => Some((lambda, "given")),
         None => transport.lambda(),
     };
@@ -446,7 +518,7 @@ fn trace(
     };
     let file = folder.join(name);
     let shown = file.display().to_string();
-    let text = std::fs::read_to_string(&file)
+    let text = reading::text(&file, reading::WRITTEN)
         .map_err(|error| at.problem("trace", format!("`{shown}` cannot be read: {error}")))?;
     let flows =
         List::parse(&text).map_err(|error| at.problem("trace", format!("`{shown}`, {error}")))?;

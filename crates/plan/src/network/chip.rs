@@ -1,9 +1,13 @@
 //! Switch chips by name, with the size of their packet buffer and where that is printed.
 //!
-//! Vendors print few of them. A chip whose size has no public source is not here: its owner writes
-//! `buffer = "…"` instead.
+//! Vendors print few of them. A chip whose size has no public source, such as Cisco's Silicon One, is not
+//! here: its owner writes `buffer = "…"` instead.
 
-use tidegate_units::{Bytes, Setting, choices};
+use std::sync::LazyLock;
+
+use tidegate_units::{Bytes, Rate, Setting, Span, choices};
+
+use crate::formula::headroom::Reaction;
 
 choices! {
     /// A switch chip whose buffer size is public.
@@ -16,16 +20,30 @@ choices! {
         Trident2 = "trident2",
         /// Broadcom Trident 3, 32 x 100 Gb/s: 32 MB.
         Trident3 = "trident3",
+        /// Broadcom Trident 4 X11 (BCM56880), 32 x 400 Gb/s: 132 MB in two parts.
+        Trident4 = "trident4",
+        /// Broadcom Trident 4 X9 (BCM56780), 48 x 100 and 8 x 400 Gb/s: 82 MB.
+        Trident4X9 = "trident4-x9",
         /// Broadcom Tomahawk, 32 x 100 Gb/s: 16 MB in four parts.
         Tomahawk = "tomahawk",
         /// Broadcom Tomahawk 2, 64 x 100 Gb/s: 42 MB.
         Tomahawk2 = "tomahawk2",
+        /// Broadcom Tomahawk 3, 32 x 400 Gb/s: 64 MB in two parts.
+        Tomahawk3 = "tomahawk3",
+        /// Broadcom Tomahawk 4, 64 x 400 Gb/s: 112 MB in two parts.
+        Tomahawk4 = "tomahawk4",
+        /// Broadcom Tomahawk 5, 64 x 800 Gb/s: 165 MB.
+        Tomahawk5 = "tomahawk5",
+        /// Broadcom Jericho 2, 12 x 400 Gb/s: 32 MB on the chip, beside its external memory.
+        Jericho2 = "jericho2",
         /// Cavium Xpliant, 32 x 100 Gb/s: 24 MB.
         Xpliant = "xpliant",
         /// NVIDIA Spectrum-2, 32 x 200 Gb/s: 42 MB.
         Spectrum2 = "spectrum2",
         /// NVIDIA Spectrum-3, 32 x 400 Gb/s: 64 MB.
         Spectrum3 = "spectrum3",
+        /// NVIDIA Spectrum-4, 64 x 800 Gb/s: 158 MB.
+        Spectrum4 = "spectrum4",
     }
 }
 
@@ -38,6 +56,8 @@ pub struct Facts {
     pub parts: u32,
     /// The bytes of a cell, which thresholds are rounded to; 1 where they are not public.
     pub cell: u32,
+    /// What PFC headroom depends on.
+    pub reaction: Reaction,
     /// Where the size is printed.
     pub source: &'static str,
 }
@@ -48,21 +68,123 @@ impl Chip {
         let (megabytes, parts, cell, source) = match self {
             Self::Bcm56538 => (4, 1, 1, BCC),
             Self::TridentPlus => (9, 1, 1, BCC),
-            Self::Trident2 => (12, 1, 1, BCC),
-            Self::Tomahawk => (16, 4, 1, BCC),
+            Self::Trident2 => (12, 1, 208, BCC),
+            Self::Tomahawk => (16, 4, 208, BCC),
             Self::Trident3 => (32, 1, 256, "Arista 7050X3 data sheet"),
-            Self::Tomahawk2 => (42, 1, 1, "port-buffers.forwardingplane.net"),
+            Self::Trident4 => (132, 2, 254, "Juniper, QFX5130 buffer table"),
+            Self::Trident4X9 => (82, 1, 318, "people.ucsc.edu/~warner/Bufs/Trident-4"),
+            Self::Tomahawk2 => (42, 1, 208, "port-buffers.forwardingplane.net"),
+            Self::Tomahawk3 => (
+                64,
+                2,
+                254,
+                "Juniper, QFX5220 buffer table; OpenBCM tomahawk3.h",
+            ),
+            Self::Tomahawk4 => (112, 2, 254, "Juniper, QFX5230 buffer table"),
+            Self::Tomahawk5 => (165, 1, 254, "Juniper, QFX5240 buffer table"),
+            Self::Jericho2 => (32, 1, 1, "port-buffers.forwardingplane.net"),
             Self::Xpliant => (24, 1, 256, "Arista 7160 architecture paper"),
-            Self::Spectrum2 => (42, 1, 1, "Mellanox's announcement of July 2017"),
-            Self::Spectrum3 => (64, 1, 1, "NVIDIA SN4000 data sheet"),
+            Self::Spectrum2 => (42, 1, 144, "Mellanox's announcement of July 2017"),
+            Self::Spectrum3 => (64, 1, 144, "NVIDIA SN4000 data sheet"),
+            Self::Spectrum4 => (158, 1, 192, "SONiC, egress pool of the SN5600"),
         };
         Facts {
             buffer: Bytes::from_kb(megabytes * 1_000),
             parts,
             cell,
+            reaction: self.reaction(),
             source,
         }
     }
+
+    /// What PFC headroom depends on. Pipeline delays are not published: these make the formula follow the
+    /// tables that SONiC ships for platforms with the chip, at the longest packets of 9100 B.
+    const fn reaction(self) -> Reaction {
+        let (ns, small_packets) = match self {
+            Self::Bcm56538 | Self::TridentPlus | Self::Xpliant => return Reaction::UNKNOWN,
+            Self::Trident2 => (2_500, 0),
+            Self::Trident3 => (1_200, 70),
+            Self::Trident4 | Self::Trident4X9 => (1_300, 65),
+            Self::Tomahawk => (1_700, 80),
+            Self::Tomahawk2 => (1_500, 65),
+            Self::Tomahawk3 => (2_400, 70),
+            Self::Tomahawk4 => (1_100, 75),
+            Self::Tomahawk5 => (1_200, 70),
+            Self::Jericho2 => (800, 10),
+            Self::Spectrum2 | Self::Spectrum3 => (800, 100),
+            Self::Spectrum4 => (700, 80),
+        };
+        Reaction {
+            pipeline: Span::from_ns(ns),
+            small_packets,
+        }
+    }
+
+    /// The largest headroom of a port that SONiC ships for a platform with the chip, and the platform: for
+    /// this speed and length of the cable, between the lengths in the tables in proportion.
+    pub fn shipped_headroom(self, speed: Rate, link_delay: Span) -> Option<(Bytes, &'static str)> {
+        let name = self.write();
+        let rows = || {
+            let rows = shipped().iter();
+            rows.filter(|row| row.chip == name && row.speed == speed)
+        };
+        let above = rows()
+            .filter(|row| row.delay >= link_delay)
+            .min_by_key(|row| row.delay);
+        let below = rows()
+            .filter(|row| row.delay <= link_delay)
+            .max_by_key(|row| row.delay);
+        // A longer cable than all needs no less than the longest.
+        let above = above.or(below)?;
+        let Some(below) =
+            below.filter(|below| below.delay < above.delay && below.xoff < above.xoff)
+        else {
+            return Some((above.xoff, above.platform));
+        };
+        let part = u128::from((link_delay - below.delay).as_ps());
+        let whole = u128::from((above.delay - below.delay).as_ps());
+        let more = (u128::from(above.xoff.0 - below.xoff.0) * part).div_ceil(whole);
+        let more = u64::try_from(more).expect("it is a part of 64 bits");
+        Some((Bytes(below.xoff.0 + more), above.platform))
+    }
+}
+
+/// A row of `facts/headroom.csv`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// The chip's name.
+    pub chip: &'static str,
+    /// The speed of the port.
+    pub speed: Rate,
+    /// The delay of the cable, of which a bit takes 5 ns for each metre.
+    pub delay: Span,
+    /// The headroom of one port and lossless class.
+    pub xoff: Bytes,
+    /// The folder of the table in sonic-buildimage.
+    pub platform: &'static str,
+}
+
+/// Headroom as SONiC ships it, for the chips of the catalogue.
+pub fn shipped() -> &'static [Shipped] {
+    static ROWS: LazyLock<Vec<Shipped>> = LazyLock::new(|| {
+        let text = include_str!("../../facts/headroom.csv");
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let row = |line: &'static str| {
+            let mut cells = line.split(',');
+            let mut next = || cells.next().expect("a row has five cells");
+            let chip = next();
+            let mut number = || next().parse::<u64>().expect("speeds and sizes are numbers");
+            Shipped {
+                chip,
+                speed: Rate::from_bps(number() * 1_000_000_000).expect("no speed is zero"),
+                delay: Span::from_ns(5 * number()),
+                xoff: Bytes(number()),
+                platform: next(),
+            }
+        };
+        lines.skip(1).map(row).collect()
+    });
+    &ROWS
 }
 
 /// All chips as a table in Markdown.
@@ -74,15 +196,87 @@ pub fn reference() -> String {
             1 => String::new(),
             parts => format!(" in {parts} parts"),
         };
+        let cell = match facts.cell {
+            1 => "-".to_owned(),
+            cell => format!("{cell} B"),
+        };
         format!(
-            "| `{name}` | {}{parts} | {} |\n",
-            facts.buffer, facts.source
+            "| `{name}` | {}{parts} | {cell} | {}, {} % | {} |\n",
+            facts.buffer, facts.reaction.pipeline, facts.reaction.small_packets, facts.source
         )
     });
     format!(
-        "| chip | buffer | source |\n|---|---|---|\n{}",
+        "| chip | buffer | cell | `pipeline`, `small_packets` | source of the size |\n|---|---|---|---|---|\n{}",
         rows.collect::<String>()
     )
 }
 
 const BCC: &str = "BCC (APNet 2017), table 1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formula::headroom;
+
+    /// The longest packets that SONiC's tables are made for.
+    const MTU: u32 = 9100;
+
+    fn computed(chip: Chip, row: &Shipped) -> Bytes {
+        let Facts { cell, reaction, .. } = chip.facts();
+        headroom::of_port(row.speed, row.delay, MTU, cell, reaction)
+    }
+
+    #[test]
+    fn every_shipped_row_is_of_a_known_chip() {
+        assert!(shipped().len() > 250, "{}", shipped().len());
+        for row in shipped() {
+            assert!(Chip::NAMES.contains(&row.chip), "{row:?}");
+            assert!(
+                row.xoff > Bytes(10_000) && !row.platform.is_empty(),
+                "{row:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn headroom_at_40_m_is_the_one_that_platforms_ship() {
+        let of =
+            |chip: Chip, gbps| chip.shipped_headroom(Rate::from_gbps(gbps), Span::from_ns(200));
+        let s5448f = "dell/x86_64-dellemc_s5448f-r0/DellEMC-S5448f-C48O8";
+        assert_eq!(of(Chip::Trident4X9, 100), Some((Bytes(181_896), s5448f)));
+        assert_eq!(of(Chip::Trident4X9, 400), Some((Bytes(536_148), s5448f)));
+        assert_eq!(of(Chip::Tomahawk3, 400).unwrap().0, Bytes(602_742));
+        // 41 m are 1/260 of the way from 40 m, 177,632 B, to 300 m, 268,736 B: 350.4 B more.
+        let at = |ns| Chip::Tomahawk.shipped_headroom(Rate::from_gbps(100), Span::from_ns(ns));
+        assert_eq!(at(205).unwrap().0, Bytes(177_983));
+        assert_eq!(at(1_500).unwrap().0, Bytes(268_736));
+        // The longest row counts for longer cables, and the shortest for shorter ones.
+        assert_eq!((at(1_505), at(0)), (at(1_500), at(25)));
+        assert_eq!(of(Chip::Xpliant, 100), None);
+    }
+
+    #[test]
+    fn the_formula_follows_the_tables_of_platforms_with_tables_of_their_own() {
+        // Chips whose largest table changes with speed and cable.
+        for chip in [
+            Chip::Trident3,
+            Chip::Trident4X9,
+            Chip::Tomahawk,
+            Chip::Tomahawk2,
+            Chip::Tomahawk4,
+        ] {
+            let name = chip.write();
+            // The lengths that all platforms have a row for: 40 and 300 m.
+            let rows = shipped().iter().filter(|row| {
+                row.chip == name
+                    && row.speed >= Rate::from_gbps(100)
+                    && [Span::from_ns(200), Span::from_ns(1_500)].contains(&row.delay)
+            });
+            for row in rows {
+                #[expect(clippy::cast_precision_loss, reason = "a ratio")]
+                let ratio = computed(chip, row).0 as f64 / row.xoff.0 as f64;
+                assert!((0.95..1.35).contains(&ratio), "{row:?}: {ratio:.3}");
+            }
+        }
+    }
+}

@@ -13,7 +13,8 @@ settings! {
         pub name: Option<Text> = None,
         /// What pages call it [default: the name].
         pub title: Option<Text> = None,
-        /// The transport of hosts; a queue may have its own.
+        /// Transport of the hosts; a queue may have its own. Without this key, queues that name no
+        /// transport are planned for DCTCP, and the answer says so.
         pub transport: Transport = Transport::Dctcp,
         /// What the transport needs of a bandwidth-delay product for full throughput (`λ`)
         /// [default: the published value of the transport].
@@ -58,6 +59,12 @@ settings! {
         /// The bytes of a cell of the memory, which thresholds are rounded to [default: that of the
         /// chip, else 1].
         pub cell: Option<u32> = None,
+        /// Delay of the pipelines and MACs of both ends of a cable, which PFC headroom must absorb
+        /// [default: the chip's, else 2.5us].
+        pub pipeline: Option<Span> = None,
+        /// Share of small packets among those that PFC headroom must absorb, in percent: they waste part of
+        /// their cells [default: the chip's, else 80].
+        pub small_packets: Option<u32> = None,
         /// The operating system, which decides what can be configured.
         pub os: Option<Dialect> = None,
     }
@@ -96,7 +103,8 @@ settings! {
         pub strict: bool = false,
         /// Whether it is protected from drops by PFC.
         pub lossless: bool = false,
-        /// The transport of its flows [default: that of the network].
+        /// Transport of its flows; `none` for a queue that must not be marked [default: the network's;
+        /// `none` for a strict queue].
         pub transport: Option<Transport> = None,
         /// Whether packets that are not ECN-capable use it too, such as BGP, UDP or plain TCP. Many
         /// switches drop them where they mark the others.
@@ -140,6 +148,16 @@ choices! {
         Reno = "reno",
         /// RDMA over Ethernet: rates that congestion notifications set.
         Dcqcn = "dcqcn",
+        /// RoCEv2 with DCQCN: another word for `dcqcn`.
+        Roce = "roce",
+        /// TCP that negotiates no ECN, as most systems do by default; with ECN, write `rfc3168`.
+        Tcp = "tcp",
+        /// CUBIC without ECN, the default of Linux; with `net.ipv4.tcp_ecn = 1`, write `rfc3168`.
+        Cubic = "cubic",
+        /// BBR version 1, which ignores marks.
+        Bbr = "bbr",
+        /// Traffic that must not be marked, such as control protocols.
+        Unmarked = "none",
     }
 }
 
@@ -147,6 +165,51 @@ impl Transport {
     /// The word for it in files.
     pub fn name(self) -> String {
         self.write()
+    }
+
+    /// The transport itself, where several words name one.
+    pub const fn canonical(self) -> Self {
+        match self {
+            Self::Roce => Self::Dcqcn,
+            other => other,
+        }
+    }
+
+    /// Whether its packets are ECN-capable and its senders slow down on marks.
+    pub const fn reacts_to_marks(self) -> bool {
+        match self {
+            Self::Dctcp
+            | Self::Odctcp
+            | Self::EcnStar
+            | Self::Rfc3168
+            | Self::Dcqcn
+            | Self::Roce => true,
+            Self::Reno | Self::Tcp | Self::Cubic | Self::Bbr | Self::Unmarked => false,
+        }
+    }
+
+    /// The simulator's congestion control that stands for it.
+    pub(crate) const fn simulated_rule(self) -> &'static str {
+        match self {
+            Self::Dctcp => "dctcp",
+            Self::Odctcp => "odctcp",
+            Self::EcnStar => "ecn-star",
+            Self::Rfc3168 => "rfc3168",
+            Self::Dcqcn | Self::Roce => "dcqcn",
+            Self::Reno | Self::Tcp | Self::Cubic | Self::Bbr | Self::Unmarked => "reno",
+        }
+    }
+
+    /// Why its queues are not marked.
+    pub const fn unmarked_because(self) -> &'static str {
+        match self {
+            Self::Bbr => "bbr ignores marks",
+            Self::Unmarked => "transport `none`: not marked",
+            Self::Reno => "reno ignores marks",
+            Self::Tcp => "tcp negotiates no ECN",
+            Self::Cubic => "cubic negotiates no ECN by default",
+            _ => "",
+        }
     }
 
     /// What it needs of a bandwidth-delay product at the port for full throughput (`λ`), and who says so.
@@ -161,7 +224,7 @@ impl Transport {
             Self::EcnStar | Self::Rfc3168 => {
                 Some((Ratio::ONE, "of a window that is halved, TCN §2.1"))
             }
-            Self::Reno | Self::Dcqcn => None,
+            _ => None,
         }
     }
 }

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, SettingsTable};
 use tidegate_sim::workload::{List, Sizes};
 use tidegate_units::{Bytes, Field, Rate, Ratio, Settings, Span};
@@ -37,7 +38,7 @@ pub use chip::Chip;
 pub use keys::{Ports, Transport};
 
 use crate::dialect::Dialect;
-use crate::formula::headroom;
+use crate::formula::headroom::{self, Reaction};
 
 /// A network that was read and can be planned: every value is present and in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct Network {
     pub queues: Vec<Queue>,
     /// What is carried.
     pub traffic: Traffic,
+    /// What the file left open and the plan assumes, each in a sentence.
+    pub assumptions: Vec<String>,
 }
 
 /// The buffer of a switch and who configures it.
@@ -85,6 +88,8 @@ pub struct Switch {
     pub cell: u32,
     /// The operating system, if the file names one.
     pub os: Option<Dialect>,
+    /// What the headroom of lossless classes depends on beside speed and cable.
+    pub reaction: Reaction,
     /// PFC headroom that is known from elsewhere; where it says nothing, it is computed.
     pub reservation: Reservation,
 }
@@ -182,7 +187,7 @@ impl Network {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, Problem> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = reading::text(path, reading::WRITTEN)
             .map_err(|error| Problem::new(format!("`{name}` cannot be read: {error}")))?;
         check::network(&SettingsTable::parse(&name, &text)?, path.parent())
     }
@@ -212,6 +217,13 @@ impl Network {
         self.ports().map(|(_, ports)| ports.count).sum()
     }
 
+    /// How many ports of this speed share one pool.
+    pub fn ports_of(&self, speed: Rate) -> u32 {
+        let of_speed = self.ports().filter(|(_, ports)| ports.speed == speed);
+        let count: u32 = of_speed.map(|(_, ports)| ports.count).sum();
+        count.div_ceil(self.switch.parts)
+    }
+
     /// How much more the hosts of a leaf can send than its uplinks carry; `None` for a switch alone.
     pub fn oversubscription(&self) -> Option<f64> {
         let uplinks = self.uplinks?;
@@ -236,9 +248,47 @@ impl Network {
         reserved.unwrap_or_else(|| self.computed_headroom(speed))
     }
 
-    /// Headroom that one port of this speed needs for one lossless class, by the formula.
+    /// Takes over the headroom that a switch reserves today. With `is_computed`, no port gets less than
+    /// the formula asks for.
+    pub fn reserve(&mut self, today: &Reservation, is_computed: bool) {
+        self.switch.reservation = today.clone();
+        if !is_computed {
+            return;
+        }
+        let computed: Vec<(Rate, Bytes)> = self
+            .speeds()
+            .into_iter()
+            .map(|speed| (speed, self.computed_headroom(speed)))
+            .collect();
+        for (speed, computed) in computed {
+            if let Some(reserved) = self.switch.reservation.of_port.get_mut(&speed) {
+                *reserved = (*reserved).max(computed);
+            }
+        }
+        let shared = self.switch.reservation.pool.take();
+        let of_ports = self.headroom_of_switch();
+        self.switch.reservation.pool = shared.map(|shared| shared.max(of_ports));
+    }
+
+    /// Speeds at which a switch reserves more headroom today than the formula asks for, with both values.
+    pub fn larger_reservations(&self) -> impl Iterator<Item = (Rate, Bytes, Bytes)> {
+        let reserved = self.switch.reservation.of_port.iter();
+        let both = reserved.map(|(&speed, &today)| (speed, today, self.computed_headroom(speed)));
+        both.filter(|(_, today, computed)| today > computed)
+    }
+
+    /// Headroom that one port of this speed needs for one lossless class: by the formula, and not less than
+    /// SONiC ships for a platform with the chip.
     pub fn computed_headroom(&self, speed: Rate) -> Bytes {
-        headroom::of_port(speed, self.link_delay, self.mtu)
+        let Switch {
+            cell,
+            reaction,
+            chip,
+            ..
+        } = self.switch;
+        let computed = headroom::of_port(speed, self.link_delay, self.mtu, cell, reaction);
+        let shipped = chip.and_then(|chip| chip.shipped_headroom(speed, self.link_delay));
+        shipped.map_or(computed, |(shipped, _)| shipped.max(computed))
     }
 
     /// Headroom that all ports and lossless classes of the switch reserve.

@@ -3,12 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod config_db;
 mod lines;
 mod networks;
 mod sonic;
 
+use std::collections::BTreeSet;
+
 use tidegate_plan::current::Current;
-use tidegate_plan::dialect::{self, Dialect, Scheme};
+use tidegate_plan::dialect::{self, Dialect, HeadroomFrom, Request, Scheme};
+use tidegate_plan::judge::Severity;
 use tidegate_plan::marking::Marking;
 use tidegate_plan::{Network, Plan};
 
@@ -43,11 +47,14 @@ fn random_networks_give_a_valid_configuration_or_a_named_refusal() {
         let plan = Plan::new(&network);
         for dialect in Dialect::ALL {
             for scheme in Scheme::ALL {
-                match dialect.emit(&plan, scheme) {
+                match dialect.emit(&plan, &Request::whole(scheme)) {
                     Ok(configuration) => {
                         let faults = faults(dialect, &configuration.text);
                         assert_eq!(faults, [""; 0], "{dialect:?} {scheme:?} of\n{text}");
-                        assert_eq!(dialect.emit(&plan, scheme).unwrap(), configuration);
+                        assert_eq!(
+                            dialect.emit(&plan, &Request::whole(scheme)).unwrap(),
+                            configuration
+                        );
                         valid += 1;
                     }
                     Err(refusal) => {
@@ -76,7 +83,7 @@ fn what_was_emitted_reads_back_as_the_same_thresholds() {
         };
         let plan = Plan::new(&network);
         for dialect in [Dialect::Sonic, Dialect::Eos] {
-            let Ok(configuration) = dialect.emit(&plan, Scheme::QueueRed) else {
+            let Ok(configuration) = dialect.emit(&plan, &Request::whole(Scheme::QueueRed)) else {
                 continue;
             };
             let current = Current::parse("emitted", &configuration.text, &network).unwrap();
@@ -101,27 +108,66 @@ fn what_was_emitted_reads_back_as_the_same_thresholds() {
 }
 
 #[test]
+fn what_was_emitted_reads_back_as_the_same_judgement_and_the_same_headroom() {
+    let (mut compared, mut lossless) = (0, 0);
+    for seed in 0..150 {
+        let text = networks::random(seed);
+        let Ok(network) = Network::parse("random.toml", &text) else {
+            continue;
+        };
+        let plan = Plan::new(&network);
+        for dialect in [Dialect::Sonic, Dialect::Eos] {
+            let Ok(emitted) = dialect.emit(&plan, &COMPUTED) else {
+                continue;
+            };
+            let current = Current::parse("emitted", &emitted.text, &network).unwrap();
+            // What rounding changed is another setting.
+            let is_rounded =
+                |change: &dialect::Change| change.what == "α" || change.what.contains(" of queue ");
+            if emitted.changes.iter().any(is_rounded) {
+                continue;
+            }
+            let mut read = network.clone();
+            read.reserve(&current.reservation, false);
+            let again = Plan::new(&read);
+            for (row, planned) in current.rows(&again).iter().zip(&plan.rows) {
+                assert_eq!(row.judgement, planned.judgement, "{dialect:?} of\n{text}");
+                assert_eq!(row.alpha, network.switch.alpha, "{dialect:?} of\n{text}");
+                compared += 1;
+                lossless += u32::from(row.queue.lossless && dialect == Dialect::Sonic);
+            }
+            let broken = current.findings.iter();
+            let broken = broken.filter(|finding| finding.severity == Severity::Broken);
+            assert_eq!(broken.count(), 0, "{:?} of\n{text}", current.findings);
+        }
+    }
+    assert!(compared > 100 && lossless > 10, "{compared} {lossless}");
+}
+
+#[test]
 fn a_patch_of_what_is_there_already_is_empty() {
     let text = "fabric = { host_ports = \"4x25G\" }\nswitch = { buffer = \"16MB\" }\nrtt = { base = \"20us\" }\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let text = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap().text;
+    let whole = Request::whole(Scheme::QueueRed);
+    let text = Dialect::Sonic.emit(&plan, &whole).unwrap().text;
     let tables: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(dialect::sonic::patch(&text, Some(&tables)), "[]\n");
+    let patch = |current| dialect::sonic::patch(&text, current, &BTreeSet::new(), false);
+    assert_eq!(patch(Some(&tables)).text, "[]\n");
+    assert!(patch(Some(&tables)).summary.is_empty());
     let mut other = tables.clone();
     other["WRED_PROFILE"]["TIDEGATE_Q0_25G"]["green_min_threshold"] = "1048576".into();
-    other["QUEUE"] = serde_json::Value::Null;
-    let patch: serde_json::Value =
-        serde_json::from_str(&dialect::sonic::patch(&text, Some(&other))).unwrap();
-    let paths: Vec<_> = patch
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["path"].clone())
-        .collect();
-    assert_eq!(paths, ["/QUEUE", "/WRED_PROFILE/TIDEGATE_Q0_25G"]);
-    let whole: serde_json::Value =
-        serde_json::from_str(&dialect::sonic::patch(&text, None)).unwrap();
+    other["SCHEDULER"] = serde_json::Value::Null;
+    let operations: Vec<serde_json::Value> =
+        serde_json::from_str(&patch(Some(&other)).text).unwrap();
+    let paths: Vec<_> = operations.iter().map(|one| one["path"].clone()).collect();
+    // The profile changes in place: no queue is touched.
+    let expected = [
+        "/SCHEDULER",
+        "/WRED_PROFILE/TIDEGATE_Q0_25G/green_min_threshold",
+    ];
+    assert_eq!(paths, expected);
+    let whole: serde_json::Value = serde_json::from_str(&patch(None).text).unwrap();
     assert!(
         whole
             .as_array()
@@ -178,13 +224,22 @@ fn the_validators_find_what_they_are_for() {
         (Dialect::Tc, "quanta 1500 2250", "quanta 1500"),
     ];
     for (dialect, old, new) in spoilt {
-        let text = dialect.emit(&plan, dialect.default_scheme()).unwrap().text;
+        let text = dialect
+            .emit(&plan, &Request::whole(dialect.default_scheme()))
+            .unwrap()
+            .text;
         assert_eq!(faults(dialect, &text), [""; 0], "{text}");
         assert!(text.contains(old), "{old} in {text}");
         let spoilt = text.replacen(old, new, 1);
         assert!(!faults(dialect, &spoilt).is_empty(), "{dialect:?}: {new}");
     }
 }
+
+/// Everything, with headroom by the formula.
+const COMPUTED: Request<'_> = Request {
+    headroom: HeadroomFrom::Computed,
+    ..Request::whole(Scheme::QueueRed)
+};
 
 #[test]
 fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
@@ -195,7 +250,7 @@ fn headroom_is_rounded_up_and_said_as_it_is_emitted() {
         );
         let network = Network::parse("a.toml", &text).unwrap();
         let plan = Plan::new(&network);
-        let emitted = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap();
+        let emitted = Dialect::Sonic.emit(&plan, &COMPUTED).unwrap();
         let tables: serde_json::Value = serde_json::from_str(&emitted.text).unwrap();
         let profile = &tables["BUFFER_PROFILE"][format!("pg_lossless_{speed}_profile")];
         let xoff: u64 = profile["xoff"].as_str().unwrap().parse().unwrap();
@@ -215,7 +270,7 @@ fn a_ramp_that_is_too_narrow_for_trident_3_is_noted() {
              rtt = {{ base = \"20us\" }}\ntransport = \"dcqcn\"\n"
         );
         let network = Network::parse("a.toml", &text).unwrap();
-        let emitted = Dialect::Sonic.emit(&Plan::new(&network), Scheme::QueueRed);
+        let emitted = Dialect::Sonic.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
         emitted.unwrap().notes
     };
     let narrow =
@@ -237,11 +292,17 @@ fn an_alpha_that_can_only_be_set_too_small_is_refused_with_the_next() {
     let plan = Plan::new(&network);
     assert!(plan.works());
     for dialect in [Dialect::Sonic, Dialect::Nvue] {
-        let refusal = dialect.emit(&plan, Scheme::QueueRed).unwrap_err();
+        let refusal = dialect
+            .emit(&plan, &Request::whole(Scheme::QueueRed))
+            .unwrap_err();
         assert!(refusal.what.starts_with("α of 3 can be set to 2 only"));
         assert_eq!(refusal.nearest, "the nearest is alpha = \"4\"");
     }
-    assert!(Dialect::Eos.emit(&plan, Scheme::QueueRed).is_ok());
+    assert!(
+        Dialect::Eos
+            .emit(&plan, &Request::whole(Scheme::QueueRed))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -253,7 +314,7 @@ fn eos_refuses_a_strict_queue_below_one_with_a_weight() {
              [[queue]]\nid = {weighted}\nweight = 100\n"
         );
         let network = Network::parse("a.toml", &text).unwrap();
-        Dialect::Eos.emit(&Plan::new(&network), Scheme::QueueRed)
+        Dialect::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed))
     };
     assert!(emit(5, 3).is_ok());
     let refusal = emit(2, 3).unwrap_err();
@@ -266,7 +327,10 @@ fn every_code_point_has_a_queue_whatever_the_switch_does_by_default() {
                 rtt = { base = \"30us\" }\n[[queue]]\ndscp = 0\n[[queue]]\ndscp = [10, 12]\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap().text;
+    let emitted = Dialect::Nvue
+        .emit(&plan, &Request::whole(Scheme::QueueRed))
+        .unwrap()
+        .text;
     let mut mapped = std::collections::BTreeMap::new();
     for line in emitted.lines() {
         let words: Vec<&str> = line.split(' ').collect();
@@ -307,7 +371,9 @@ const LOSSLESS: &str = "[[queue]]\nid = 3\ndscp = 26\nlossless = true\ntransport
 fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     let network = with_queues(&[LOSSY, LOSSLESS].concat());
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap();
+    let emitted = Dialect::Nvue
+        .emit(&plan, &Request::whole(Scheme::QueueRed))
+        .unwrap();
     let has = |line: &str| emitted.text.lines().any(|emitted| emitted == line);
     // 301 ns are 60.2 m.
     assert!(has("nv set qos pfc TIDEGATE cable-length 61"));
@@ -331,7 +397,7 @@ fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
     );
     // Without one, all memory stays where it is.
     let network = with_queues(LOSSY);
-    let text = Dialect::Nvue.emit(&Plan::new(&network), Scheme::QueueRed);
+    let text = Dialect::Nvue.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let text = text.unwrap().text;
     assert!(!text.contains("traffic-pool") && !text.contains("pfc") && !text.contains("lossless"));
 }
@@ -339,12 +405,15 @@ fn nvue_has_memory_headroom_and_alpha_for_a_lossless_queue() {
 #[test]
 fn nvue_divides_memory_so_that_marks_still_come_first() {
     // The lossless queue marks from 400 KB: of 4 MB it needs far more than half.
-    let text = "fabric = { host_ports = \"8x100G\" }\nswitch = { buffer = \"4MB\", alpha = 4 }\n\
+    let text = "fabric = { host_ports = \"8x100G\" }\nswitch = { buffer = \"4MB\", alpha = 4, pipeline = \"0s\", \
+                small_packets = 0 }\n\
                 rtt = { base = \"12us\" }\n";
     let text = format!("{text}{LOSSY}{LOSSLESS}");
     let network = Network::parse("a.toml", &text).unwrap();
     let plan = Plan::new(&network);
-    let emitted = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap();
+    let emitted = Dialect::Nvue
+        .emit(&plan, &Request::whole(Scheme::QueueRed))
+        .unwrap();
     let pool = emitted
         .text
         .lines()
@@ -361,7 +430,9 @@ fn nvue_divides_memory_so_that_marks_still_come_first() {
     let network = Network::parse("a.toml", &text.replace("4MB", "850KB")).unwrap();
     let plan = Plan::new(&network);
     assert!(plan.works());
-    let refusal = Dialect::Nvue.emit(&plan, Scheme::QueueRed).unwrap_err();
+    let refusal = Dialect::Nvue
+        .emit(&plan, &Request::whole(Scheme::QueueRed))
+        .unwrap_err();
     assert!(refusal.what.contains("apart"), "{refusal}");
 }
 
@@ -372,7 +443,10 @@ fn relative_thresholds_are_of_the_quota_that_the_emitted_alpha_leaves() {
                 rtt = { base = \"12us\" }\n";
     let network = Network::parse("a.toml", text).unwrap();
     let plan = Plan::new(&network);
-    let text = Dialect::Nvue.emit(&plan, Scheme::Bcc).unwrap().text;
+    let text = Dialect::Nvue
+        .emit(&plan, &Request::whole(Scheme::Bcc))
+        .unwrap()
+        .text;
     let line = text
         .lines()
         .find(|line| line.contains("min-threshold-percent"));
@@ -386,7 +460,7 @@ fn junos_has_a_lossless_class_with_the_code_points_of_its_classifier() {
     let queues = "[[queue]]\nid = 1\ndscp = 10\n[[queue]]\nid = 3\ndscp = 0\nlossless = true\n\
                   transport = \"dcqcn\"\n";
     let network = with_queues(queues);
-    let emitted = Dialect::Junos.emit(&Plan::new(&network), Scheme::QueueRed);
+    let emitted = Dialect::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let text = emitted.unwrap().text;
     let has = |line: &str| {
         let line = format!("set class-of-service {line}");
@@ -413,7 +487,7 @@ fn junos_names_no_profile_that_it_does_not_define() {
     let queues =
         "[[queue]]\nid = 0\ndscp = 0\n[[queue]]\nid = 3\nlossless = true\ntransport = \"dcqcn\"\n";
     let network = with_queues(queues);
-    let emitted = Dialect::Junos.emit(&Plan::new(&network), Scheme::QueueRed);
+    let emitted = Dialect::Junos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     let emitted = emitted.unwrap();
     assert!(!emitted.text.contains("congestion-notification-profile"));
     let note = "queue 3 is lossless, but no code point leads to it";
@@ -433,11 +507,14 @@ fn headroom_that_is_not_set_is_said() {
         "headroom is not set: each port needs {needed} B at 100Gbps for each lossless class"
     );
     for dialect in [Dialect::Eos, Dialect::Nxos] {
-        let notes = dialect.emit(&plan, Scheme::QueueRed).unwrap().notes;
+        let notes = dialect
+            .emit(&plan, &Request::whole(Scheme::QueueRed))
+            .unwrap()
+            .notes;
         assert!(notes.contains(&note), "{dialect:?}: {notes:?}");
     }
     let network = with_queues(LOSSY);
-    let notes = Dialect::Eos.emit(&Plan::new(&network), Scheme::QueueRed);
+    let notes = Dialect::Eos.emit(&Plan::new(&network), &Request::whole(Scheme::QueueRed));
     assert!(
         notes
             .unwrap()
@@ -455,7 +532,7 @@ fn what_may_be_dropped_has_a_priority_group_apart_from_what_may_not() {
              [[queue]]\nid = {lossy}\ndscp = 0\n"
         );
         let network = with_queues(&queues);
-        let emitted = Dialect::Sonic.emit(&Plan::new(&network), Scheme::QueueRed);
+        let emitted = Dialect::Sonic.emit(&Plan::new(&network), &COMPUTED);
         let text = emitted.unwrap().text;
         assert_eq!(sonic::faults(&text), [""; 0]);
         let tables: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -50,7 +50,9 @@ impl Check<'_> {
                 }
             }
             "QUEUE" => {
-                self.reference(row, fields, "scheduler", "SCHEDULER");
+                if fields.contains_key("scheduler") {
+                    self.reference(row, fields, "scheduler", "SCHEDULER");
+                }
                 if fields.contains_key("wred_profile") {
                     self.reference(row, fields, "wred_profile", "WRED_PROFILE");
                 }
@@ -92,6 +94,13 @@ impl Check<'_> {
             "TC_TO_QUEUE_MAP" | "TC_TO_PRIORITY_GROUP_MAP" | "MAP_PFC_PRIORITY_TO_QUEUE" => {
                 for key in fields.keys() {
                     self.number(row, fields, key, 0..=7);
+                }
+            }
+            "CABLE_LENGTH" => {
+                for (port, length) in fields {
+                    let metres = length.as_str().and_then(|text| text.strip_suffix('m'));
+                    let is_length = metres.is_some_and(|text| text.parse::<u32>().is_ok());
+                    self.expect(port.starts_with("Ethernet") && is_length, row, "length");
                 }
             }
             "FLEX_COUNTER_TABLE" => {

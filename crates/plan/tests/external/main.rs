@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use tidegate_harness::{suite, tests};
-use tidegate_plan::dialect::{Dialect, Scheme};
+use tidegate_plan::dialect::{Dialect, Request, Scheme};
 use tidegate_plan::{Network, Plan};
 
 const TESTS: &[suite::Test] = tests![
@@ -125,7 +125,10 @@ mod check {
         let python = python().unwrap();
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Eos.emit(&plan, Scheme::QueueRed).unwrap().text;
+            let text = Dialect::Eos
+                .emit(&plan, &Request::whole(Scheme::QueueRed))
+                .unwrap()
+                .text;
             let script = include_str!("eos.py");
             let (said, well) = run(Command::new(&python).args(["-c", script]), &text);
             assert!(well, "{name}: {said}");
@@ -138,7 +141,10 @@ mod check {
     pub(super) fn sonic_passes_the_published_models() {
         for (name, network) in networks() {
             let plan = Plan::new(&network);
-            let text = Dialect::Sonic.emit(&plan, Scheme::QueueRed).unwrap().text;
+            let text = Dialect::Sonic
+                .emit(&plan, &Request::whole(Scheme::QueueRed))
+                .unwrap()
+                .text;
             let tables = serde_json::from_str(&text).unwrap();
             let (said, well) = sonic::validate(&tables, &network);
             assert!(well, "{name}: {said}");
@@ -152,7 +158,10 @@ mod check {
         let (_, network) = networks().remove(0);
         let plan = Plan::new(&network);
         for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-            let text = Dialect::Tc.emit(&plan, scheme).unwrap().text;
+            let text = Dialect::Tc
+                .emit(&plan, &Request::whole(scheme))
+                .unwrap()
+                .text;
             // A port of each speed is like the others. In a namespace of its own if that is allowed.
             let first_uplink = format!(" swp{} ", network.host_ports.count + 1);
             let of_ports: Vec<&str> = text
@@ -191,7 +200,10 @@ mod check {
         let mut batches = Vec::new();
         for network in [&network, &one] {
             for scheme in [Scheme::Tcn, Scheme::QueueRed] {
-                let text = Dialect::Tc.emit(&Plan::new(network), scheme).unwrap().text;
+                let text = Dialect::Tc
+                    .emit(&Plan::new(network), &Request::whole(scheme))
+                    .unwrap()
+                    .text;
                 let lines = text.lines().filter(|line| line.contains(" swp1 "));
                 batches.push(lines.collect::<Vec<_>>().join("\n"));
             }

@@ -99,6 +99,9 @@ def run(
     baseline=None,
     jobs=None,
     threads=None,
+    capture=None,
+    at=None,
+    capture_limit=None,
     progress=None,
 ):
     """Runs a scenario and returns its `Result`.
@@ -112,6 +115,9 @@ def run(
     baseline   the label of the point that all others are compared with
     jobs       runs at a time; one for each core if it is not said, and one with a marker
     threads    at most so many threads for one run
+    capture    a file for the packets of the links `at`, as pcapng for Wireshark; for a single run
+    at         a link such as "leaf0>host3", or several; "all" is every link
+    capture_limit   most packets in the capture; about a gigabyte by default
     progress   True or False for a line on standard error, or a function of (runs done, all runs, part of the work);
                by default a line on a terminal and in a notebook
 
@@ -131,6 +137,7 @@ def run(
             threads=_count("threads", threads),
             baseline=baseline,
             marker=marker,
+            capture=_capture(capture, at, capture_limit),
             tick=line.runs,
         )
 
@@ -257,6 +264,17 @@ def _seeds(seeds):
     if first is None or first < 0 or all_seeds != list(range(first, first + len(all_seeds))):
         raise Error(f"seeds is {seeds!r}; allowed: a seed, or several in a row, such as range(1, 6)")
     return [f"seed={first}", f"runs={len(all_seeds)}"]
+
+
+def _capture(file, at, limit):
+    if file is None:
+        if at is not None or limit is not None:
+            raise Error("at and capture_limit are for a capture\nhint: name its file: capture='links.pcapng'")
+        return None
+    links = [at] if isinstance(at, str) else list(at or [])
+    if not links or not all(isinstance(link, str) for link in links):
+        raise Error(f"at is {at!r}; allowed: the links to capture, such as at=['leaf0>host3']")
+    return os.fspath(file), ",".join(links), _count("capture_limit", limit)
 
 
 def _count(name, number):

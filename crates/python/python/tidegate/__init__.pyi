@@ -39,6 +39,9 @@ def run(
     baseline: Optional[str] = None,
     jobs: Optional[int] = None,
     threads: Optional[int] = None,
+    capture: Optional[_Path] = None,
+    at: Union[str, Iterable[str], None] = None,
+    capture_limit: Optional[int] = None,
     progress: _Progress = None,
 ) -> Result: ...
 def sweep(
@@ -53,6 +56,9 @@ def sweep(
     baseline: Optional[str] = None,
     jobs: Optional[int] = None,
     threads: Optional[int] = None,
+    capture: Optional[_Path] = None,
+    at: Union[str, Iterable[str], None] = None,
+    capture_limit: Optional[int] = None,
     progress: _Progress = None,
 ) -> Result: ...
 def check(scenario: _Scenario, *, sets: Optional[Mapping[str, Any]] = None, resolved: bool = False) -> Page: ...

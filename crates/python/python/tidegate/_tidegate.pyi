@@ -194,6 +194,7 @@ def run(
     threads: Optional[int],
     baseline: Optional[str],
     marker: Union[type[Marker], Callable[[PortInfo], Marker], None],
+    capture: Optional[tuple[Union[str, PathLike[str]], str, Optional[int]]],
     tick: Callable[[int, int, float], object],
 ) -> Result: ...
 def check(source: str, is_text: bool, overrides: list[str], resolved: bool) -> tuple[str, list[str]]: ...

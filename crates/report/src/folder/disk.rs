@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
+use crate::reading;
 
 /// How files are made. Tests put a full disk in its place.
 pub(super) type Create = fn(&Path) -> io::Result<File>;
@@ -125,11 +126,21 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     read_file(path).map_err(Error::read(path))
 }
 
+/// Reads a table that has so many bytes.
+pub(super) fn read_table(path: &Path, bytes: u64) -> Result<Vec<u8>, Error> {
+    let found = fs::metadata(path).map_err(Error::read(path))?;
+    if found.len() != bytes {
+        let what = format!("it has {} bytes of {bytes}", found.len());
+        return Err(Error::broken(path, what));
+    }
+    reading::bytes(path, bytes).map_err(Error::read(path))
+}
+
 /// Reads a file, if it is one: a pipe or a device in its place would be waited for, or never end.
 pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(path)?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    fs::read(path)
+    reading::bytes(path, reading::MADE)
 }

@@ -22,6 +22,10 @@ pub struct Manifest {
     pub baseline: Option<String>,
     /// The scenario in full, every default written out, as TOML.
     pub scenario: String,
+    /// What the scenario came to: its network, marking, hosts, traffic and load, each in a few words. Empty in folders
+    /// of programs that did not write it down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<Setting>,
     /// The command that began it.
     pub command: String,
     /// What ran it, if not the simulator alone: real packets, or a scheme of the user's own.

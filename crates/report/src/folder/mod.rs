@@ -203,9 +203,14 @@ impl Folder {
         Ok(found)
     }
 
-    /// Whether two folders have the same record of a run, to the byte.
+    /// Checks that a run is complete and that all bytes of its files are those that were written.
+    pub fn verify(&self, id: &str) -> Result<(), Error> {
+        run::verify(&self.place(id)?)
+    }
+
+    /// Whether two folders have the same record of a run: all its files, byte by byte.
     pub fn agrees(&self, other: &Self, id: &str) -> Result<bool, Error> {
-        run::same(&self.place(id)?, &other.place(id)?)
+        run::is_copy(&self.place(id)?, &other.place(id)?)
     }
 
     /// Opens other folders, which must have been begun with the same scenario by the same program. They share

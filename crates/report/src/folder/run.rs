@@ -111,13 +111,8 @@ pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> 
         fs::create_dir(&partial).map_err(Error::write(&partial))?;
         let (text, files) = header(from)?;
         for (name, sum) in files {
-            let path = from.join(&name);
-            let bytes = disk::read(&path)?;
-            if Sum::of(&bytes) != sum {
-                let what = "its bytes are not those that were written";
-                return Err(Error::broken(&path, what));
-            }
-            disk::link(&path, &partial.join(name), &bytes, create)?;
+            let bytes = summed(from, &name, &sum)?;
+            disk::link(&from.join(&name), &partial.join(name), &bytes, create)?;
         }
         disk::link(&from.join(RUN), &partial.join(RUN), &text, create)
     };
@@ -131,6 +126,39 @@ pub(super) fn copy(from: &Path, to: &Path, create: Create) -> Result<(), Error> 
 /// Whether two directories have the same run: `run.json` has the sums of all other files.
 pub(super) fn same(one: &Path, other: &Path) -> Result<bool, Error> {
     Ok(header(one)?.0 == header(other)?.0)
+}
+
+/// Checks that every file of a run has the bytes that were written.
+pub(super) fn verify(directory: &Path) -> Result<(), Error> {
+    for (name, sum) in header(directory)?.1 {
+        summed(directory, &name, &sum)?;
+    }
+    Ok(())
+}
+
+/// Compares all files of two runs byte by byte.
+pub(super) fn is_copy(one: &Path, other: &Path) -> Result<bool, Error> {
+    let ((text, files), (other_text, _)) = (header(one)?, header(other)?);
+    if text != other_text {
+        return Ok(false);
+    }
+    for (name, sum) in files {
+        if summed(one, &name, &sum)? != summed(other, &name, &sum)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The bytes of a file of a run, if they are those that were written.
+fn summed(directory: &Path, name: &str, sum: &Sum) -> Result<Vec<u8>, Error> {
+    let path = directory.join(name);
+    let bytes = disk::read_table(&path, sum.bytes)?;
+    if Sum::of(&bytes) == *sum {
+        Ok(bytes)
+    } else {
+        Err(Error::broken(&path, "its bytes have changed"))
+    }
 }
 
 /// Puts the new directory in the place of the old one, if there is one.
@@ -206,16 +234,8 @@ fn table<T>(
     read: fn(Bytes) -> Result<T, export::Malformed>,
 ) -> Result<T, Error> {
     let path = directory.join(name);
-    let bytes = disk::read(&path)?;
-    let found = Sum::of(&bytes);
-    let expected = files.get(name);
-    let expected = expected.ok_or_else(|| Error::broken(&path, "run.json does not name it"))?;
-    if found.bytes != expected.bytes {
-        let what = format!("it has {} bytes of {}", found.bytes, expected.bytes);
-        return Err(Error::broken(&path, what));
-    }
-    if found != *expected {
-        return Err(Error::broken(&path, "its bytes have changed"));
-    }
+    let sum = files.get(name);
+    let sum = sum.ok_or_else(|| Error::broken(&path, "run.json does not name it"))?;
+    let bytes = summed(directory, name, sum)?;
     read(bytes.into()).map_err(|error| Error::broken(&path, error))
 }

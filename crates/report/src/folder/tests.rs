@@ -51,6 +51,7 @@ fn folder(name: &str) -> Folder {
         title: String::new(),
         baseline: None,
         scenario: String::new(),
+        setup: Vec::new(),
         command: String::new(),
         by: String::new(),
         version: String::new(),

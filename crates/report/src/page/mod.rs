@@ -24,7 +24,7 @@ use std::fmt::Write;
 use crate::folder::Manifest;
 use crate::html::escaped;
 use crate::plot::Chart;
-use crate::record::Record;
+use crate::record::{Record, Setting};
 use crate::summary::Summary;
 
 pub use order::in_numeric_order;
@@ -114,13 +114,18 @@ impl Page<'_> {
     /// What was run, in a line.
     fn write_facts(&self, out: &mut String) -> std::fmt::Result {
         let runs = self.records.len();
+        let planned: usize = self.manifests.iter().map(|it| it.runs.len()).sum();
+        let of_planned = match planned {
+            planned if planned > runs => format!(" of {planned}"),
+            _ => String::new(),
+        };
         let points = self.summary.points.len();
         let plural = |count: usize| if count == 1 { "" } else { "s" };
         write!(
             out,
-            "<p class=\"facts\"><span>{points} setting{}, {runs} run{}</span>",
+            "<p class=\"facts\"><span>{points} setting{}, {runs}{of_planned} run{}</span>",
             plural(points),
-            plural(runs)
+            plural(runs.max(planned))
         )?;
         for manifest in self.manifests {
             if manifest.title != self.title && !manifest.title.is_empty() {
@@ -133,6 +138,29 @@ impl Page<'_> {
             write!(out, "</span><span>seed {}</span>", escaped(&manifest.seed))?;
         }
         out.push_str("</p>\n");
+        self.write_setups(out)
+    }
+
+    /// The network, hosts, traffic and load of each folder; once of folders that have the same.
+    fn write_setups(&self, out: &mut String) -> std::fmt::Result {
+        let mut seen: Vec<&[Setting]> = Vec::new();
+        for manifest in self.manifests {
+            let setup = manifest.setup.as_slice();
+            if setup.is_empty() || seen.contains(&setup) {
+                continue;
+            }
+            seen.push(setup);
+            out.push_str("<dl class=\"setup\">");
+            let mut above = "";
+            for Setting { key, value } in setup {
+                if key != above {
+                    write!(out, "<dt>{}</dt>", escaped(key))?;
+                    above = key;
+                }
+                write!(out, "<dd>{}</dd>", escaped(value))?;
+            }
+            out.push_str("</dl>\n");
+        }
         Ok(())
     }
 

@@ -101,6 +101,30 @@ fn names_that_look_like_markup_mean_themselves() {
 }
 
 #[test]
+fn the_network_its_hosts_and_its_load_stand_at_the_top() {
+    let (manifest, records) = sample::sweep(2, &["0.3", "0.5"], 1);
+    let page = rendered("Leaf-spine", &manifest, &records);
+    let header = &page[..page.find("</header>").unwrap()];
+    for text in [
+        "<dt>network</dt><dd>leaf-spine, 128 hosts at 10Gbps</dd>",
+        "<dt>marking</dt><dd>tcn: threshold 78us</dd><dd>codel: target 51.2us</dd>",
+        "<dt>hosts</dt><dd>dctcp: initial window 10</dd>",
+        "<dt>load</dt><dd>60.0 % of the busiest link</dd>",
+    ] {
+        assert!(header.contains(text), "{text} is not in {header}");
+    }
+    // Two folders of the same setup say it once.
+    let summary = Summary::new(&records, None);
+    let page = Page {
+        title: "Both",
+        manifests: &[manifest.clone(), manifest],
+        records: &records,
+        summary: &summary,
+    };
+    assert_eq!(page.render().matches("<dt>network</dt>").count(), 1);
+}
+
+#[test]
 fn a_page_loads_nothing() {
     let (manifest, records) = sample::sweep(1, &["0.3"], 1);
     let page = rendered("One run", &manifest, &records);

@@ -79,6 +79,13 @@ pub(super) fn manifest(records: &[Record]) -> Manifest {
         baseline: None,
         scenario: "name = \"leaf-spine\"\nseed = 1\nruns = 3\n\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\n"
             .to_owned(),
+        setup: vec![
+            setting("network", "leaf-spine, 128 hosts at 10Gbps"),
+            setting("marking", "tcn: threshold 78us"),
+            setting("marking", "codel: target 51.2us"),
+            setting("hosts", "dctcp: initial window 10"),
+            setting("load", "60.0 % of the busiest link"),
+        ],
         command: "tidegate run leaf-spine.toml --out results".to_owned(),
         by: String::new(),
         version: "0.1.0".to_owned(),

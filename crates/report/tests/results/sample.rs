@@ -35,6 +35,7 @@ pub(crate) fn manifest(ids: &[&str]) -> Manifest {
         title: "a star of \"three\" hosts".to_owned(),
         baseline: None,
         scenario: "name = \"star\"\n[switch]\nmarking = \"tcn\"\n".to_owned(),
+        setup: Vec::new(),
         command: "tidegate run star.toml".to_owned(),
         by: String::new(),
         version: "0.1.0".to_owned(),

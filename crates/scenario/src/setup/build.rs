@@ -418,11 +418,8 @@ fn problem(cause: &Cause, locs: &Locations) -> Problem {
 
 /// A name for each link.
 fn port_names(network: &Network) -> Vec<String> {
-    let name = |node: NodeId| network.name(node);
     let links = network.links().iter();
-    links
-        .map(|link| format!("{}>{}", name(link.from), name(link.to)))
-        .collect()
+    links.map(|link| network.link_name(link)).collect()
 }
 
 fn host_rates(network: &Network) -> BTreeSet<Rate> {

@@ -160,16 +160,22 @@ fn packet(setup: &Setup) -> u32 {
 
 fn overload_warning(link: &str, load: f64, traffic: &Traffic) -> String {
     let percent = load * 100.0;
-    let per_sender = traffic.sources.iter().any(|source| match source {
-        Source::Poisson(config) => config.load_on == Some(LoadOn::Senders),
-        _ => false,
-    });
+    let loads = || {
+        traffic.sources.iter().filter_map(|source| match source {
+            Source::Poisson(config) => Some(config.load_on),
+            _ => None,
+        })
+    };
+    let has_load = loads().next().is_some();
+    let per_sender = loads().any(|on| on == Some(LoadOn::Senders));
     let what = if load > 1.0 {
         "more than it carries: times are those of a queue that grows as long as flows arrive"
     } else {
         "nearly all that it carries: queues grow for most of the time"
     };
-    let advice = if per_sender {
+    let advice = if !has_load {
+        "let fewer of its flows cross the link, spread them over more time, or give the link a higher rate"
+    } else if per_sender {
         "lower `load`, which is a part of each sender's link here, or set load_on = \"receivers\""
     } else {
         "lower `load`, or count it on another link with `load_on`"

@@ -1,5 +1,7 @@
 //! From names of ports, links and flows to their numbers.
 
+use std::sync::Arc;
+
 use tidegate_dataplane::sched::Scheduler;
 use tidegate_sim::observe::{Convention, Observe, PortFlows, Sampling, Which, Window};
 use tidegate_sim::setup::Ports;
@@ -8,7 +10,56 @@ use tidegate_units::{QueueId, Span};
 
 use crate::settings::describe::{self, Selection};
 use crate::settings::limits::Limits;
-use crate::text::problem::{Location, Problem, nearest};
+use crate::setup::build::Built;
+use crate::text::problem::{Location, Problem, Source, nearest};
+
+/// Links that an error lists.
+const LISTED: usize = 8;
+
+impl Built {
+    /// The links that a text names, separated by commas: names, patterns and numbers as `observe.links` takes
+    /// them. Errors call the text `source`.
+    pub fn find_links(&self, source: &str, text: &str) -> Result<Vec<LinkId>, Problem> {
+        let finder = Finder {
+            setup: &self.setup,
+            names: &self.ports,
+        };
+        let source = Source::new(source, text);
+        let mut found = Vec::new();
+        let mut begin = 0;
+        for word in text.split(',') {
+            let name = word.trim();
+            let start = begin + word.len() - word.trim_start().len();
+            begin += word.len() + 1;
+            let loc = Location {
+                source: Arc::clone(&source),
+                span: start..start + name.len(),
+            };
+            let links = finder.matches(name, &loc, Kind::Links);
+            for link in links.map_err(|problem| self.with_links(name, problem))? {
+                if !found.contains(&link) {
+                    found.push(link);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The problem with the links that there are.
+    fn with_links(&self, name: &str, problem: Problem) -> Problem {
+        let mut help = problem.advice().unwrap_or_default().to_owned();
+        if !name.contains('>') && name.parse::<u32>().is_err() {
+            help.push_str("; a shell needs quotes around it");
+        }
+        let more = self.ports.len().saturating_sub(LISTED);
+        let listed = self.ports[..self.ports.len() - more].join(", ");
+        help.push_str(&format!("\n  links: {listed}"));
+        if more > 0 {
+            help.push_str(&format!(" and {more} more"));
+        }
+        problem.help(help)
+    }
+}
 
 /// What the setup observes.
 pub(crate) fn observe(

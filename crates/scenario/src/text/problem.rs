@@ -243,7 +243,7 @@ fn floor(text: &str, at: usize) -> usize {
 }
 
 /// The name among `known` that looks most like `word`, if one looks enough like it.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| {
         let text = text.to_ascii_lowercase().replace('-', "_");
         text.replace(['#', '♯'], "_sharp")

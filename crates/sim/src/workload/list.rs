@@ -131,6 +131,13 @@ impl List {
                 has_names = true;
                 continue;
             }
+            if let [_] = cells.as_slice()
+                && let Some(separator) = [";", "\t"].into_iter().find(|it| row.contains(it))
+            {
+                let shown = if separator == ";" { ";" } else { "tab" };
+                let accepted = format!("a comma: {COLUMNS}");
+                return Err(wrong("columns", shown, Fault::Separator, &accepted));
+            }
             if cells.len() != columns.len() {
                 let found = format!("{} columns", cells.len());
                 let names: Vec<_> = columns.iter().map(|column| column.name()).collect();
@@ -305,6 +312,22 @@ mod tests {
             ]
         );
         assert_eq!(list.entries[0].flow.src, HostId(3));
+    }
+
+    #[test]
+    fn columns_that_no_comma_separates_are_named_as_such() {
+        for (text, shown) in [
+            ("id;start_s;src;dst;bytes\na;0,5;0;1;20000\n", ";"),
+            ("a;0.5;0;1;20000\n", ";"),
+            ("a\t0.5\t0\t1\t20000\n", "tab"),
+        ] {
+            let said = List::parse(text).unwrap_err().to_string();
+            let expected = format!(
+                "line 1, columns: `{shown}` does not separate columns; accepted: a comma: \
+                 id,start_s,src,dst,bytes; "
+            );
+            assert!(said.starts_with(&expected), "{said}");
+        }
     }
 
     #[test]

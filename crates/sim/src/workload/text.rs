@@ -70,6 +70,9 @@ pub enum Fault {
     /// It has a fraction, and must be whole.
     #[error("is not a whole number")]
     NotWhole,
+    /// It stands between columns instead of a comma.
+    #[error("does not separate columns")]
+    Separator,
     /// Sender and receiver are the same host.
     #[error("is also the sender")]
     SameHost,

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use tidegate_plan::dialect::{Dialect, Scheme};
+use tidegate_plan::dialect::{Dialect, HeadroomFrom, Only, Scheme};
 
-use super::{Common, Target};
+use super::{Common, Target, count};
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
@@ -25,9 +25,21 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "NAME", requires = "emit",
         value_parser = PossibleValuesParser::new(Scheme::NAMES))]
     pub(crate) scheme: Option<String>,
-    /// Print SONiC's configuration as a JSON patch, of what --current names if that is a file
+    /// Print SONiC's configuration as a JSON patch of the file that --current names
     #[arg(long, requires = "emit")]
     pub(crate) patch: bool,
+    /// SONiC tables to emit: wred for thresholds alone, buffers, pfc, or all
+    #[arg(long, value_name = "TABLES", requires = "emit", default_value = "wred",
+        value_parser = PossibleValuesParser::new(Only::NAMES))]
+    pub(crate) only: String,
+    /// Source of PFC headroom for SONiC: the platform's own tables, or the formula. With --current, an
+    /// existing larger value stays
+    #[arg(long, value_name = "SOURCE", requires = "emit", default_value = "platform",
+        value_parser = PossibleValuesParser::new(HeadroomFrom::NAMES))]
+    pub(crate) headroom: String,
+    /// Let a patch lower headroom, switch PFC off or take marking profiles away where the plan has less
+    #[arg(long, requires = "patch")]
+    pub(crate) allow_reduction: bool,
     /// Show what vendors and publications print too, judged on this network
     #[arg(long, conflicts_with = "emit")]
     pub(crate) others: bool,
@@ -51,7 +63,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "verify")]
     pub(crate) seed: u64,
     /// Under how many seeds --verify runs each setting
-    #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify")]
+    #[arg(long, value_name = "COUNT", default_value_t = SEEDS, requires = "verify", value_parser = count::<NonZeroU32>)]
     pub(crate) runs: NonZeroU32,
     /// How much --verify simulates in a run: 1 for about 30 million packets over links
     #[arg(
@@ -62,7 +74,7 @@ pub(crate) struct Verify {
     )]
     pub(crate) size: f64,
     /// Runs of --verify at a time [default: one for each core]
-    #[arg(long, short, value_name = "COUNT", requires = "verify")]
+    #[arg(long, short, value_name = "COUNT", requires = "verify", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// The results folder of --verify [default: a new one in tidegate-results]
     #[arg(long, value_name = "FOLDER", requires = "verify")]

@@ -7,7 +7,7 @@ use clap::builder::PossibleValuesParser;
 use tidegate_plan::tune::within::Goal;
 
 use super::engine::Engine;
-use super::{Common, Share, Target};
+use super::{Common, Share, Target, count};
 
 #[derive(Debug, Args)]
 pub(crate) struct Tune {
@@ -41,7 +41,7 @@ pub(crate) struct Tune {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) size: f64,
     /// Runs at a time [default: one for each core]
-    #[arg(long, short, value_name = "COUNT")]
+    #[arg(long, short, value_name = "COUNT", value_parser = count::<NonZeroUsize>)]
     pub(crate) jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) share: Share,

@@ -147,6 +147,7 @@ impl Laboratory {
             jobs: self.jobs,
             threads: None,
             command: &|experiment| run::command(SCENARIO, &self.job.on, &experiment.overrides()),
+            capture: None,
             interrupt: &INTERRUPT,
             progress: &bars,
         };

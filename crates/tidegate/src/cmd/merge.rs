@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use tidegate_report::Folder;
+use tidegate_report::{Folder, folder};
 
 use super::laboratory::Begin;
 use super::report::{self, Comparison};
@@ -19,8 +19,10 @@ const NAMED: usize = 8;
 struct Part {
     place: PathBuf,
     shards: Vec<Folder>,
-    /// Which shards have a complete record of a run, and none if nobody has.
+    /// Which shards have a whole record of a run, and none if nobody has.
     holders: BTreeMap<String, Vec<usize>>,
+    /// Runs of which a shard has a damaged record, with what is wrong with the first one.
+    damaged: BTreeMap<String, String>,
 }
 
 pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error> {
@@ -29,19 +31,30 @@ pub(crate) fn merge(arguments: &Merge, output: Output) -> Result<Verdict, Error>
         .iter()
         .map(|part| part.shards[0].manifest().runs.len())
         .sum();
+    let is_new = !arguments.out.exists();
+    let written = write(&parts, arguments);
+    if written.is_err() && is_new {
+        // A half of the whole would be in the way of the next attempt.
+        _ = std::fs::remove_dir_all(&arguments.out);
+    }
+    written?;
     output.say(&format!(
         "{} of {}, joined in {}",
         count(runs, "run"),
         count(arguments.folders.len(), "folder"),
         arguments.out.display()
     ));
-    for part in &parts {
+    finish(&parts, &arguments.out, output)
+}
+
+fn write(parts: &[Part], arguments: &Merge) -> Result<(), Error> {
+    for part in parts {
         part.write(&below(&arguments.out, &part.place), Folder::create)?;
     }
-    if is_reproduction(&parts) {
+    if is_reproduction(parts) {
         reproduce::merge_asked(&arguments.folders, &arguments.out)?;
     }
-    finish(&parts, &arguments.out, output)
+    Ok(())
 }
 
 /// Joins shards in a folder that may have some of their runs already.
@@ -166,10 +179,17 @@ impl Part {
         let mut shards = first.open_alike(&paths[1..]).map_err(Error::new)?;
         shards.insert(0, first);
         let mut holders: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut damaged = BTreeMap::new();
         for (number, shard) in shards.iter().enumerate() {
             for id in shard.present().map_err(Error::new)? {
-                if shard.check(&id).is_ok() {
-                    holders.entry(id).or_default().push(number);
+                match shard.verify(&id) {
+                    Ok(()) => holders.entry(id).or_default().push(number),
+                    Err(folder::Error::Unfinished { .. }) => {}
+                    Err(error) => {
+                        let text = error.to_string();
+                        let what = text.lines().next().unwrap_or_default().to_owned();
+                        damaged.entry(id).or_insert(what);
+                    }
                 }
             }
         }
@@ -177,12 +197,17 @@ impl Part {
             place,
             shards,
             holders,
+            damaged,
         })
     }
 
-    /// Finds runs that no shard has, and those that two shards have differently.
+    /// Finds records that are damaged, runs that no shard has, and those that two shards have differently.
     fn check(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
         for run in &self.shards[0].manifest().runs {
+            if let Some(what) = self.damaged.get(&run.id) {
+                wrong.push(what.clone());
+                continue;
+            }
             let Some((first, others)) = self.holders(&run.id).split_first() else {
                 wrong.push(format!("{} is missing", self.named(&run.id)));
                 continue;
@@ -252,7 +277,7 @@ fn described(wrong: &[String]) -> String {
     }
     let runs = count(wrong.len(), "run");
     format!(
-        "{runs} cannot be joined: {}\nhint: run the shards that have them with `--resume`, or again",
+        "{runs} cannot be joined: {}\nhint: remove what is damaged, then run the shards that have them with `--resume`, or again",
         lines.join(", ")
     )
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 use tidegate_report::format::quantity;
+use tidegate_report::record::Setting;
 use tidegate_scenario::{Experiment, Outline, Scenario, Threshold};
 use tidegate_sim::observe::statistics::{real, seconds};
 use tidegate_units::{Rate, Span};
@@ -25,20 +26,38 @@ fn outlines(plan: &[Experiment]) -> impl Iterator<Item = &Outline> + Clone {
 pub(crate) fn summary(file: &str, scenario: &Scenario, plan: &[Experiment]) -> String {
     let mut lines = vec![format!("{file}: {}", scenario.title)];
     let mut line = |name: &str, text: &str| lines.push(format!("  {name:<9} {text}"));
-    for (number, network) in different(outlines(plan).map(network)).iter().enumerate() {
-        line(if number == 0 { "network" } else { "" }, network);
+    let mut above = String::new();
+    for Setting { key, value } in setup(plan) {
+        line(if key == above { "" } else { &key }, &value);
+        above = key;
     }
-    for (number, scheme) in different(outlines(plan).map(scheme)).iter().enumerate() {
-        line(if number == 0 { "marking" } else { "" }, scheme);
-    }
-    for (number, hosts) in different(outlines(plan).map(hosts)).iter().enumerate() {
-        line(if number == 0 { "hosts" } else { "" }, hosts);
-    }
-    line("traffic", &traffic(plan));
-    line("load", &load(plan));
     line("runs", &runs(scenario, plan));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// The network, marking, hosts, traffic and load of a plan in words. What differs between points has an entry for
+/// each.
+pub(crate) fn setup(plan: &[Experiment]) -> Vec<Setting> {
+    let networks = different(outlines(plan).map(network));
+    let schemes = different(outlines(plan).map(scheme));
+    let hosts = different(outlines(plan).map(hosts));
+    let parts = [
+        ("network", networks),
+        ("marking", schemes),
+        ("hosts", hosts),
+        ("traffic", vec![traffic(plan)]),
+        ("load", vec![load(plan)]),
+    ];
+    let setting = |(key, values): (&str, Vec<String>)| {
+        let key = key.to_owned();
+        let values = values.into_iter();
+        values.map(move |value| Setting {
+            key: key.clone(),
+            value,
+        })
+    };
+    parts.into_iter().flat_map(setting).collect()
 }
 
 /// The lines of a list that differ, the first few of them.

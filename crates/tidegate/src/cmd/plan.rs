@@ -1,11 +1,12 @@
 //! `tidegate plan`: from a network to thresholds, what they mean, and a switch configuration.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::json;
 use tidegate_plan::answer;
 use tidegate_plan::current::Current;
-use tidegate_plan::dialect::{Configuration, Dialect, Scheme, sonic};
+use tidegate_plan::dialect::{Configuration, Dialect, HeadroomFrom, Only, Request, Scheme, sonic};
 use tidegate_plan::evidence;
 use tidegate_plan::screen::screen;
 use tidegate_plan::{Network, Plan};
@@ -13,24 +14,22 @@ use tidegate_units::Setting;
 
 use super::verify;
 use crate::args::plan::Plan as Arguments;
+use crate::builtin::NETWORKS;
 use crate::output::{Error, Output, Verdict};
 
-/// Networks that are part of the program.
-pub(super) const BUILTIN: [(&str, &str); 3] = [
-    ("web", include_str!("../../../../networks/web.toml")),
-    ("storage", include_str!("../../../../networks/storage.toml")),
-    (
-        "training",
-        include_str!("../../../../networks/training.toml"),
-    ),
-];
-
 pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Error> {
-    let network = read(&arguments.network)?;
+    let mut network = read(&arguments.network)?;
     let current = match &arguments.current {
         Some(given) => Some(Current::read(given, &network).map_err(Error::new)?),
         None => None,
     };
+    let headroom = HeadroomFrom::read(&arguments.headroom).map_err(Error::new)?;
+    let is_computed = headroom == HeadroomFrom::Computed;
+    if let Some(current) = &current
+        && !(is_computed && arguments.allow_reduction)
+    {
+        network.reserve(&current.reservation, is_computed);
+    }
     let plan = Plan::new(&network);
     let configuration = match &arguments.emit {
         Some(name) => Some(configuration(arguments, name, &plan, current.as_ref())?),
@@ -97,7 +96,10 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
     let fails = |evidence: &evidence::Evidence| {
         evidence.shows_nothing() || evidence.losses().next().is_some()
     };
-    Ok(if plan.works() && !evidence.is_some_and(fails) {
+    let is_refuted = evidence.is_some_and(fails);
+    // A configuration that mends what is broken was made all the same.
+    let is_broken = configuration.is_none() && current.is_some_and(|today| today.is_broken(&plan));
+    Ok(if plan.works() && !is_refuted && !is_broken {
         Verdict::Good
     } else {
         Verdict::Bad
@@ -113,7 +115,7 @@ pub(super) fn answered(text: &str, emit: Option<&str>, width: usize) -> Result<S
         return Ok(screen(&sheet, &answer::ON_SCREEN, width, str::to_owned));
     };
     let dialect = Dialect::read(name).map_err(Error::new)?;
-    let emitted = dialect.emit(&plan, dialect.default_scheme());
+    let emitted = dialect.emit(&plan, &Request::smallest(dialect.default_scheme()));
     let emitted = emitted.map_err(Error::new)?;
     let remarks = remarks(&emitted).join("\n");
     Ok(format!("{}\n{remarks}", emitted.text))
@@ -121,17 +123,18 @@ pub(super) fn answered(text: &str, emit: Option<&str>, width: usize) -> Result<S
 
 /// Whether a built-in network is called so.
 pub(super) fn is_builtin(name: &str) -> bool {
-    BUILTIN.iter().any(|(builtin, _)| *builtin == name)
+    NETWORKS.iter().any(|network| network.name == name)
 }
 
 /// Reads a network. A file goes before a built-in network of the same name.
 pub(super) fn read(name: &str) -> Result<Network, Error> {
     let path = Path::new(name);
-    let builtin = BUILTIN.iter().find(|(builtin, _)| *builtin == name);
+    let builtin = NETWORKS.iter().find(|network| network.name == name);
     match builtin {
-        Some((_, text)) if !path.exists() => Network::parse(name, text).map_err(Error::new),
+        Some(network) if !path.exists() => Network::parse(name, network.text).map_err(Error::new),
         _ if !path.exists() => {
-            let known = BUILTIN.map(|(name, _)| name).join(", ");
+            let known: Vec<&str> = NETWORKS.iter().map(|network| network.name).collect();
+            let known = known.join(", ");
             Err(Error::new(format!(
                 "cannot read {name}: there is no such file\n\
                  hint: give the path of a network file, or a built-in network: {known}"
@@ -158,10 +161,63 @@ fn configuration(
             "{text}\nhint: leave it out, or --emit sonic"
         )));
     }
-    let mut configuration = dialect.emit(plan, scheme).map_err(Error::new)?;
+    let only = Only::read(&arguments.only).map_err(Error::new)?;
+    let headroom = HeadroomFrom::read(&arguments.headroom).map_err(Error::new)?;
+    let is_asked = only != Only::Wred || headroom != HeadroomFrom::Platform;
+    if is_asked && dialect != Dialect::Sonic {
+        let title = dialect.title();
+        return Err(Error::new(format!(
+            "--only and --headroom are for SONiC; {title} gets its whole configuration\n\
+             hint: leave them out, or --emit sonic"
+        )));
+    }
+    let tables = current.and_then(|current| current.tables.as_ref());
+    let request = Request {
+        scheme,
+        only,
+        headroom,
+        current: tables,
+    };
+    let mut configuration = dialect.emit(plan, &request).map_err(Error::new)?;
     if arguments.patch {
-        let tables = current.and_then(|current| current.tables.as_ref());
-        configuration.text = sonic::patch(&configuration.text, tables);
+        let unmarked = tables.map_or_else(BTreeSet::new, |tables| sonic::unmarked(plan, tables));
+        let text = &configuration.text;
+        let patch = sonic::patch(text, tables, &unmarked, arguments.allow_reduction);
+        if !patch.reductions.is_empty() && !arguments.allow_reduction {
+            return Err(Error::new(format!(
+                "the patch would reduce protection:\n  {}\n\
+                 hint: --only wred changes thresholds alone; --allow-reduction emits it all the same",
+                patch.reductions.join("\n  ")
+            )));
+        }
+        configuration.text = patch.text;
+        let label = |label: &str, lines: Vec<String>| {
+            lines
+                .into_iter()
+                .map(move |line| format!("{label}: {line}"))
+                .collect::<Vec<_>>()
+        };
+        configuration.summary = label("patch", patch.summary);
+        if configuration.summary.is_empty() {
+            configuration
+                .summary
+                .push("patch: changes nothing".to_owned());
+        }
+        configuration.summary.extend(label("kept", patch.kept));
+        configuration
+            .summary
+            .extend(label("reduced", patch.reductions));
+        if headroom == HeadroomFrom::Computed && !arguments.allow_reduction {
+            let larger = plan.network.larger_reservations();
+            configuration
+                .summary
+                .extend(larger.map(|(speed, today, computed)| {
+                    format!(
+                        "kept: headroom at {speed} stays {} B; the formula has {} B",
+                        today.0, computed.0
+                    )
+                }));
+        }
         if tables.is_none() {
             let note = "the patch needs each of its tables on the switch; --current FILE adds those that it has not";
             configuration.notes.push(note.to_owned());
@@ -189,6 +245,7 @@ fn print(dialect: Dialect, configuration: &Configuration, output: Output) -> Res
             "dialect": dialect.name(),
             "configuration": configuration.text,
             "changes": changes,
+            "summary": configuration.summary,
             "notes": configuration.notes,
         }));
     }
@@ -207,5 +264,6 @@ fn remarks(configuration: &Configuration) -> Vec<String> {
         .notes
         .iter()
         .map(|note| format!("note: {note}"));
-    changes.chain(notes).collect()
+    let summary = configuration.summary.iter().cloned();
+    changes.chain(summary).chain(notes).collect()
 }

@@ -94,7 +94,9 @@ pub(crate) struct Comparison {
     pub(crate) records: Vec<Record>,
     pub(crate) summary: Summary,
     /// Runs that have no record.
-    missing: Vec<Planned>,
+    pub(crate) missing: Vec<Planned>,
+    /// The baseline, if none of its runs is finished and some are planned.
+    waits: Option<String>,
     title: String,
 }
 
@@ -139,10 +141,13 @@ impl Comparison {
         }
         let manifests = folders.iter().map(|folder| folder.manifest().clone());
         let manifests: Vec<Manifest> = manifests.collect();
+        let waits = baseline.filter(|name| is_to_come(name, &records, &missing));
+        let baseline = baseline.filter(|_| waits.is_none());
         let comparison = Self::of_records(records, manifests, baseline)?;
         Ok(Self {
             folders,
             missing,
+            waits: waits.map(str::to_owned),
             ..comparison
         })
     }
@@ -167,6 +172,7 @@ impl Comparison {
             manifests,
             records,
             missing: Vec::new(),
+            waits: None,
         })
     }
 
@@ -301,6 +307,16 @@ pub(crate) fn check_baseline<'a>(
     )))
 }
 
+/// Whether a point has planned runs and no finished one.
+fn is_to_come(name: &str, records: &[Record], missing: &[Planned]) -> bool {
+    let is_called = |label: &str, point: &[Setting]| {
+        tidegate_scenario::is_called(name, label, point.iter().map(pair).collect::<Vec<_>>())
+    };
+    let mut finished = records.iter().map(|record| &record.run);
+    !finished.any(|run| is_called(&run.label, &run.point))
+        && missing.iter().any(|run| is_called(&run.label, &run.point))
+}
+
 /// Prints the table, a plot, and where the page is.
 pub(crate) fn print(
     comparison: &Comparison,
@@ -390,6 +406,10 @@ fn missing(comparison: &Comparison) -> Option<String> {
 /// Why some numbers should not be trusted.
 pub(crate) fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut texts: Vec<String> = missing(comparison).into_iter().collect();
+    let waits = comparison.waits.iter();
+    texts.extend(waits.map(|name| {
+        format!("no run of the baseline `{name}` is finished: nothing is compared with it")
+    }));
     texts.extend(comparison.summary.warnings.iter().cloned());
     let points = || comparison.summary.points.iter();
     let of_points = points().flat_map(|point| {

@@ -13,7 +13,7 @@ use serde_json::json;
 use tidegate_lab::files::Embedded;
 use tidegate_lab::read_scenario;
 use tidegate_lab::reproduce::{Entry, Version, library};
-use tidegate_report::Folder;
+use tidegate_report::{Folder, reading};
 
 use crate::args::Reproduce;
 use crate::output::{Error, Output, Verdict};
@@ -90,7 +90,7 @@ fn asked_of(folder: &Path) -> Result<Asked, Error> {
     let path = folder.join(ASKED);
     let cannot =
         |why: &dyn std::fmt::Display| Error::new(format!("cannot read {}: {why}", path.display()));
-    let text = std::fs::read(&path).map_err(|error| cannot(&error))?;
+    let text = reading::bytes(&path, reading::MADE).map_err(|error| cannot(&error))?;
     serde_json::from_slice(&text).map_err(|error| cannot(&error))
 }
 
@@ -136,7 +136,7 @@ fn asked_of_all(shards: &[PathBuf]) -> Result<Asked, Error> {
 
 /// Takes over what a figure's folder says about it, if it is one.
 pub(crate) fn copy_note(from: &Path, to: &Folder) -> Result<(), Error> {
-    match std::fs::read(from.join(judging::NOTE)) {
+    match reading::bytes(&from.join(judging::NOTE), reading::MADE) {
         Ok(note) => to.write_file(judging::NOTE, &note).map_err(Error::new),
         Err(_) => Ok(()),
     }

@@ -3,11 +3,12 @@
 pub(crate) mod claim;
 pub(crate) mod place;
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
+use tidegate_lab::capture::{Capture, LIMIT};
 use tidegate_lab::live;
 use tidegate_lab::sweep::{Done, Failure, Sweep};
 use tidegate_report::folder::{FORMAT, Folder, Manifest, Planned};
@@ -53,6 +54,15 @@ impl Job {
     }
 }
 
+/// Recordings of a run beside its results.
+#[derive(Default)]
+pub(crate) struct Recorded<'a> {
+    /// The flow to trace.
+    pub(crate) trace: Option<u32>,
+    /// The links to capture.
+    pub(crate) capture: Option<&'a crate::args::Capture>,
+}
+
 /// What became of the runs of a job.
 pub(crate) struct JobResult {
     pub(crate) finished: usize,
@@ -89,9 +99,17 @@ pub(crate) fn run(
     files: &[String],
     running: &Running,
     on: &On,
-    trace: Option<u32>,
+    recorded: &Recorded<'_>,
     output: Output,
 ) -> Result<Verdict, Error> {
+    let trace = recorded.trace;
+    let captured = recorded.capture;
+    let captured =
+        captured.and_then(|it| Some((it.capture.as_deref()?, it.at.as_deref()?, limit(it))));
+    if captured.is_some() {
+        check_capturable(files, on)?;
+    }
+    let mut capture = None;
     let mut overrides = running.set.clone();
     overrides.extend(running.seed.map(|seed| format!("seed={seed}")));
     overrides.extend(running.runs.map(|runs| format!("runs={runs}")));
@@ -110,6 +128,9 @@ pub(crate) fn run(
         }
         if on.world == World::Live {
             check_untraced(&plan)?;
+        }
+        if let Some(asked) = captured {
+            capture = Some(self::capture(file, &plan, asked)?);
         }
         outline::warn(&scenario, &plan, output);
         let taken = jobs
@@ -142,7 +163,7 @@ pub(crate) fn run(
             output.warn(&format!("interrupted: {} was not begun", job.file));
             continue;
         }
-        let (of_job, value) = run_job(job, running, output)?;
+        let (of_job, value) = run_job(job, running, capture.as_ref(), output)?;
         if of_job == Verdict::Bad {
             verdict = Verdict::Bad;
         }
@@ -240,6 +261,61 @@ fn check_untraced(plan: &[Experiment]) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that a capture is of one scenario in the simulator.
+fn check_capturable(files: &[String], on: &On) -> Result<(), Error> {
+    if on.world == World::Live {
+        let text = "--capture reads the simulator's packets\nhint: capture those of a testbed with tcpdump";
+        return Err(Error::new(text));
+    }
+    if files.len() > 1 {
+        let text = format!(
+            "--capture writes one run, and {} files are given",
+            files.len()
+        );
+        return Err(Error::new(format!("{text}\nhint: run them one by one")));
+    }
+    Ok(())
+}
+
+/// The limit of a capture.
+fn limit(capture: &crate::args::Capture) -> u64 {
+    capture.capture_limit.map_or(LIMIT, NonZeroU64::get)
+}
+
+/// The capture of a plan's only run: its file, its links and its limit.
+pub(crate) fn capture(
+    file: &str,
+    plan: &[Experiment],
+    (path, links, limit): (&Path, &str, u64),
+) -> Result<Capture, Error> {
+    let [run] = plan else {
+        let first = plan
+            .first()
+            .map(|run| command(file, &On::default(), &run.overrides()));
+        let runs = count(plan.len(), "run");
+        return Err(Error::new(format!(
+            "a capture is of one run, and {file} has {runs}\nhint: choose one, such as the first: {}",
+            first.unwrap_or_default()
+        )));
+    };
+    Capture::new(path.to_owned(), links, limit, run).map_err(Error::new)
+}
+
+/// Says what a capture holds.
+fn say_capture(capture: &Capture, output: Output) {
+    if let Some(taken) = capture.taken() {
+        let packets = usize::try_from(taken.packets).unwrap_or(usize::MAX);
+        output.say(&format!(
+            "{} in {}",
+            count(packets, "packet"),
+            capture.path().display()
+        ));
+    }
+    if let Some(warning) = capture.warning() {
+        output.warn(&warning);
+    }
+}
+
 /// The point that others are compared with: the command's, else the scenario's.
 fn baseline<'a>(running: &'a Running, scenario: &'a Scenario) -> Option<&'a str> {
     let named = running.baseline.as_ref().or(scenario.baseline.as_ref());
@@ -249,6 +325,7 @@ fn baseline<'a>(running: &'a Running, scenario: &'a Scenario) -> Option<&'a str>
 fn run_job(
     job: &Job,
     running: &Running,
+    capture: Option<&Capture>,
     output: Output,
 ) -> Result<(Verdict, serde_json::Value), Error> {
     let manifest = manifest(job);
@@ -268,10 +345,14 @@ fn run_job(
         job,
         &folder,
         (running.jobs, running.threads),
+        capture,
         &board,
         output,
     )?;
     drop(board);
+    if let Some(capture) = capture {
+        say_capture(capture, output);
+    }
     let finished = ran.finished;
     let mut result = JsonResult {
         scenario: &job.scenario.name,
@@ -283,13 +364,17 @@ fn run_job(
         interrupted: ran.is_interrupted,
         summary: None,
     };
-    if result.interrupted {
+    let is_interrupted = result.interrupted;
+    let say_interrupted = || {
         let again = again(job, running);
         output.warn(&format!(
             "interrupted: {finished} of {} are finished and kept in {}\nhint: go on with `{again}`",
             count(job.asked().len(), "run"),
             job.path.display()
         ));
+    };
+    if is_interrupted && (finished == 0 || running.share.shard.is_some()) {
+        say_interrupted();
         return Ok((
             Verdict::Bad,
             serde_json::to_value(&result).map_err(Error::new)?,
@@ -309,12 +394,16 @@ fn run_job(
         };
         return Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?));
     }
-    let comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
+    let mut comparison = Comparison::packed(vec![folder], baseline(running, &job.scenario))?;
     let page = job.path.join(report::PAGE);
     comparison.write(&page, running.figures.titles())?;
     draw_trace(&comparison, &job.path, output)?;
+    if is_interrupted {
+        // The interruption says it, with the whole command.
+        comparison.missing.clear();
+    }
     let stalled = stalled(&comparison.records);
-    let verdict = if result.failed.is_empty() && stalled.is_empty() {
+    let verdict = if result.failed.is_empty() && stalled.is_empty() && !is_interrupted {
         Verdict::Good
     } else {
         Verdict::Bad
@@ -326,6 +415,9 @@ fn run_job(
         report::print(&comparison, Some(&page), output)?;
     }
     report::warn(&comparison, output);
+    if is_interrupted {
+        say_interrupted();
+    }
     Ok((verdict, serde_json::to_value(&result).map_err(Error::new)?))
 }
 
@@ -352,6 +444,7 @@ pub(crate) fn execute(
     job: &Job,
     folder: &Folder,
     (jobs, threads): (Option<NonZeroUsize>, Option<NonZeroUsize>),
+    capture: Option<&Capture>,
     board: &Board,
     output: Output,
 ) -> Result<JobResult, Error> {
@@ -381,6 +474,7 @@ pub(crate) fn execute(
         },
         threads,
         command: &command,
+        capture,
         interrupt: &INTERRUPT,
         progress: &bars,
     };
@@ -396,6 +490,7 @@ pub(crate) fn execute(
     };
     let unwritten = done.failures.iter().find_map(|(_, failure)| match failure {
         Failure::Unwritten(error) => Some(error.to_string()),
+        Failure::Uncaptured { .. } => Some(failure.to_string()),
         _ => None,
     });
     if let Some(text) = unwritten {
@@ -423,6 +518,7 @@ pub(crate) fn manifest(job: &Job) -> Manifest {
         title: job.scenario.title.clone(),
         baseline: job.scenario.baseline.clone(),
         scenario: job.scenario.resolved(),
+        setup: outline::setup(&job.plan),
         command: job.command.clone(),
         by: job.on.to_string().trim().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use tidegate_report::reading;
 use tidegate_scenario::Experiment;
 use tidegate_sim::observe::statistics::real;
 
@@ -78,7 +79,7 @@ fn costs(plan: &[Experiment], learnt: &Learnt) -> Vec<f64> {
 impl Learnt {
     fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join("log.jsonl");
-        let text = match std::fs::read_to_string(&path) {
+        let text = match reading::text(&path, reading::MADE) {
             // None of its runs came to an end.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() => {
                 String::new()

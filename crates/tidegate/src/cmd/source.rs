@@ -1,10 +1,10 @@
 //! Where scenarios come from: files, standard input, or the program itself.
 
-use std::io::Read;
 use std::path::Path;
 
 use tidegate_lab::read_scenario;
 use tidegate_lab::reproduce::{Figure, library};
+use tidegate_report::reading;
 use tidegate_scenario::{Problem, Scenario};
 
 use crate::builtin::Builtin;
@@ -32,9 +32,8 @@ fn checked(scenario: Scenario, overrides: &[String]) -> Result<Scenario, Unread>
 
 fn find(file: &str, overrides: &[String]) -> Result<Scenario, Unread> {
     if file == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Unread::NoFile(format!("standard input: {error}")))?;
+        let read = reading::all(std::io::stdin(), reading::WRITTEN).and_then(reading::text_of);
+        let text = read.map_err(|error| Unread::NoFile(format!("standard input: {error}")))?;
         return Scenario::parse("standard input", &text, overrides).map_err(Unread::problem);
     }
     let path = Path::new(file);

@@ -1,6 +1,7 @@
 //! `tidegate tune`: searches settings that are better than the formula's.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 
 use tidegate_plan::evidence::Marks;
 use tidegate_plan::evidence::measure::{self, Values};
@@ -12,7 +13,7 @@ use tidegate_plan::tune::vary::Vary;
 use tidegate_plan::tune::within::{Goal, Limit};
 use tidegate_plan::tune::{self, Cell, Ending, Found, PACKET_HOPS, Request, Tuning};
 use tidegate_plan::{Plan, answer};
-use tidegate_report::{Folder, Record};
+use tidegate_report::{Folder, Record, reading};
 use tidegate_scenario::Scenario;
 use tidegate_units::{Bytes, Setting};
 
@@ -269,7 +270,7 @@ fn is_network(file: &str) -> bool {
         let line = line.trim_start().trim_start_matches('[');
         line.starts_with("fabric")
     };
-    match std::fs::read_to_string(file) {
+    match reading::text(Path::new(file), reading::WRITTEN) {
         Ok(text) => text.lines().any(is_fabric),
         Err(_) => plan::is_builtin(file),
     }

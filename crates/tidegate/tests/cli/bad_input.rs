@@ -177,3 +177,54 @@ fn without_the_program_for_the_kernel_it_is_said_what_to_build() {
     said.ended(7);
     assert_eq!(said.stdout, "load tg_dctcp --set gain=1/8 --dry-run\n");
 }
+
+#[test]
+fn a_file_that_never_ends_is_refused_by_name_and_limit() {
+    let room = Room::with_tiny("endless");
+    let sizes = TINY.replace("\"web-search\"", "\"file:/dev/zero\"");
+    room.write("sizes.toml", &sizes);
+    room.write("list.toml", "[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"list\"\nfile = \"/dev/zero\"\n");
+    for (line, said) in [
+        (
+            "run /dev/zero",
+            "`/dev/zero` cannot be read: it is longer than 4 MiB",
+        ),
+        (
+            "run sizes.toml",
+            "`/dev/zero` cannot be read: it is longer than 64 MiB",
+        ),
+        (
+            "run list.toml",
+            "`/dev/zero` cannot be read: it is longer than 64 MiB",
+        ),
+        (
+            "plan /dev/zero",
+            "`/dev/zero` cannot be read: it is longer than 64 MiB",
+        ),
+        (
+            "plan web --current /dev/zero",
+            "`/dev/zero` cannot be read: it is longer than 64 MiB",
+        ),
+    ] {
+        let ran = room.run(line);
+        ran.ended(2);
+        ran.reports(said);
+    }
+    let zeros = File::open("/dev/zero").unwrap();
+    let output = room.command(&["run", "-"]).stdin(zeros).output().unwrap();
+    let ran = Said::new("run -", &output);
+    ran.ended(2);
+    ran.reports("standard input: it is longer than 64 MiB");
+}
+
+#[test]
+fn text_that_is_not_utf_8_is_named_with_its_line() {
+    let room = Room::new("latin-1");
+    let bytes = b"name = \"tiny\"\n# a fa\xe7ade\n";
+    std::fs::write(room.path().join("latin.toml"), bytes).unwrap();
+    let said = room.run("run latin.toml");
+    said.ended(2);
+    said.reports(
+        "`latin.toml` cannot be read: line 2 is not UTF-8 (byte 0xe7): save the file as UTF-8",
+    );
+}

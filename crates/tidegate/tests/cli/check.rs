@@ -91,6 +91,26 @@ fn more_than_a_link_carries_is_warned_of_before_the_run() {
 }
 
 #[test]
+fn the_advice_for_a_full_link_names_what_the_traffic_has() {
+    let room = Room::new("overload-list");
+    let mut flows = String::from("id,start_s,src,dst,bytes\n");
+    for number in 0..400 {
+        let start = f64::from(number) * 1e-5;
+        flows += &format!("f{number},{start:.6},{},3,100000\n", number % 3);
+    }
+    room.write("flows.csv", &flows);
+    room.write(
+        "list.toml",
+        "[topology]\nkind = \"star\"\nhosts = 4\n[[traffic]]\nkind = \"list\"\nfile = \"flows.csv\"\n",
+    );
+    let said = room.run("check list.toml");
+    said.ended(0);
+    said.reports("warning: switch0>host3 is offered ");
+    said.reports("spread them over more time");
+    assert!(!said.stderr.contains("`load`"), "{}", said.stderr);
+}
+
+#[test]
 fn an_ack_that_may_come_after_the_timeout_is_warned_of() {
     let room = Room::new("late-acks");
     room.write("late.toml", &TINY.replace("tcn-sim", "tcn-testbed"));

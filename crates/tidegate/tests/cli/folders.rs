@@ -224,7 +224,7 @@ fn a_disk_that_fills_up_keeps_what_is_finished() {
     // With room again, only what is missing is run.
     let resumed = room.run("run grows.toml --out out --resume");
     resumed.ended(0);
-    resumed.reports("2 runs, results in out");
+    resumed.reports("3 runs, results in out");
 }
 
 #[test]
@@ -267,6 +267,17 @@ fn ctrl_c_keeps_what_is_finished_and_resume_does_the_rest() {
     said.ended(1);
     said.reports("stopping; what is finished is kept");
     said.reports(" of 20 runs are finished and kept in out");
+    // Both schemes are compared already, on the screen and on the page.
+    for scheme in ["tcn", "none"] {
+        assert!(said.stdout.contains(scheme), "{}", said.stdout);
+    }
+    assert!(
+        said.stdout.contains("report: out/report.html"),
+        "{}",
+        said.stdout
+    );
+    let page = fs::read_to_string(room.path().join("out/report.html")).unwrap();
+    assert!(page.contains(" of 20 runs</span>"));
     let hint = "`tidegate run tiny.toml --out out --resume`";
     said.reports(hint);
     let kept = fs::read_dir(room.path().join("out/runs")).unwrap().count();
@@ -370,4 +381,39 @@ fn what_cannot_be_joined_is_named() {
     let said = room.run("merge one two --out joined");
     said.ended(2);
     said.reports("tcn-s1 differs between one and two");
+}
+
+#[test]
+fn a_damaged_duplicate_is_named_wherever_it_stands_and_leaves_no_folder() {
+    let room = Room::with_tiny("shards-damaged");
+    room.run("run tiny.toml --out good --quiet").ended(0);
+    room.run("run tiny.toml --out bad --quiet").ended(0);
+    let path = room.path().join("bad/runs/tcn-s1/flows.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    for line in [
+        "merge good bad --out whole",
+        "merge bad good --out whole",
+        "merge bad --out whole",
+    ] {
+        let said = room.run(line);
+        said.ended(2);
+        said.reports("bad/runs/tcn-s1/flows.parquet is damaged: its bytes have changed");
+        assert!(!said.stderr.contains("joined in"), "{}", said.stderr);
+        assert!(!room.path().join("whole").exists(), "{line}");
+    }
+    room.run("merge good --out whole").ended(0);
+    assert!(room.results("whole") == room.results("good"));
+}
+
+#[test]
+fn a_merge_that_cannot_be_written_leaves_nothing_in_the_way() {
+    let room = Room::with_tiny("shards-unwritten");
+    room.run("run tiny.toml --out part --quiet").ended(0);
+    room.write("file", "");
+    let said = room.run("merge part --out file/whole");
+    said.ended(2);
+    assert!(!said.stderr.contains("joined in"), "{}", said.stderr);
 }

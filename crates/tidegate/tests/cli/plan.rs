@@ -131,7 +131,7 @@ fn bad_networks_are_shown_with_line_and_caret_and_what_is_accepted() {
         (
             "buffer = \"16MB\"",
             "chip = \"trident33\"",
-            "did you mean `trident3`?",
+            "for any other, write its memory instead: buffer = \"64MB\"",
             "net.toml:2:19",
         ),
     ];
@@ -203,6 +203,119 @@ fn a_network_on_which_no_threshold_works_is_answered_with_what_would_have_to_cha
     said.ended(2);
     assert!(
         said.stderr.contains("what would have to change: "),
+        "{}",
+        said.stderr
+    );
+}
+
+/// A switch of four ports with a lossless queue 3: PFC and a headroom of 300,000 B.
+const ROCE: &str = "mtu = 9100\nfabric = { host_ports = \"4x100G\" }\n\
+    switch = { chip = \"tomahawk3\", alpha = \"1/8\", os = \"sonic\" }\nrtt = { base = \"12us\" }\n\
+    queue = [ { id = 3, name = \"roce\", dscp = 26, transport = \"roce\", lossless = true } ]\n";
+
+fn config_db(pfc: &str, profile: &str) -> String {
+    let mut tables = serde_json::json!({
+        "WRED_PROFILE": { "WRED": {
+            "ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "1048576",
+            "green_max_threshold": "2097152", "green_drop_probability": "5",
+        } },
+        "BUFFER_POOL": { "pool": { "type": "ingress", "mode": "dynamic", "size": "1000000" } },
+        "BUFFER_PROFILE": { "pg_lossless_100000_40m_profile": {
+            "pool": "pool", "size": "1248", "xon": "2288", "xoff": "300000", "dynamic_th": "-3",
+        } },
+        "DSCP_TO_TC_MAP": { "AZURE": { "26": "3" } },
+        "TC_TO_QUEUE_MAP": { "AZURE": { "3": "3" } },
+    });
+    for port in ["Ethernet0", "Ethernet8", "Ethernet16", "Ethernet24"] {
+        tables["PORT"][port] = serde_json::json!({ "speed": "100000" });
+        tables["PORT_QOS_MAP"][port] = serde_json::json!({
+            "dscp_to_tc_map": "AZURE", "tc_to_queue_map": "AZURE", "pfc_enable": pfc,
+        });
+        let reference = serde_json::json!({ "profile": "pg_lossless_100000_40m_profile" });
+        tables["BUFFER_PG"][format!("{port}|3")] = reference;
+        tables["QUEUE"][format!("{port}|3")] = serde_json::json!({ "wred_profile": profile });
+    }
+    tables.to_string()
+}
+
+#[test]
+fn a_broken_configuration_ends_with_1_and_names_the_ports() {
+    let room = Room::new("plan-broken");
+    room.write("net.toml", ROCE);
+    room.write("good.json", &config_db("3", "WRED"));
+    let said = room.run("plan net.toml --current good.json");
+    said.ended(0);
+    assert!(said.stdout.contains("α 1/8]"), "{}", said.stdout);
+    assert!(said.stdout.contains("not checked: "), "{}", said.stdout);
+    room.write("bad.json", &config_db("4", "WERD"));
+    let said = room.run("plan net.toml --current bad.json");
+    said.ended(1);
+    let plain: String = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "broken: PFC is off for lossless queue 3",
+        "(4 ports: Ethernet0 to Ethernet24)",
+        "there is no WRED_PROFILE `WERD`, which 4 rows of QUEUE refer to; did you mean `WRED`?",
+    ] {
+        assert!(plain.contains(part), "{part}\n{plain}");
+    }
+    let said = room.run("plan net.toml --current bad.json --json");
+    said.ended(1);
+    let value: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(value["today"]["findings"][0]["severity"], "broken");
+}
+
+#[test]
+fn a_patch_is_small_says_what_it_does_and_lowers_nothing() {
+    let room = Room::new("plan-patch");
+    room.write("net.toml", ROCE);
+    room.write("config_db.json", &config_db("3,4", "WRED"));
+    let patch = "plan net.toml --current config_db.json --emit sonic --patch";
+    let said = room.run(patch);
+    said.ended(0);
+    // One profile in place, and nothing else.
+    let operations: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
+    let is_of_profile = |one: &serde_json::Value| {
+        one["path"]
+            .as_str()
+            .is_some_and(|path| path.starts_with("/WRED_PROFILE/WRED/"))
+    };
+    assert!(operations.iter().all(is_of_profile), "{}", said.stdout);
+    let summary = "patch: WRED_PROFILE: changes 1 row";
+    assert!(said.stderr.contains(summary), "{}", said.stderr);
+    // More headroom than the plan's stays.
+    let said = room.run(&format!("{patch} --only buffers --headroom computed"));
+    said.ended(0);
+    let xoff = "/pg_lossless_100000_40m_profile/xoff";
+    assert!(!said.stdout.contains(xoff), "{}", said.stdout);
+    let kept = "kept: headroom at 100Gbps stays 300000 B; the formula has ";
+    assert!(said.stderr.contains(kept), "{}", said.stderr);
+    let said = room.run(&format!(
+        "{patch} --only buffers --headroom computed --allow-reduction"
+    ));
+    said.ended(0);
+    assert!(said.stdout.contains(xoff), "{}", said.stdout);
+    assert!(
+        said.stderr
+            .contains("reduced: headroom of priority group 3 falls"),
+        "{}",
+        said.stderr
+    );
+    let said = room.run(&format!("{patch} --only pfc"));
+    said.ended(0);
+    let kept = "kept: pfc_enable of PORT_QOS_MAP stays 3,4; the plan has 3 (4 rows";
+    assert!(said.stderr.contains(kept), "{}", said.stderr);
+    let said = room.run(&format!("{patch} --only pfc --allow-reduction"));
+    said.ended(0);
+    assert!(
+        said.stderr
+            .contains("reduced: PFC is switched off for priority 4"),
+        "{}",
+        said.stderr
+    );
+    let said = room.run("plan net.toml --emit eos --only pfc");
+    said.ended(2);
+    assert!(
+        said.stderr.contains("--only and --headroom are for SONiC"),
         "{}",
         said.stderr
     );

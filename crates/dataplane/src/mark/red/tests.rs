@@ -141,7 +141,12 @@ fn packets_are_counted_as_ecn_sharp_s_simulator_does() {
     };
     let first = |law: &Law, packets| {
         let high = Size::Packets(packets);
-        let mut red = made(&[Thresholds { high, low: None }], law);
+        let step = Thresholds {
+            high,
+            low: None,
+            max_probability: Ratio::ONE,
+        };
+        let mut red = made(&[step], law);
         assert_eq!(red.threshold(0), None, "not in bytes");
         let queued = |queue_packets| Cx {
             queue_packets,

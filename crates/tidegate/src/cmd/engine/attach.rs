@@ -9,6 +9,7 @@ use crate::args::engine::Attach;
 use crate::args::testbed::On;
 use crate::args::{Cli, Command, Target};
 use crate::builtin;
+use crate::cmd::run::Recorded;
 use crate::cmd::{reproduce, run, tune};
 use crate::output::{Error, Output, Verdict};
 
@@ -39,11 +40,16 @@ pub(crate) fn attach(arguments: &Attach, output: Output) -> Result<Verdict, Erro
             let mut main = cli.main;
             main.target = target;
             let files = [builtin::MAIN.to_owned()];
-            run::run(&files, &main, &On::default(), None, output)
+            let none = Recorded::default();
+            run::run(&files, &main, &On::default(), &none, output)
         }
         Some(Command::Run(mut run)) => {
             run.running.target = target;
-            run::run(&run.files, &run.running, &run.on, run.trace, output)
+            let recorded = Recorded {
+                trace: run.trace,
+                capture: None,
+            };
+            run::run(&run.files, &run.running, &run.on, &recorded, output)
         }
         Some(Command::Reproduce(mut reproduce)) => {
             reproduce.target = target;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use tidegate_report::reading;
 
 use super::{Target, Work};
 use crate::embed;
@@ -98,7 +99,7 @@ impl Home {
     /// What was submitted, if anything was.
     pub(super) fn state(&self) -> Result<Option<State>, Error> {
         let path = self.path.join(STATE);
-        let text = match fs::read(&path) {
+        let text = match reading::bytes(&path, reading::MADE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => text
                 .map_err(|error| Error::new(format!("cannot read {}: {error}", path.display())))?,

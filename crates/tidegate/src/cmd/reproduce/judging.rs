@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tidegate_lab::reproduce::measurements::{Measurements, Runs};
 use tidegate_lab::reproduce::{Entry, Version, library};
 use tidegate_report::folder::without_places;
-use tidegate_report::{Folder, Record};
+use tidegate_report::{Folder, Record, reading};
 use tidegate_scenario::Scenario;
 
 use super::super::report::{self, Comparison};
@@ -47,7 +47,7 @@ impl Note {
         let wrong = |why: &dyn std::fmt::Display| {
             Error::new(format!("cannot read {}: {why}", file.display()))
         };
-        let text = std::fs::read(&file).map_err(|error| wrong(&error))?;
+        let text = reading::bytes(&file, reading::MADE).map_err(|error| wrong(&error))?;
         let note: Self = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         let versions = [Version::Full, Version::Quick];
         let found = versions

@@ -291,6 +291,7 @@ fn execute(
             jobs,
             threads: None,
             command,
+            capture: None,
             interrupt: &run::INTERRUPT,
             progress: bars,
         })

@@ -13,7 +13,6 @@ use super::playground;
 use super::shelf::Item;
 use crate::builtin;
 use crate::catalogue;
-use crate::cmd::plan;
 use crate::cmd::run::count;
 
 /// What the first page of a folder shows.
@@ -314,8 +313,8 @@ pub(super) fn plan() -> String {
          mean, or with the configuration of its switches.</p>\n<form id=\"plan\">\n<p class=\"buttons\">\
          <label>Begin with <select id=\"example\">",
     );
-    for (name, _) in plan::BUILTIN {
-        _ = write!(body, "<option>{name}</option>");
+    for network in builtin::NETWORKS {
+        _ = write!(body, "<option>{}</option>", network.name);
     }
     body.push_str("</select></label> <label>Answer <select id=\"emit\"><option value=\"\">thresholds and why</option>");
     for dialect in Dialect::ALL {

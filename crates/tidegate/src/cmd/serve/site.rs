@@ -171,9 +171,9 @@ impl Site {
                 }
                 if let Some(name) = path.strip_prefix("plan/") {
                     let wanted = name.strip_suffix(".toml")?;
-                    let mut networks = plan::BUILTIN.iter();
-                    let (_, text) = networks.find(|(network, _)| *network == wanted)?;
-                    return Some(Answer::file(name, Policy::Closed, (*text).into()));
+                    let mut networks = builtin::NETWORKS.iter();
+                    let network = networks.find(|network| network.name == wanted)?;
+                    return Some(Answer::file(name, Policy::Closed, network.text.into()));
                 }
                 if let Some(rest) = path.strip_prefix("results/") {
                     let (name, file) = rest.split_once('/')?;

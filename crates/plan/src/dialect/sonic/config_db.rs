@@ -1,0 +1,286 @@
+//! A `config_db.json` as a model: which row speaks of which port and queue, and what it refers to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use tidegate_units::{Rate, Ratio};
+
+use crate::dialect::alpha_of_exponent;
+use crate::network::Network;
+
+/// Tables whose keys name ports and numbers: `Ethernet0,Ethernet4|3-4`.
+pub(crate) const OF_QUEUES: [&str; 3] = ["BUFFER_PG", "BUFFER_QUEUE", "QUEUE"];
+
+/// A port and the number of a queue or priority group.
+pub(crate) type Place = (String, u8);
+
+/// Tables of a switch with an index of the rows that speak of queues.
+pub(crate) struct ConfigDb<'a> {
+    tables: &'a Value,
+    /// The key of the row for each place, by table.
+    index: BTreeMap<&'static str, BTreeMap<Place, &'a str>>,
+}
+
+impl<'a> ConfigDb<'a> {
+    pub(crate) fn new(tables: &'a Value) -> Self {
+        let of_table = |table: &'static str| {
+            let mut keys = BTreeMap::new();
+            for (key, _) in rows_of(tables, table) {
+                // The first row counts where two speak of the same queue.
+                for place in places(key) {
+                    keys.entry(place).or_insert(key);
+                }
+            }
+            (table, keys)
+        };
+        let index = OF_QUEUES.into_iter().map(of_table).collect();
+        Self { tables, index }
+    }
+
+    /// The rows of a table.
+    pub(crate) fn rows(&self, table: &str) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+        rows_of(self.tables, table)
+    }
+
+    /// A row of a table.
+    pub(crate) fn row(&self, table: &str, key: &str) -> Option<&'a Value> {
+        self.tables.get(table)?.get(key)
+    }
+
+    /// Whether a table is there at all.
+    pub(crate) fn has(&self, table: &str) -> bool {
+        self.tables.get(table).is_some_and(Value::is_object)
+    }
+
+    /// The places that rows of one of [`OF_QUEUES`] speak of, each with the key of its row.
+    pub(crate) fn places(&self, table: &str) -> impl Iterator<Item = (&Place, &'a str)> {
+        let keys = self.index.get(table).into_iter().flatten();
+        keys.map(|(place, key)| (place, *key))
+    }
+
+    /// The key of the row that speaks of a queue or priority group.
+    pub(crate) fn key(&self, table: &str, port: &str, number: u8) -> Option<&'a str> {
+        let keys = self.index.get(table)?;
+        keys.get(&(port.to_owned(), number)).copied()
+    }
+
+    /// The row that speaks of a queue or priority group.
+    pub(crate) fn of(&self, table: &str, port: &str, number: u8) -> Option<&'a Value> {
+        self.row(table, self.key(table, port, number)?)
+    }
+
+    /// The name of the profile that the row of a queue or priority group refers to.
+    pub(crate) fn profile_of(&self, table: &str, port: &str, number: u8) -> Option<&'a str> {
+        text(self.of(table, port, number)?, "profile").map(reference)
+    }
+
+    /// All ports: the rows of `PORT`, else the ports that queues are named of.
+    pub(crate) fn ports(&self) -> Vec<&'a str> {
+        let mut ports: Vec<&str> = self.rows("PORT").map(|(port, _)| port).collect();
+        if ports.is_empty() {
+            let keys = OF_QUEUES.into_iter().flat_map(|table| self.rows(table));
+            let named: BTreeSet<&str> = keys
+                .filter_map(|(key, _)| key.rsplit_once('|'))
+                .flat_map(|(ports, _)| ports.split(','))
+                .collect();
+            ports = named.into_iter().collect();
+        }
+        ports.sort_by_key(|port| (lane(port), *port));
+        ports
+    }
+
+    /// The speed of a port in `PORT`; else by its name, as emitted here.
+    pub(crate) fn speed(&self, network: &Network, port: &str) -> Option<Rate> {
+        // A chassis has `host|asic|port`.
+        let name = port.rsplit('|').next().unwrap_or(port);
+        let row = self.row("PORT", port).or_else(|| self.row("PORT", name));
+        let megabits = row.and_then(|row| text(row, "speed")?.parse::<u64>().ok());
+        if let Some(megabits) = megabits {
+            return Rate::from_bps(megabits.saturating_mul(1_000_000));
+        }
+        crate::current::speed_by_place(network, super::number_of(network, name))
+    }
+
+    /// A field of the QoS maps of a port, of its own or those of all ports.
+    pub(crate) fn port_qos(&self, port: &str, field: &str) -> Option<&'a str> {
+        let own = self
+            .row("PORT_QOS_MAP", port)
+            .and_then(|row| text(row, field));
+        own.or_else(|| text(self.row("PORT_QOS_MAP", "global")?, field))
+            .map(reference)
+    }
+
+    /// The priorities that a port pauses.
+    pub(crate) fn pfc_enable(&self, port: &str) -> BTreeSet<u8> {
+        let listed = self.row("PORT_QOS_MAP", port);
+        listed
+            .and_then(|row| text(row, "pfc_enable"))
+            .map_or_else(BTreeSet::new, priorities)
+    }
+
+    /// The priority group of a lossless queue's packets at a port: by the map of the port, else the one of
+    /// the same number.
+    pub(crate) fn group_of(&self, port: &str, queue: u8) -> u8 {
+        let class = self.class_of(port, queue);
+        let mapped = || -> Option<u8> {
+            let map = self.port_qos(port, "tc_to_pg_map")?;
+            let row = self.row("TC_TO_PRIORITY_GROUP_MAP", map)?;
+            text(row, &class.to_string())?.parse().ok()
+        };
+        mapped().unwrap_or(class)
+    }
+
+    /// The queue that a pause of a priority stops: by the map of the port, else the one of the same number.
+    pub(crate) fn paused_queue(&self, port: &str, priority: u8) -> Option<u8> {
+        let Some(map) = self.port_qos(port, "pfc_to_queue_map") else {
+            return Some(priority);
+        };
+        let row = self.row("MAP_PFC_PRIORITY_TO_QUEUE", map)?;
+        text(row, &priority.to_string())?.parse().ok()
+    }
+
+    /// The queue that the maps of a port lead a code point to.
+    pub(crate) fn queue_of(&self, port: &str, point: u8) -> Option<u8> {
+        let classes = self.row("DSCP_TO_TC_MAP", self.port_qos(port, "dscp_to_tc_map")?)?;
+        let queues = self.row("TC_TO_QUEUE_MAP", self.port_qos(port, "tc_to_queue_map")?)?;
+        let class = text(classes, &point.to_string())?;
+        text(queues, class)?.parse().ok()
+    }
+
+    /// The traffic class that leads to a queue: by the map of the port, else the one of the same number.
+    fn class_of(&self, port: &str, queue: u8) -> u8 {
+        let mapped = || -> Option<u8> {
+            let map = self.port_qos(port, "tc_to_queue_map")?;
+            let row = self.row("TC_TO_QUEUE_MAP", map)?.as_object()?;
+            let leads = |(_, to): &(&String, &Value)| {
+                to.as_str().and_then(|to| to.parse::<u8>().ok()) == Some(queue)
+            };
+            row.iter().find(leads)?.0.parse().ok()
+        };
+        mapped().unwrap_or(queue)
+    }
+
+    /// A field of a buffer profile as a number.
+    pub(crate) fn of_profile(&self, profile: &str, field: &str) -> Option<u64> {
+        text(self.row("BUFFER_PROFILE", profile)?, field)?
+            .parse()
+            .ok()
+    }
+
+    /// The factor of the dynamic threshold in a buffer profile.
+    pub(crate) fn alpha_of(&self, profile: &str) -> Option<Ratio> {
+        let row = self.row("BUFFER_PROFILE", profile)?;
+        let exponent: i32 = text(row, "dynamic_th")?.parse().ok()?;
+        super::EXPONENTS
+            .contains(&exponent)
+            .then(|| alpha_of_exponent(exponent))
+    }
+}
+
+fn rows_of<'a>(
+    tables: &'a Value,
+    table: &str,
+) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+    let rows = tables.get(table).and_then(Value::as_object);
+    rows.into_iter()
+        .flat_map(Map::iter)
+        .map(|(key, row)| (key.as_str(), row))
+}
+
+/// A field that is a text.
+pub(crate) fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
+    row.get(field)?.as_str()
+}
+
+/// The name in a reference: older files have `[TABLE|NAME]`.
+pub(crate) fn reference(text: &str) -> &str {
+    let inner = text.trim_matches(['[', ']']);
+    inner.rsplit('|').next().unwrap_or(inner)
+}
+
+/// The places that a key names: `Ethernet0,Ethernet4|3-4`.
+pub(crate) fn places(key: &str) -> impl Iterator<Item = Place> {
+    let (ports, range) = key.rsplit_once('|').unwrap_or((key, ""));
+    let of_port = move |port: &str| {
+        let port = port.to_owned();
+        numbers(range).map(move |number| (port.clone(), number))
+    };
+    ports.split(',').flat_map(of_port)
+}
+
+/// The numbers of a key: `3`, or `3-4`.
+pub(crate) fn numbers(text: &str) -> std::ops::Range<u8> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok::<u8, _>(last)) if last < 64 => first..last + 1,
+        _ => 0..0,
+    }
+}
+
+/// The priorities of a list such as `3,4`.
+pub(crate) fn priorities(text: &str) -> BTreeSet<u8> {
+    text.split(',')
+        .filter_map(|number| number.trim().parse().ok())
+        .collect()
+}
+
+/// The number at the end of a port's name, by which ports are ordered.
+fn lane(port: &str) -> u64 {
+    let digits = port.len() - port.bytes().rev().take_while(u8::is_ascii_digit).count();
+    port[digits..].parse().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_row_speaks_of_all_ports_and_numbers_of_its_key() {
+        let tables = json!({ "QUEUE": {
+            "Ethernet0,Ethernet4|3-4": { "profile": "[X|a]" }, "Ethernet4|3": { "profile": "b" },
+        } });
+        let db = ConfigDb::new(&tables);
+        for (port, queue) in [("Ethernet0", 3), ("Ethernet0", 4), ("Ethernet4", 3)] {
+            assert_eq!(
+                db.profile_of("QUEUE", port, queue),
+                Some("a"),
+                "{port}|{queue}"
+            );
+        }
+        assert_eq!(db.key("QUEUE", "Ethernet0", 5), None);
+        assert_eq!(db.ports(), ["Ethernet0", "Ethernet4"]);
+    }
+
+    #[test]
+    fn ports_are_in_the_order_of_their_numbers() {
+        let tables = json!({ "PORT": { "Ethernet100": {}, "Ethernet20": {}, "Ethernet3": {} } });
+        let ports = ConfigDb::new(&tables).ports();
+        assert_eq!(ports, ["Ethernet3", "Ethernet20", "Ethernet100"]);
+    }
+
+    #[test]
+    fn the_priority_group_of_a_queue_follows_both_maps() {
+        let tables = json!({
+            "PORT_QOS_MAP": { "Ethernet0": {
+                "tc_to_queue_map": "A", "tc_to_pg_map": "B", "pfc_enable": "3, 4",
+            } },
+            "TC_TO_QUEUE_MAP": { "A": { "5": "3" } },
+            "TC_TO_PRIORITY_GROUP_MAP": { "B": { "5": "6" } },
+        });
+        let db = ConfigDb::new(&tables);
+        assert_eq!(db.group_of("Ethernet0", 3), 6);
+        assert_eq!(db.group_of("Ethernet0", 4), 4);
+        assert_eq!(db.group_of("Ethernet9", 3), 3);
+        assert_eq!(db.pfc_enable("Ethernet0"), BTreeSet::from([3, 4]));
+    }
+
+    #[test]
+    fn numbers_beyond_a_port_are_none() {
+        assert_eq!(numbers("3"), 3..4);
+        assert_eq!(numbers("3-4"), 3..5);
+        assert_eq!(numbers("4-3"), 4..4);
+        assert!(numbers("64").is_empty() && numbers("a").is_empty() && numbers("").is_empty());
+    }
+}
