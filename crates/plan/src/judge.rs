@@ -3,9 +3,11 @@
 
 use tidegate_units::{Bytes, Rate, Ratio, Span};
 
+use crate::evidence::measured::{self, Cost};
 use crate::formula::{limit, throughput};
 use crate::marking::{Marking, Ramp, bytes, percent, time};
-use crate::network::{Network, Queue, Transport};
+use crate::network::{Network, Queue};
+use crate::plan;
 
 pub use throughput::Kept;
 
@@ -21,6 +23,8 @@ pub struct Judgement {
     pub shared: Option<Span>,
     /// The throughput that is kept; `None` if it does not follow from a threshold.
     pub kept: Option<Kept>,
+    /// Cost of such a threshold at a busy port, as simulated; `None` if the transport ignores marks.
+    pub cost: Option<Cost>,
     /// How many ports of this speed share the buffer.
     pub ports: u32,
     /// How many of them can be congested at once with marks before what they are to prevent.
@@ -95,12 +99,15 @@ pub fn judge(network: &Network, queue: &Queue, speed: Rate, marking: &Marking) -
     let burst = Bytes(ramp.max.0.saturating_add(bdp.0));
     let without_loss = limit::queues_before_drops(buffer, network.switch.alpha, burst);
     let kept = kept(network, queue, bdp, ramp.min);
+    let formula = plan::ramp(network, queue, speed);
+    let cost = formula.and_then(|formula| measured::cost(queue.transport, speed, formula, ramp));
     let ports = network.ports_of(speed);
     let mut judgement = Judgement {
         delay,
         longest,
         shared,
         kept,
+        cost,
         ports,
         congested: congested.min(ports),
         without_loss: without_loss.min(ports),
@@ -132,6 +139,7 @@ fn off(network: &Network, queue: &Queue, speed: Rate) -> Judgement {
         longest: delay,
         shared: queue.weight.map(|weight| stretched(delay, weight)),
         kept: None,
+        cost: None,
         ports: network.ports_of(speed),
         congested: 0,
         without_loss: 0,
@@ -193,6 +201,18 @@ fn risks(
                 ),
             );
         }
+        some if queue.lossless
+            && some.saturating_mul(2) < first_by_formula(network, queue, speed) =>
+        {
+            let formula = first_by_formula(network, queue, speed);
+            add(
+                Severity::Costly,
+                format!(
+                    "pauses come before marks once more than {some} of {ports} ports of {speed} are \
+                     congested; with the formula, {formula}"
+                ),
+            );
+        }
         some if some < ports => add(
             Severity::Note,
             format!(
@@ -202,29 +222,22 @@ fn risks(
         ),
         _ => {}
     }
-    let rtt = network.rtt.p90;
-    if judgement.delay > Span::from_ps(rtt.as_ps().saturating_mul(3))
-        && is_window_based(queue.transport)
-    {
-        let text = format!(
-            "adds {} before the first mark, {} round trips",
-            time(judgement.delay),
-            judgement.delay.as_ps() / rtt.as_ps()
-        );
-        add(Severity::Costly, text);
-    }
-    if !ramp.acts_as_step() && is_window_based(queue.transport) {
-        let text = format!(
-            "marks {} at most below {}: {} wants all marked above one threshold",
-            percent(ramp.probability),
-            bytes(ramp.max),
-            queue.transport.name()
-        );
-        add(Severity::Costly, text);
-    }
-    if ramp.acts_as_step() && queue.transport == Transport::Dcqcn {
-        let text = "a step: rates of all flows fall together; DCQCN wants a rising probability";
-        add(Severity::Costly, text.to_owned());
+    if let Some(cost) = judgement.cost {
+        if cost.raises_tail() {
+            let cause = cause(network, ramp, judgement);
+            let tail = factor(cost.tail.ratio);
+            let text =
+                format!("{cause}: the p99 of small flows is {tail} the formula's, simulated");
+            add(Severity::Costly, text);
+        }
+        if cost.loses_throughput() {
+            let lost = (1.0 - cost.throughput.ratio) * 100.0;
+            let text = format!(
+                "{}: a busy port carries {lost:.0} % less than with the formula, simulated",
+                marks(ramp)
+            );
+            add(Severity::Costly, text);
+        }
     }
     if let Some(kept) = judgement.kept
         && kept.least < 0.95
@@ -251,11 +264,42 @@ const fn event(queue: &Queue) -> &'static str {
     if queue.lossless { "pauses" } else { "drops" }
 }
 
-const fn is_window_based(transport: Transport) -> bool {
-    matches!(
-        transport,
-        Transport::Dctcp | Transport::Odctcp | Transport::EcnStar | Transport::Rfc3168
-    )
+/// How many ports can be congested with marks first if the queue is set to the formula.
+fn first_by_formula(network: &Network, queue: &Queue, speed: Rate) -> u32 {
+    let ramp = plan::ramp(network, queue, speed);
+    let congested = ramp.map_or(0, |ramp| congested(network, queue, ramp.min));
+    congested.min(network.ports_of(speed))
+}
+
+/// Why a ramp makes queues long.
+fn cause(network: &Network, ramp: &Ramp, judgement: &Judgement) -> String {
+    let rounds = judgement.delay.as_ps() / network.rtt.p90.as_ps().max(1);
+    if rounds >= LATE {
+        let delay = time(judgement.delay);
+        return format!("adds {delay} before the first mark, {rounds} round trips");
+    }
+    marks(ramp)
+}
+
+/// So many round trips before the first mark are worth a word.
+const LATE: u64 = 3;
+
+/// Where a ramp marks.
+fn marks(ramp: &Ramp) -> String {
+    if ramp.acts_as_step() {
+        return format!("marks all above {}", bytes(ramp.min));
+    }
+    let (most, end) = (percent(ramp.probability), bytes(ramp.max));
+    format!("marks {most} at most below {end}")
+}
+
+/// A ratio above one: `3.4 times`.
+fn factor(ratio: f64) -> String {
+    if ratio < 10.0 {
+        format!("{ratio:.1} times")
+    } else {
+        format!("{ratio:.0} times")
+    }
 }
 
 /// A range of throughput, no finer than it is known: `74-97%`.

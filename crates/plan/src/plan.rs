@@ -100,36 +100,45 @@ pub(crate) fn rows(network: &Network) -> Vec<Row<'_>> {
     network.queues.iter().flat_map(of_queue).collect()
 }
 
+/// The lengths that the formula gives a queue at ports of this speed; `None` if its transport ignores marks.
+pub(crate) fn ramp(network: &Network, queue: &Queue, speed: Rate) -> Option<Ramp> {
+    match (queue.lambda, queue.transport) {
+        (Some((lambda, _)), _) => {
+            let threshold = standard::threshold(lambda, speed, network.rtt.p90);
+            Some(Ramp::step(threshold))
+        }
+        (None, Transport::Dcqcn) => {
+            let (min, max) = dcqcn::thresholds(speed);
+            let probability = dcqcn::PROBABILITY;
+            Some(Ramp {
+                min,
+                max,
+                probability,
+            })
+        }
+        (None, _) => None,
+    }
+}
+
 fn row<'a>(network: &'a Network, queue: &'a Queue, speed: Rate) -> Row<'a> {
     let rtt = network.rtt.p90;
-    let (marking, formula, section) = match (queue.lambda, queue.transport) {
+    let marking = ramp(network, queue, speed).map_or(Marking::Off, Marking::Length);
+    let (formula, section) = match (queue.lambda, queue.transport) {
         (Some((lambda, source)), _) => {
-            let threshold = standard::threshold(lambda, speed, rtt);
             let formula = format!(
                 "K = λ·C·RTT = {} × {speed} × {}; λ {source}",
                 decimal(lambda),
                 time(rtt)
             );
-            (
-                Marking::Length(Ramp::step(threshold)),
-                formula,
-                standard::SECTION,
-            )
+            (formula, standard::SECTION)
         }
         (None, Transport::Dcqcn) => {
-            let (min, max) = dcqcn::thresholds(speed);
-            let probability = dcqcn::PROBABILITY;
             let formula = format!("K_min = C × 32 µs, K_max = C × 128 µs, P_max = 20 % at {speed}");
-            let ramp = Ramp {
-                min,
-                max,
-                probability,
-            };
-            (Marking::Length(ramp), formula, dcqcn::SECTION)
+            (formula, dcqcn::SECTION)
         }
         (None, _) => {
             let formula = queue.transport.unmarked_because().to_owned();
-            (Marking::Off, formula, "RFC 3168 §5")
+            (formula, "RFC 3168 §5")
         }
     };
     Row {

@@ -208,7 +208,6 @@ impl Bcc {
         } = Parameters::derive(config, info.rate)?;
         let in_bytes = |bytes| Size::Bytes(Bytes(u64::from(bytes)));
         let law = Law {
-            max_probability: config.max_probability,
             decide: Point::Dequeue,
             reading: Reading::Inclusive,
             compare: Compare::Above,
@@ -222,10 +221,12 @@ impl Bcc {
         let step = Thresholds {
             high: in_bytes(port),
             low: None,
+            max_probability: config.max_probability,
         };
         let rise = Thresholds {
             high: in_bytes(pool_max),
             low: Some(in_bytes(pool_min)),
+            max_probability: config.max_probability,
         };
         let pool_law = Law {
             reading: Reading::Exclusive,

@@ -6,7 +6,7 @@
 //! `APNet` 2017, section 4.2 (shared buffer ECN/RED). The law and its options are in
 //! [`red`](super::red). What a correction counts and an average remembers is kept per port.
 
-use tidegate_units::{Bytes, ConfigError, Size, Span};
+use tidegate_units::{Bytes, ConfigError, Ratio, Size, Span};
 
 use super::red::{Pool, Red, Thresholds, red_settings};
 use super::{Cx, Marker, PortInfo, Verdict};
@@ -23,6 +23,8 @@ red_settings! {
         /// Mark with a rising probability from this use on (`K_min`), or `none` for a single step.
         #[is(threshold)]
         pub min_threshold: Option<Size> = None,
+        /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a step.
+        pub max_probability: Ratio = Ratio::ONE,
     }
     {
         /// Bytes in a packet. A pool counts bytes, of packets of any size: thresholds in packets need this one.
@@ -41,6 +43,7 @@ impl PoolRed {
         let thresholds = Thresholds {
             high: config.threshold,
             low: config.min_threshold,
+            max_probability: config.max_probability,
         };
         Red::new(&[thresholds], &config.law(), port).map(Self)
     }
@@ -116,7 +119,7 @@ mod tests {
         let config = Config {
             threshold: Size::Bytes(Bytes(3_000)),
             min_threshold: Some(Size::Bytes(Bytes(1_000))),
-            max_probability: tidegate_units::Ratio::ZERO,
+            max_probability: Ratio::ZERO,
             decide: crate::mark::red::Point::Dequeue,
             ..Config::default()
         };

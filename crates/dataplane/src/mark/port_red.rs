@@ -5,7 +5,7 @@
 //! Keeps latency low and throughput high, but a queue's packets are marked for the length of others,
 //! which breaks the scheduler's policy. The law and its options are in [`red`](super::red).
 
-use tidegate_units::{ConfigError, Size, Span};
+use tidegate_units::{ConfigError, Ratio, Size, Span};
 
 use super::red::{Port, Red, Thresholds, red_settings};
 use super::{Cx, Marker, PortInfo, Verdict};
@@ -21,6 +21,8 @@ red_settings! {
         /// Mark with a rising probability from this length on (`K_min`), or `none` for a single step.
         #[is(threshold)]
         pub min_threshold: Option<Size> = None,
+        /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a step.
+        pub max_probability: Ratio = Ratio::ONE,
     }
 }
 
@@ -34,6 +36,7 @@ impl PortRed {
         let thresholds = Thresholds {
             high: config.threshold,
             low: config.min_threshold,
+            max_probability: config.max_probability,
         };
         Red::new(&[thresholds], &config.law(), port).map(Self)
     }

@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use tidegate_units::{Bytes, ConfigError, QueueId, Rate, Size, Span};
+use tidegate_units::{Bytes, ConfigError, QueueId, Rate, Ratio, Size, Span};
 
 use super::red::{self, Queue, Red, Thresholds, red_settings};
 use super::{Cx, Marker, PortInfo, Verdict};
@@ -27,6 +27,9 @@ red_settings! {
         /// The speed of the ports that the thresholds are for: at others they are longer or shorter
         /// in proportion, as `K` = C × RTT × λ is. `none` for the same at all ports.
         pub speed: Option<Rate> = None,
+        /// The probability that the rise reaches at `threshold` (`P_max`): one value for all queues,
+        /// or one per queue. Not used by a step.
+        pub max_probability: Vec<Ratio> = alloc::vec![Ratio::ONE],
     }
 }
 
@@ -51,8 +54,16 @@ impl QueueRed {
             let lows = red::per_queue("min_threshold", &config.min_threshold, port.queues)?;
             of_port(lows).into_iter().map(Some).collect()
         };
-        let pairs = highs.into_iter().zip(lows);
-        let thresholds: Vec<_> = pairs.map(|(high, low)| Thresholds { high, low }).collect();
+        let probabilities =
+            red::per_queue("max_probability", &config.max_probability, port.queues)?;
+        let of_queues = highs.into_iter().zip(lows).zip(probabilities);
+        let thresholds: Vec<_> = of_queues
+            .map(|((high, low), max_probability)| Thresholds {
+                high,
+                low,
+                max_probability,
+            })
+            .collect();
         Red::new(&thresholds, &config.law(), port).map(Self)
     }
 }
@@ -122,7 +133,7 @@ mod tests {
         let config = Config {
             threshold: vec![size(3_000), size(6_000)],
             min_threshold: vec![size(3_000), size(0)],
-            max_probability: tidegate_units::Ratio::ZERO,
+            max_probability: vec![Ratio::ZERO],
             decide: red::Point::Dequeue,
             ..Config::default()
         };
@@ -184,6 +195,13 @@ mod tests {
                 ..Config::default()
             }),
             "min_threshold"
+        );
+        assert_eq!(
+            error(Config {
+                max_probability: vec![Ratio::ONE; 3],
+                ..Config::default()
+            }),
+            "max_probability"
         );
     }
 }

@@ -106,9 +106,6 @@ macro_rules! red_settings {
             $(#[$($about)*])*
             pub struct Config {
                 $($thresholds)*
-                /// The probability that the rise reaches at `threshold` (`P_max`). Not used by a
-                /// step.
-                pub max_probability: tidegate_units::Ratio = tidegate_units::Ratio::ONE,
                 /// When the decision is made. TCN, section 2.1: on arrival.
                 pub decide: super::red::Point = super::red::Point::Enqueue,
                 /// Whether the packet itself is part of the length. In TCN's simulator it is.
@@ -135,7 +132,6 @@ macro_rules! red_settings {
         impl Config {
             fn law(&self) -> super::red::Law {
                 super::red::Law {
-                    max_probability: self.max_probability,
                     decide: self.decide,
                     reading: self.reading,
                     compare: self.compare,
@@ -167,7 +163,6 @@ pub(super) use red_settings;
 /// The options of a law; `Config` of each scheme documents them.
 #[derive(Clone, Debug)]
 pub(super) struct Law {
-    pub(super) max_probability: Ratio,
     pub(super) decide: Point,
     pub(super) reading: Reading,
     pub(super) compare: Compare,
@@ -180,11 +175,13 @@ pub(super) struct Law {
     pub(super) short_queue: ShortQueue,
 }
 
-/// The two thresholds of one length: `high` (`K`, `K_max`), and `low` (`K_min`) unless a step.
+/// The two thresholds of one length: `high` (`K`, `K_max`), and `low` (`K_min`) unless a step. In
+/// between, the probability rises to `max_probability` (`P_max`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Thresholds {
     pub(super) high: Size,
     pub(super) low: Option<Size>,
+    pub(super) max_probability: Ratio,
 }
 
 /// Which length a scheme looks at.
@@ -292,8 +289,6 @@ pub(super) struct Red<S> {
 /// What holds for all slots.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
-    /// The probability at the upper threshold.
-    max_probability: Ratio,
     decide: Point,
     compare: Compare,
     /// How many there are.
@@ -317,11 +312,20 @@ impl<S: Scope> Red<S> {
         port: &PortInfo,
     ) -> Result<Self, ConfigError> {
         law.check::<S>()?;
+        let above_one = |slot: &&Thresholds| slot.max_probability > Ratio::ONE;
+        if let Some(slot) = thresholds.iter().find(above_one) {
+            let probability = slot.max_probability;
+            return Err(ConfigError::out_of_range(
+                "max_probability",
+                probability,
+                "0 to 1",
+            ));
+        }
         let mut is_step = law.unit == Unit::Bytes
             && law.short_queue == ShortQueue::Mark
             && law.average_weight.is_none();
         let mut all = Vec::with_capacity(thresholds.len());
-        for &Thresholds { high, low } in thresholds {
+        for &Thresholds { high, low, .. } in thresholds {
             let top = law.length("threshold", high)?;
             let bottom = law.length("min_threshold", low.unwrap_or(high))?;
             if bottom > top {
@@ -343,6 +347,10 @@ impl<S: Scope> Red<S> {
         let differ = |pair: &[Slot]| (pair[0].low, pair[0].high) != (pair[1].low, pair[1].high);
         let are_equal = !all.windows(2).any(differ);
         let is_plain = is_step && are_equal;
+        let mut probabilities: Vec<Ratio> = thresholds.iter().map(|t| t.max_probability).collect();
+        if is_step || probabilities.windows(2).all(|pair| pair[0] == pair[1]) {
+            probabilities.truncate(1);
+        }
         // A correction counts the packets of no mark too, and an average all of them.
         let from = if is_step {
             u64::from(lowest) + law.compare.beyond()
@@ -350,11 +358,13 @@ impl<S: Scope> Red<S> {
             0
         };
         let averaging = Averaging::new(law, port);
-        if are_equal && averaging.is_none() && law.correction == Correction::None {
+        let have_one = are_equal && probabilities.len() == 1;
+        if have_one && averaging.is_none() && law.correction == Correction::None {
             all.truncate(1);
         }
         let special = Special {
             slots: all.into(),
+            probabilities: probabilities.into(),
             averaging,
             rng: Rng::new(port.seed, port.stream),
             mean_packet: law.mean_packet,
@@ -379,7 +389,6 @@ impl<S: Scope> Red<S> {
                 Reading::Inclusive => u32::MAX,
             },
             terms: Terms {
-                max_probability: law.max_probability,
                 decide: law.decide,
                 compare: law.compare,
                 slots,
@@ -480,13 +489,6 @@ impl Law {
                 return Err(ConfigError::out_of_range("short_queue", "pass", allowed));
             }
         }
-        if self.max_probability > Ratio::ONE {
-            return Err(ConfigError::out_of_range(
-                "max_probability",
-                self.max_probability,
-                "0 to 1",
-            ));
-        }
         packet_size("packet_size", self.packet_size.unwrap_or(USUAL_PACKET))?;
         packet_size("mean_packet", self.mean_packet)?;
         match self.average_weight {
@@ -554,6 +556,8 @@ pub(super) fn per_queue<T: Copy>(
 struct Special {
     /// One for all if they are equal and remember nothing.
     slots: Box<[Slot]>,
+    /// The probability at the upper threshold: one for each slot, or one for all.
+    probabilities: Box<[Ratio]>,
     averaging: Option<Averaging>,
     rng: Rng,
     mean_packet: u32,
@@ -640,7 +644,11 @@ impl Special {
         let zone = if length >= high + terms.compare.beyond() {
             Zone::Above
         } else {
-            Ramp::of(low, high, terms.max_probability).zone(length)
+            let probability = match *self.probabilities {
+                [one] => one,
+                ref each => each.get(seen.place).copied().unwrap_or(Ratio::ZERO),
+            };
+            Ramp::of(low, high, probability).zone(length)
         };
         let spread = Spread::new(self.correction, self.mean_packet);
         let count = &mut memory.count;

@@ -62,6 +62,35 @@ fn queues_of_sonic_are_read_with_their_speed_and_alpha() {
 }
 
 #[test]
+fn settings_that_simulations_condemn_are_not_fine() {
+    let text = include_str!("../../../../networks/storage.toml");
+    let network = Network::parse("storage.toml", text).unwrap();
+    let plan = Plan::new(&network);
+    let rdma = |given: &str| {
+        let current = Current::read(given, &network).unwrap();
+        let rows = current.rows(&plan);
+        let row = rows.into_iter().find(|row| row.queue.id == 3).unwrap();
+        (row.severity, row.verdict, row.judgement.risks)
+    };
+    for given in ["3=2MB/10MB/5%", "3=1MiB/2MiB/5%", "3=222KB/2MB/1%"] {
+        let (severity, verdict, risks) = rdma(given);
+        assert_eq!(severity, Some(Severity::Costly), "{given}: {verdict}");
+        let is_tail = |risk: &Risk| risk.text.contains("times the formula's, simulated");
+        assert!(risks.iter().any(is_tail), "{given}: {risks:?}");
+    }
+    // Marks after pauses are a fault on their own.
+    let (severity, verdict, _) = rdma("3=8MB/8200KB/100%");
+    assert_eq!(severity, Some(Severity::Costly), "{verdict}");
+    assert_eq!(
+        verdict,
+        "pauses come before marks once more than 2 of 64 ports of 100Gbps are congested; with the \
+         formula, 40"
+    );
+    let (severity, verdict, _) = rdma("3=400KB/1600KB/20%");
+    assert_eq!((severity, verdict.as_str()), (None, "as the formula says"));
+}
+
+#[test]
 fn thresholds_for_marks_count_where_they_differ_from_those_for_drops() {
     let marks =
         "\"ecn_green_min_threshold\": \"65000\", \"ecn_green_max_threshold\": \"65000\", \"ecn\"";

@@ -1,6 +1,7 @@
 //! What is measured of a run: one number each.
 
-use tidegate_report::record::Record;
+use tidegate_dataplane::DropReason;
+use tidegate_report::record::{Class, Flow, Record};
 use tidegate_report::summary;
 use tidegate_units::{Bytes, choices};
 
@@ -90,28 +91,45 @@ pub fn large(network: &Network) -> Bytes {
     Bytes(product.saturating_mul(10))
 }
 
-/// What a run gives for each measure, in the order of [`Measure::ALL`].
+/// What a run gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Values([Option<f64>; 6]);
+pub struct Values {
+    /// A number for each measure, in the order of [`Measure::ALL`].
+    measures: [Option<f64>; 6],
+    /// Packets marked at the observed queues; in the whole network if none is observed.
+    pub marks: u64,
+    /// The most bytes that an observed queue held; `None` if none is observed.
+    pub longest: Option<f64>,
+}
 
 impl Values {
     /// Measures a run; flows of `large` bytes are large ones.
     pub fn of(record: &Record, large: Option<Bytes>) -> Self {
         let large = large.unwrap_or(LARGE);
-        Self(Measure::ALL.map(|measure| match measure {
+        let measures = Measure::ALL.map(|measure| match measure {
             Measure::P99Small => by_name("fct_small_p99", record),
             Measure::Throughput => throughput(record, large),
             Measure::Mean => by_name("fct_mean", record),
             Measure::Drops => by_name("drops", record),
             Measure::Pauses => paused(record),
             Measure::Queue => queue(record),
-        }))
+        });
+        let queues = || record.queues.iter();
+        let marks = match record.queues.as_slice() {
+            [] => record.counters.marks.values().sum(),
+            _ => queues().flat_map(|queue| queue.marks.values()).sum(),
+        };
+        Self {
+            measures,
+            marks,
+            longest: queues().map(|queue| queue.bytes.max).reduce(f64::max),
+        }
     }
 
     /// The value of a measure; `None` if the run has none, such as of small flows without any.
     pub fn get(&self, measure: Measure) -> Option<f64> {
         let place = Measure::ALL.iter().position(|own| *own == measure)?;
-        self.0[place]
+        self.measures[place]
     }
 }
 
@@ -146,4 +164,35 @@ fn queue(record: &Record) -> Option<f64> {
         reached.map(|&(_, value)| value)
     };
     record.queues.iter().filter_map(p99).reduce(f64::max)
+}
+
+/// Packets that switches dropped where they mark those that are ECN-capable.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub fn dropped_for_marks(record: &Record) -> f64 {
+    let reason = DropReason::NotCapable.name();
+    record.counters.drops.get(reason).copied().unwrap_or(0) as f64
+}
+
+/// The mean completion time of the small flows of these sources, in seconds.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub fn small_mean(record: &Record, sources: &[u32]) -> Option<f64> {
+    let small = of_sources(record, sources).filter(|flow| flow.class == Class::Small);
+    let times: Vec<f64> = small
+        .filter_map(|flow| Some(flow.fct_ps? as f64 / 1e12))
+        .collect();
+    tidegate_report::statistics::mean(&times)
+}
+
+/// The part of the flows of these sources that waited for a retransmission timeout, in percent.
+pub fn with_timeouts(record: &Record, sources: &[u32]) -> Option<f64> {
+    let waited = of_sources(record, sources).map(|flow| match flow.timeouts {
+        0 => 0.0,
+        _ => 100.0,
+    });
+    tidegate_report::statistics::mean(&waited.collect::<Vec<f64>>())
+}
+
+fn of_sources<'a>(record: &'a Record, sources: &'a [u32]) -> impl Iterator<Item = &'a Flow> {
+    let flows = record.flows.iter().filter(|flow| flow.counts);
+    flows.filter(|flow| sources.contains(&flow.source))
 }

@@ -6,6 +6,7 @@
 
 pub mod estimate;
 pub mod measure;
+pub mod measured;
 pub mod model;
 mod page;
 #[cfg(test)]
@@ -17,10 +18,10 @@ use tidegate_report::record::Record;
 use tidegate_scenario::Problem;
 use tidegate_units::{Bytes, Rate, Ratio, Setting, Span};
 
-pub use page::{chart, json, parts};
+pub use page::{PARTS, chart, json, parts};
 
 use crate::current::Current;
-use crate::marking::{Marking, Ramp, percent, time};
+use crate::marking::{Marking, Ramp, time};
 use crate::network::{Network, Queue};
 use crate::plan::Plan;
 use crate::printed;
@@ -119,7 +120,6 @@ impl Marks {
             }
         }
         check_times(plan.network, &queues, notes)?;
-        check_ramps(&queues)?;
         let alphas = distinct(current.settings.iter().filter_map(|setting| setting.alpha));
         if let [first, _, ..] = alphas.as_slice() {
             let all: Vec<String> = alphas.iter().map(ToString::to_string).collect();
@@ -134,6 +134,17 @@ impl Marks {
             in_proportion,
             alpha: alpha.filter(|alpha| *alpha != plan.network.switch.alpha),
         })
+    }
+
+    /// The length at which marks begin at ports to hosts, of the queue where it is shortest.
+    pub fn lowest(&self, network: &Network) -> Bytes {
+        let speed = network.host_ports.speed;
+        let lengths = self.queues.iter().filter_map(|marking| match *marking {
+            Marking::Length(ramp) => Some(ramp.min),
+            Marking::Sojourn(span) => Some(Bytes(speed.bytes_in(span))),
+            Marking::Off => None,
+        });
+        lengths.min().unwrap_or(NEVER)
     }
 
     /// Whether nothing is marked.
@@ -194,17 +205,25 @@ impl Marks {
                 .map(|ramp| format!("\"{}B\"", pick(ramp).0.min(NEVER.0)));
             each.collect::<Vec<_>>().join(", ")
         };
-        let slope = ramps.iter().find(|ramp| !ramp.is_step());
+        let slopes = ramps.iter().filter(|ramp| !ramp.is_step());
+        let probabilities = distinct(slopes.map(|ramp| quoted(&ramp.probability.write())));
         let mut table = format!(
             "{{ kind = \"queue-red\", threshold = [{}]",
             list(|ramp| ramp.max)
         );
-        if let Some(slope) = slope {
+        let probability = match probabilities.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => {
+                let each = ramps.iter().map(|ramp| quoted(&ramp.probability.write()));
+                Some(format!("[{}]", each.collect::<Vec<_>>().join(", ")))
+            }
+        };
+        if let Some(probability) = probability {
             _ = write!(
                 table,
-                ", min_threshold = [{}], max_probability = {}",
-                list(|ramp| ramp.min),
-                quoted(&slope.probability.write())
+                ", min_threshold = [{}], max_probability = {probability}",
+                list(|ramp| ramp.min)
             );
         }
         if self.in_proportion {
@@ -279,24 +298,6 @@ fn check_times(
     Ok(())
 }
 
-/// That ramps are as likely to mark.
-fn check_ramps(queues: &[Marking]) -> Result<(), Problem> {
-    let slopes = queues.iter().filter_map(|marking| match marking {
-        Marking::Length(ramp) if !ramp.is_step() => Some(ramp.probability),
-        _ => None,
-    });
-    let probabilities = distinct(slopes);
-    if probabilities.len() < 2 {
-        return Ok(());
-    }
-    let shown: Vec<String> = probabilities.iter().map(|one| percent(*one)).collect();
-    Err(Problem::new(format!(
-        "today's ramps mark with different probabilities ({}): simulated switches have one for all queues",
-        shown.join(", ")
-    ))
-    .help("give --current one probability for all queues, or verify without it"))
-}
-
 /// No queue is as long.
 const NEVER: Bytes = Bytes(4_000_000_000);
 
@@ -330,6 +331,8 @@ pub struct Trial<'a> {
     pub seed: u64,
     /// Under how many seeds each is run.
     pub seeds: u32,
+    /// The length of a run as a part of the usual one.
+    pub size: f64,
 }
 
 impl<'a> Trial<'a> {
@@ -363,6 +366,7 @@ impl<'a> Trial<'a> {
             variants,
             seed,
             seeds,
+            size: packet_hops / PACKET_HOPS,
         })
     }
 
@@ -389,6 +393,37 @@ impl<'a> Trial<'a> {
             let label = own.source.replace(',', "");
             self.variants.push(Variant { label, marks });
         }
+    }
+
+    /// The length at which the formula begins to mark, of the queue where it is shortest.
+    fn lowest(&self) -> Bytes {
+        self.variants[0].marks.lowest(self.model.network)
+    }
+
+    /// What happens to packets that are not ECN-capable, by variant.
+    fn not_ecn(&self, records: &[Record]) -> Vec<NotEcn> {
+        let sources = self.model.not_ecn_sources();
+        if sources.is_empty() {
+            return Vec::new();
+        }
+        let of = |variant: &Variant| {
+            let own = || {
+                records
+                    .iter()
+                    .filter(|record| record.run.label == variant.label)
+            };
+            let each = |value: &dyn Fn(&Record) -> Option<f64>| {
+                Estimate::of(&own().filter_map(value).collect::<Vec<f64>>())
+            };
+            NotEcn {
+                label: variant.label.clone(),
+                set: variant.marks.shown(),
+                dropped: each(&|record| Some(measure::dropped_for_marks(record))),
+                small_mean: each(&|record| measure::small_mean(record, &sources)),
+                timeouts: each(&|record| measure::with_timeouts(record, &sources)),
+            }
+        };
+        self.variants.iter().map(of).collect()
     }
 
     /// The scenario: every variant under every seed, the same seeds for all.
@@ -433,6 +468,27 @@ pub struct Evidence {
     pub large: Bytes,
     /// In what the simulation differs from the network.
     pub notes: Vec<String>,
+    /// The most bytes that a queue of a switch held in any run.
+    pub longest: Option<f64>,
+    /// Traffic that would bring queues to their thresholds.
+    pub reach: String,
+    /// What happens to packets that are not ECN-capable with each setting; empty if no queue has such.
+    pub not_ecn: Vec<NotEcn>,
+}
+
+/// What happens to packets that are not ECN-capable with a setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NotEcn {
+    /// The setting.
+    pub label: String,
+    /// What was set, in a few words.
+    pub set: String,
+    /// Packets in a run that were dropped where others are marked.
+    pub dropped: Option<Estimate>,
+    /// The mean completion time of small flows, in seconds.
+    pub small_mean: Option<Estimate>,
+    /// The part of the flows that waited for a retransmission timeout, in percent.
+    pub timeouts: Option<Estimate>,
 }
 
 /// A variant and what its runs showed.
@@ -446,11 +502,15 @@ pub struct Row {
     pub estimates: Vec<Option<Estimate>>,
     /// The same against the formula, seed by seed; empty for the formula itself.
     pub against: Vec<Against>,
+    /// Whether its runs and the formula's marked no packet and came out the same.
+    pub is_untested: bool,
 }
 
 /// How the formula's answer compares with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
+    /// No queue came near a threshold of either: nothing can be said.
+    Untested,
     /// The other is better in something, and worse in nothing.
     Loses,
     /// No difference is shown.
@@ -464,6 +524,9 @@ pub enum Comparison {
 impl Row {
     /// The measures that decide, compared with the formula.
     pub fn comparison(&self) -> Comparison {
+        if self.is_untested {
+            return Comparison::Untested;
+        }
         let decides = |against: &&Against| {
             matches!(
                 against.measure,
@@ -494,6 +557,7 @@ impl Evidence {
             measured.collect()
         };
         let formula = values("formula");
+        let every = || records.iter().map(|record| Values::of(record, Some(large)));
         let row = |variant: &Variant| {
             let own = values(&variant.label);
             let of = |measure: Measure| {
@@ -507,7 +571,12 @@ impl Evidence {
                 });
                 Against::of(measure, &pairs.collect::<Vec<_>>())
             };
+            let marks = |values: &[(&str, Values)]| -> u64 {
+                values.iter().map(|(_, values)| values.marks).sum()
+            };
+            let has_none = marks(&own) == 0 && marks(&formula) == 0;
             Row {
+                is_untested: has_none && own == formula,
                 label: variant.label.clone(),
                 set: variant.marks.shown(),
                 estimates: Measure::ALL.map(of).to_vec(),
@@ -524,7 +593,15 @@ impl Evidence {
             seeds: trial.seeds,
             large,
             notes: trial.model.notes.clone(),
+            longest: every().filter_map(|values| values.longest).reduce(f64::max),
+            reach: trial.model.reach(trial.lowest(), trial.size),
+            not_ecn: trial.not_ecn(records),
         }
+    }
+
+    /// Whether no queue came near a threshold of any setting: the runs show nothing.
+    pub fn shows_nothing(&self) -> bool {
+        self.rows.iter().skip(1).all(|row| row.is_untested)
     }
 
     /// The variants that the formula's answer loses against.

@@ -11,6 +11,7 @@ use tidegate_scenario::{Problem, Scenario};
 use tidegate_units::{Bytes, Ratio, Setting, Span};
 
 use super::Marks;
+use crate::dialect::{Dialect, NotEcn};
 use crate::network::{Network, Queue, Transport};
 use crate::plan::Plan;
 
@@ -18,6 +19,10 @@ use crate::plan::Plan;
 const MOST_HOSTS: u32 = 256;
 /// Above this load of its busiest links, a fabric is in no steady state.
 const MOST_LOAD: f64 = 0.88;
+/// How many times the mean a queue is now and then.
+const FEW: f64 = 3.0;
+/// Below this load, flows seldom meet.
+const LEAST_LOAD: f64 = 0.3;
 /// How often hosts answer one at the same moment in a run, at most.
 const BURSTS: u64 = 20;
 /// What each of them answers with, as in ECN♯ §5, and its mean in bytes.
@@ -25,6 +30,10 @@ const ANSWER: &str = "3KB..60KB";
 const ANSWER_MEAN: u64 = 31_500;
 /// At most one byte in so many is of an answer.
 const ANSWER_PART: u64 = 20;
+/// The part of a queue's load that is not ECN-capable where the network has such packets.
+const NOT_ECN_PART: f64 = 0.1;
+/// The load of hosts' links that such packets have in a queue without random flows.
+const NOT_ECN_LOAD: f64 = 0.01;
 /// The longest buffer that the simulator has.
 const MOST_BYTES: u64 = 4_000_000_000;
 
@@ -46,8 +55,18 @@ pub struct Model<'a> {
     hosts_per_leaf: u32,
     /// The scenario without what is varied.
     text: String,
-    /// How many sources of random flows there are.
-    sources: usize,
+    /// The sources of random flows, in the order of the scenario.
+    sources: Vec<Source>,
+}
+
+/// A source of random flows.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    /// The simulated queue of its packets.
+    place: usize,
+    /// Its share of the load.
+    share: f64,
+    transport: Transport,
 }
 
 impl<'a> Model<'a> {
@@ -105,7 +124,7 @@ impl<'a> Model<'a> {
             leaves,
             hosts_per_leaf,
             text: String::new(),
-            sources: 0,
+            sources: Vec::new(),
         };
         let wanted = real(network.traffic.load);
         model.load = model.steady_load(wanted);
@@ -116,7 +135,10 @@ impl<'a> Model<'a> {
                 model.load * 100.0
             ));
         }
-        model.sources = model.carriers().count();
+        model.sources = model.sources();
+        if model.has_not_ecn() {
+            model.notes.push(model.about_not_ecn());
+        }
         if network.layers > 2 {
             let note = "three layers are simulated as two, over the same round trip";
             model.notes.push(note.to_owned());
@@ -138,17 +160,17 @@ impl<'a> Model<'a> {
     /// Keys of the scenario and values that give it this load of the hosts' links, in the form of a table.
     pub fn with_load(&self, load: f64) -> String {
         let load = self.steady_load(load);
-        let set = |(number, (_, share)): (usize, (usize, f64))| {
-            format!("\"traffic.{number}.load\" = {:.4}", load * share)
+        let set = |(number, source): (usize, &Source)| {
+            format!("\"traffic.{number}.load\" = {:.4}", load * source.share)
         };
-        let sets: Vec<String> = self.carriers().enumerate().map(set).collect();
+        let sets: Vec<String> = self.sources.iter().enumerate().map(set).collect();
         sets.join(", ")
     }
 
     /// The same for the sizes of flows.
     pub fn with_sizes(&self, sizes: &str) -> String {
         let set = |number| format!("\"traffic.{number}.sizes\" = {}", quoted(sizes));
-        let sets: Vec<String> = (0..self.sources).map(set).collect();
+        let sets: Vec<String> = (0..self.sources.len()).map(set).collect();
         sets.join(", ")
     }
 
@@ -223,6 +245,114 @@ impl<'a> Model<'a> {
         shares.enumerate().filter(|&(_, share)| share > 0.0)
     }
 
+    /// The sources of random flows: one for each queue that carries some, then those whose packets are not
+    /// ECN-capable.
+    fn sources(&self) -> Vec<Source> {
+        let carriers: Vec<(usize, f64)> = self.carriers().collect();
+        let is_mixed = |place: usize| {
+            let queue = self.places[place].map(|place| &self.network.queues[place]);
+            queue.is_some_and(|queue| queue.not_ecn)
+        };
+        let own = carriers.iter().map(|&(place, share)| Source {
+            place,
+            share: if is_mixed(place) {
+                share * (1.0 - NOT_ECN_PART)
+            } else {
+                share
+            },
+            transport: self.transport_of(place),
+        });
+        let mixed = (0..self.places.len()).filter(|place| is_mixed(*place));
+        let others = mixed.map(|place| {
+            let share = carriers.iter().find(|carrier| carrier.0 == place);
+            Source {
+                place,
+                share: match share {
+                    Some((_, share)) => share * NOT_ECN_PART,
+                    None => NOT_ECN_LOAD / self.load.max(NOT_ECN_LOAD),
+                },
+                transport: Transport::Reno,
+            }
+        });
+        own.chain(others).collect()
+    }
+
+    /// Whether a queue has packets that are not ECN-capable among others.
+    fn has_not_ecn(&self) -> bool {
+        let has_random_flows = self.network.traffic.trace.is_none();
+        has_random_flows && self.network.queues.iter().any(|queue| queue.not_ecn)
+    }
+
+    /// The places of the sources whose packets are not ECN-capable, if a queue has such among others.
+    pub fn not_ecn_sources(&self) -> Vec<u32> {
+        if !self.has_not_ecn() {
+            return Vec::new();
+        }
+        let sources = (0..).zip(&self.sources);
+        let plain = sources.filter(|(_, source)| !source.transport.reacts_to_marks());
+        plain.map(|(number, _)| number).collect()
+    }
+
+    /// Whether the simulated switches drop packets that are not ECN-capable where they mark others.
+    fn drops_not_ecn(&self) -> bool {
+        // What is not documented is taken for what RFC 3168, section 7 asks for.
+        let keeps = |os: Dialect| matches!(os.not_ecn(), NotEcn::Kept(_));
+        self.has_not_ecn() && !self.network.switch.os.is_some_and(keeps)
+    }
+
+    fn about_not_ecn(&self) -> String {
+        let what = match self.network.switch.os.map(Dialect::not_ecn) {
+            Some(NotEcn::Dropped(_)) => {
+                "drop packets that are not ECN-capable where they mark others"
+            }
+            Some(NotEcn::Kept(_)) => "keep packets that are not ECN-capable where they mark others",
+            Some(NotEcn::Unknown(_)) | None => {
+                "drop packets that are not ECN-capable where they mark others, which is not known of \
+                 these switches"
+            }
+        };
+        format!("simulated switches {what}; a tenth of the load of such queues is TCP without ECN")
+    }
+
+    /// Traffic that would bring a queue to this length, in a sentence. `size` is the length of a run as a
+    /// part of the usual one.
+    pub fn reach(&self, length: Bytes, size: f64) -> String {
+        let network = self.network;
+        if network.traffic.trace.is_some() {
+            return "give a trace with more traffic at one port".to_owned();
+        }
+        let mut ways = Vec::new();
+        let needed = self.load_for(length);
+        if self.load >= needed {
+            let more = (size * 10.0).clamp(1.0, 100.0);
+            ways.push(format!("give --size {more:.0}"));
+        } else if needed <= MOST_LOAD {
+            ways.push(format!("set traffic.load = {needed:.2}"));
+        }
+        // Answers arrive while the first of them leave, and hosts send them a window at a time.
+        let answers = (length.0.saturating_mul(2) / ANSWER_MEAN).saturating_add(2);
+        let most = u64::from(self.hosts() - 1);
+        if u64::from(network.traffic.incast) < answers.min(most) {
+            ways.push(format!("set traffic.incast = {}", answers.min(most)));
+        }
+        if ways.is_empty() {
+            return "no load or incast of these hosts does; larger flows do".to_owned();
+        }
+        ways.join(", or ")
+    }
+
+    /// The load at which queues of this length are seen: a few times what waits on average before a port whose
+    /// flows arrive at random, which is a mean flow times ρ / (1 − ρ).
+    #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+    fn load_for(&self, length: Bytes) -> f64 {
+        let mss = self.network.mtu.saturating_sub(40).max(1);
+        let sizes = self.network.traffic.workload.as_ref();
+        let sampler = sizes.and_then(|sizes| sizes.distribution().sampler(None, mss).ok());
+        let mean = sampler.map_or(0.0, |sampler| sampler.mean().millibytes() as f64 / 1e3);
+        let length = length.0 as f64;
+        (length / (length + FEW * mean)).max(LEAST_LOAD)
+    }
+
     /// The part of `load` with which the uplinks are in a steady state.
     fn steady_load(&self, load: f64) -> f64 {
         let (hosts, own) = (f64::from(self.hosts()), f64::from(self.hosts_per_leaf));
@@ -272,6 +402,9 @@ impl<'a> Model<'a> {
             _ = writeln!(text, "scheduler = {scheduler}");
         }
         _ = writeln!(text, "buffer = {}", self.buffer());
+        if self.drops_not_ecn() {
+            text += "non_ect = \"drop\"\n";
+        }
         // A host's stack holds senders back that share its link; here marks do, whatever switches are set
         // to. Without them, flows would wait in hosts and not in switches.
         let marks = Marks::formula(&Plan::new(network));
@@ -345,10 +478,9 @@ impl<'a> Model<'a> {
     /// The transports of the queues, each once.
     fn groups(&self) -> Vec<Transport> {
         let mut groups = Vec::new();
-        for (place, _) in self.carriers() {
-            let transport = self.transport_of(place);
-            if !groups.contains(&transport) {
-                groups.push(transport);
+        for source in &self.sources {
+            if !groups.contains(&source.transport) {
+                groups.push(source.transport);
             }
         }
         groups
@@ -387,7 +519,12 @@ impl<'a> Model<'a> {
         let sizes = sizes.map_or_else(|| "web-search".to_owned(), Setting::write);
         let groups = self.groups();
         let mut text = String::new();
-        for (place, share) in self.carriers() {
+        for &Source {
+            place,
+            share,
+            transport,
+        } in &self.sources
+        {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_precision_loss,
@@ -402,7 +539,7 @@ impl<'a> Model<'a> {
                 self.load * share,
                 quoted(&sizes),
                 network.mtu.saturating_sub(40).max(1),
-                group(&groups, self.transport_of(place)),
+                group(&groups, transport),
             );
         }
         text

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tidegate_report::plot::{Axis, Chart, Kind, Line, Mark, Origin};
 use tidegate_report::sheet::{Part, Row as Cells};
 
-use super::estimate::Outcome;
+use super::estimate::{Estimate, Outcome, scaled};
 use super::measure::Measure;
-use super::{Comparison, Evidence, Row};
+use super::{Comparison, Evidence, NotEcn, Row};
 use crate::marking::bytes;
 
 /// The parts of a page: what the simulation showed.
@@ -16,8 +16,8 @@ pub fn parts(evidence: &Evidence) -> Vec<Part> {
     head.extend(shown.iter().map(|measure| measure.title().to_owned()));
     let mut lines = verdicts(evidence);
     lines.extend(evidence.notes.iter().map(|note| format!("note: {note}")));
-    vec![Part {
-        id: "evidence".into(),
+    let mut parts = vec![Part {
+        id: PARTS[0].into(),
         title: "Simulated".into(),
         intro: format!(
             "{} hosts, {:.0} % load, incast over it; means and 95 % intervals of {} seeds, the same for all \
@@ -36,7 +36,48 @@ pub fn parts(evidence: &Evidence) -> Vec<Part> {
             .filter_map(|measure| chart(evidence, *measure))
             .collect(),
         ..Part::default()
-    }]
+    }];
+    parts.extend(not_ecn(evidence));
+    parts
+}
+
+/// The ids of the parts.
+pub const PARTS: [&str; 2] = ["evidence", "not-ecn"];
+
+/// What happens to packets that are not ECN-capable, where a queue has some.
+fn not_ecn(evidence: &Evidence) -> Option<Part> {
+    let head = ["setting", "mark at", "dropped", "small mean", "timeouts"];
+    let row = |row: &NotEcn| {
+        let shown = |estimate: Option<Estimate>, unit: &str| {
+            estimate.map_or_else(|| "-".to_owned(), |estimate| estimate.shown(unit))
+        };
+        Cells {
+            cells: vec![
+                row.label.clone(),
+                row.set.clone(),
+                shown(row.dropped, ""),
+                shown(row.small_mean, "s"),
+                shown(row.timeouts, "%"),
+            ],
+            note: String::new(),
+            class: match row.dropped {
+                Some(dropped) if dropped.value > 0.0 => "bad",
+                _ => "good",
+            },
+        }
+    };
+    let rows: Vec<Cells> = evidence.not_ecn.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Part {
+        id: PARTS[1].into(),
+        title: "Packets that are not ECN-capable".into(),
+        intro: "dropped: packets in a run that met the threshold and cannot be marked; small mean: the \
+                completion time of flows up to 100 KB without ECN; timeouts: flows that waited for a \
+                retransmission timer."
+            .into(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+        ..Part::default()
+    })
 }
 
 /// The measures that differ from nothing somewhere. The mean is left to the page's charts.
@@ -65,7 +106,7 @@ fn cells(row: &Row, shown: &[Measure]) -> Cells {
         cells,
         note: String::new(),
         class: match row.comparison() {
-            Comparison::Loses => "bad",
+            Comparison::Loses | Comparison::Untested => "bad",
             _ => "good",
         },
     }
@@ -73,12 +114,31 @@ fn cells(row: &Row, shown: &[Measure]) -> Cells {
 
 /// What it means for the formula, a line for each other setting.
 fn verdicts(evidence: &Evidence) -> Vec<String> {
+    if evidence.shows_nothing() {
+        let longest = evidence.longest.map_or_else(String::new, |longest| {
+            let (divisor, unit) = scaled("B", longest);
+            format!(
+                "; the longest held {} {unit}",
+                tidegate_report::format::three_digits(longest / divisor)
+            )
+        });
+        return vec![
+            format!("no queue came near a threshold: these runs show nothing{longest}"),
+            format!("to reach the thresholds: {}", evidence.reach),
+        ];
+    }
     evidence
         .rows
         .iter()
         .skip(1)
         .map(|row| {
             let verdict = match row.comparison() {
+                Comparison::Untested => {
+                    let (label, set) = (&row.label, &row.set);
+                    return format!(
+                        "{label} ({set}): no queue came near a threshold: this shows nothing"
+                    );
+                }
                 Comparison::Loses => "the formula's answer loses",
                 Comparison::Same => "no difference is shown",
                 Comparison::Trades => "each is better in something",
@@ -162,10 +222,21 @@ pub fn chart(evidence: &Evidence, measure: Measure) -> Option<Chart> {
     })
 }
 
+fn not_ecn_row(row: &NotEcn) -> Value {
+    let value = |estimate: Option<Estimate>| estimate.map(|estimate| estimate.value);
+    json!({
+        "setting": row.label,
+        "mark_at": row.set,
+        "dropped": value(row.dropped),
+        "small_mean_s": value(row.small_mean),
+        "timeouts_percent": value(row.timeouts),
+    })
+}
+
 /// The evidence as JSON: seconds, bytes, bits per second and percent.
 pub fn json(evidence: &Evidence) -> Value {
     let row = |row: &Row| {
-        let of = |(measure, estimate): (&Measure, &Option<super::Estimate>)| {
+        let of = |(measure, estimate): (&Measure, &Option<Estimate>)| {
             let value = estimate.map(|estimate| {
                 let (low, high) = match estimate.reach {
                     Some(reach) => (Some(estimate.value - reach), Some(estimate.value + reach)),
@@ -201,6 +272,8 @@ pub fn json(evidence: &Evidence) -> Value {
         "load": (evidence.load * 1e4).round() / 1e4,
         "seeds": evidence.seeds,
         "large_bytes": evidence.large.0,
+        "shows_nothing": evidence.shows_nothing(),
+        "not_ecn": evidence.not_ecn.iter().map(not_ecn_row).collect::<Vec<_>>(),
         "formula_loses_against": evidence.losses().map(|row| row.label.clone()).collect::<Vec<_>>(),
         "settings": evidence.rows.iter().map(row).collect::<Vec<_>>(),
         "notes": evidence.notes,

@@ -118,14 +118,11 @@ fn todays_setting_is_simulated_as_it_is_or_refused_or_noted() {
         "10KB/20KB/5%",
         "50us",
         "0=80KB,1=off",
+        "0=10KB/20KB/5%,1=10KB/20KB/20%",
     ] {
         assert_eq!(today(&two, same), Ok(without.clone()), "{same}");
     }
     for (other, why) in [
-        (
-            "0=10KB/20KB/5%,1=10KB/20KB/20%",
-            "different probabilities (5%, 20%)",
-        ),
         ("0=50us,1=60us", "differ by queue (50 µs, 60 µs)"),
         ("0=50us,1=off", "by time and others not at all"),
     ] {
@@ -143,6 +140,23 @@ fn todays_setting_is_simulated_as_it_is_or_refused_or_noted() {
     // A queue that ignores marks needs none.
     let reno = two.replacen("[[queue]]\n", "[[queue]]\ntransport = \"reno\"\n", 1);
     assert!(today(&reno, "0=off,1=50us").is_ok());
+}
+
+#[test]
+fn ramps_of_queues_are_simulated_each_with_its_own_probability() {
+    let text = include_str!("../../../../networks/storage.toml");
+    // A lossy and a lossless profile, as switches ship them.
+    let scenario = trial(text, Some("0=1MiB/2MiB/5%,3=400KB/1600KB/20%,6=off"));
+    let line = scenario.lines().find(|line| line.contains("\"today\""));
+    let line = line.unwrap_or_else(|| panic!("{scenario}"));
+    for list in [
+        "threshold = [\"4000000000B\", \"2097152B\", \"1600000B\"]",
+        "min_threshold = [\"4000000000B\", \"1048576B\", \"400000B\"]",
+        "max_probability = [\"1\", \"1/20\", \"1/5\"]",
+    ] {
+        assert!(line.contains(list), "{line}");
+    }
+    assert_eq!(points(&scenario), ["formula", "today", "half", "double"]);
 }
 
 #[test]

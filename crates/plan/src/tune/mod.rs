@@ -62,6 +62,8 @@ pub struct Tuning {
     pub cells: Vec<Cell>,
     /// What the budget is spent on.
     pub schedule: Schedule,
+    /// Traffic that would bring queues to their thresholds.
+    pub reach: String,
 }
 
 /// One run: a candidate, a cell and a seed by their places.
@@ -417,6 +419,23 @@ impl<'a> Results<'a> {
                 against: Against::of(goal, &self.pairs(best, cell..cell + 1, seeds.clone(), goal)),
             }
         };
+        let places = cells
+            .clone()
+            .flat_map(|cell| seeds.clone().map(move |seed| (cell, seed)));
+        let of = |candidate: usize| -> Vec<Option<Values>> {
+            let value = |(cell, seed)| {
+                let place = Place {
+                    candidate,
+                    cell,
+                    seed,
+                };
+                self.values[tuning.number(place)]
+            };
+            places.clone().map(value).collect()
+        };
+        let (own, formula) = (of(best), of(0));
+        let has_marks = |values: &Values| values.marks > 0;
+        let all = self.values.iter().flatten();
         let first = 0..tuning.schedule.rounds[0].1;
         let tried = |candidate: usize| Tried {
             candidate,
@@ -433,6 +452,8 @@ impl<'a> Results<'a> {
             tried: (0..tuning.candidates.len()).map(tried).collect(),
             formula_keeps: self.keeps(0, &seeds),
             best_keeps: self.keeps(best, &seeds),
+            is_untested: own == formula && !formula.iter().flatten().any(has_marks),
+            longest: all.filter_map(|values| values.longest).reduce(f64::max),
             goal,
         }
     }
@@ -458,6 +479,10 @@ pub struct Found {
     pub formula_keeps: bool,
     /// Whether the best keeps all limits.
     pub best_keeps: bool,
+    /// Whether runs of the best and of the formula marked no packet and came out the same.
+    pub is_untested: bool,
+    /// The most bytes that an observed queue held in any run.
+    pub longest: Option<f64>,
     goal: Measure,
 }
 
@@ -490,6 +515,8 @@ pub struct Tried {
 /// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
+    /// No queue came near a threshold: the runs show nothing.
+    Untested,
     /// A candidate is better than the formula, and keeps all limits.
     Beaten,
     /// The formula misses a limit that the best keeps.
@@ -510,6 +537,9 @@ impl Found {
 
     /// How the search ended.
     pub fn ending(&self) -> Ending {
+        if self.is_untested {
+            return Ending::Untested;
+        }
         let is_better = self
             .gain()
             .is_some_and(|gain| gain.outcome == Outcome::Better);

@@ -9,7 +9,7 @@ use tidegate_units::Setting;
 use super::vary::{Quantity, Vary};
 use super::within::{Bound, Limit};
 use super::{Ending, Found, InCell, Tuning};
-use crate::evidence::estimate::Estimate;
+use crate::evidence::estimate::{Estimate, scaled};
 use crate::evidence::measure::Measure;
 
 /// A search as a page. `base` is what the first candidate is called: the formula, or the scenario as it is.
@@ -31,16 +31,20 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
     let goal = tuning.request.goal.write();
     let gain = found.gain().map_or_else(String::new, super::Against::shown);
     let title = match found.ending() {
+        Ending::Untested => "No queue came near a threshold: these runs show nothing".to_owned(),
         Ending::Beaten => format!("{} beats {base} for {goal}: {gain}", best.label),
         Ending::OnlyBestKeeps => format!("{} keeps the limits, {base} does not", best.label),
         Ending::FormulaStays => format!("Nothing beats {base} for {goal}"),
         Ending::NothingKeeps => "Nothing that was tried keeps the limits".to_owned(),
     };
-    let mut lines = vec![format!(
-        "best found: {}; {} {gain} against {base}",
-        best.label,
-        tuning.request.goal.measure().title()
-    )];
+    let mut lines = match found.ending() {
+        Ending::Untested => untested(tuning, found),
+        _ => vec![format!(
+            "best found: {}; {} {gain} against {base}",
+            best.label,
+            tuning.request.goal.measure().title()
+        )],
+    };
     lines.extend(tuning.request.limits.iter().map(|limit| {
         let says = |keeps: bool| if keeps { "kept" } else { "missed" };
         let of = |candidate: fn(&InCell) -> &Vec<Option<Estimate>>| {
@@ -78,6 +82,20 @@ fn verdict(tuning: &Tuning, found: &Found) -> Part {
         lines,
         ..Part::default()
     }
+}
+
+/// How far queues were from their thresholds, and what would bring them there.
+fn untested(tuning: &Tuning, found: &Found) -> Vec<String> {
+    let longest = found.longest.map(|longest| {
+        let (divisor, unit) = scaled("B", longest);
+        let length = tidegate_report::format::three_digits(longest / divisor);
+        format!("the longest queue held {length} {unit}, and no packet was marked")
+    });
+    let longest = longest.unwrap_or_else(|| "no packet was marked".to_owned());
+    vec![
+        longest,
+        format!("to reach the thresholds: {}", tuning.reach),
+    ]
 }
 
 fn keeps(limit: &Limit, cell: &InCell, of: fn(&InCell) -> &Vec<Option<Estimate>>) -> bool {
@@ -364,6 +382,7 @@ pub fn json(tuning: &Tuning, found: &Found) -> Value {
     json!({
         "goal": tuning.request.goal.write(),
         "ending": match found.ending() {
+            Ending::Untested => "untested",
             Ending::Beaten => "beaten",
             Ending::OnlyBestKeeps => "only-best-keeps-limits",
             Ending::FormulaStays => "formula-stays",

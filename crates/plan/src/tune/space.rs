@@ -27,9 +27,9 @@ pub struct Candidate {
 const MOST: usize = 1_000;
 
 /// Keys of networks, for errors.
-const KEYS: &str = "scale (of all thresholds), threshold[.QUEUE], min-threshold[.QUEUE], probability, alpha, \
-                    weight.QUEUE, scheme (queue-red, tcn, ecn-sharp), or a full key of scenarios such as \
-                    switch.marking.average_weight";
+const KEYS: &str = "scale (of all thresholds), threshold[.QUEUE], min-threshold[.QUEUE], \
+                    probability[.QUEUE], alpha, weight.QUEUE, scheme (queue-red, tcn, ecn-sharp), or a \
+                    full key of scenarios such as switch.marking.average_weight";
 
 /// The formula's answer and all combinations for a network, the formula first.
 pub fn of_network(
@@ -139,7 +139,9 @@ fn label(varies: &[Vary], values: &[String]) -> String {
         let name = vary.key.rsplit('.').next().unwrap_or(&vary.key);
         match vary.key.split('.').next() {
             Some("scheme") => value.clone(),
-            Some("weight" | "threshold" | "min-threshold") => format!("{} {value}", vary.key),
+            Some("weight" | "threshold" | "min-threshold" | "probability") => {
+                format!("{} {value}", vary.key)
+            }
             _ => format!("{name} {value}"),
         }
     };
@@ -191,7 +193,10 @@ impl Settings {
                 let places = places(plan, queue)?;
                 self.lengths(name, &places, value)?;
             }
-            ("probability", None) => self.probability(value)?,
+            ("probability", queue) => {
+                let places = places(plan, queue)?;
+                self.probability(&places, value)?;
+            }
             ("alpha", None) => {
                 let alpha = Ratio::read(value).map_err(|error| error.to_string())?;
                 if alpha == Ratio::ZERO {
@@ -241,14 +246,14 @@ impl Settings {
         Ok(())
     }
 
-    fn probability(&mut self, value: &str) -> Result<(), String> {
+    fn probability(&mut self, places: &[usize], value: &str) -> Result<(), String> {
         let probability = Ratio::read(value).map_err(|error| error.to_string())?;
         if !(Ratio::ZERO < probability && probability <= Ratio::ONE) {
             return Err("a probability is above 0 and at most 1".to_owned());
         }
         let mut has_slope = false;
-        for marking in &mut self.marks.queues {
-            if let Marking::Length(ramp) = marking
+        for &place in places {
+            if let Marking::Length(ramp) = &mut self.marks.queues[place]
                 && !ramp.is_step()
             {
                 ramp.probability = probability;
@@ -257,7 +262,7 @@ impl Settings {
         }
         if !has_slope {
             return Err(
-                "all queues are marked at a step, which has no probability\n\
+                "all queues that are meant are marked at a step, which has no probability\n\
                  hint: vary min-threshold too, before it"
                     .to_owned(),
             );

@@ -46,6 +46,7 @@ fn tuning(request: Request, budget: usize, loads: &[f64]) -> Tuning {
         candidates,
         cells,
         schedule,
+        reach: model.reach(tidegate_units::Bytes(36_000), 1.0),
     }
 }
 
@@ -276,6 +277,22 @@ fn every_run_of_the_search_is_in_the_scenario_in_its_place() {
             assert_eq!((run.label.as_str(), run.replication), (label.as_str(), 1));
         }
     }
+}
+
+#[test]
+fn the_probability_of_one_queue_is_varied_alone() {
+    let text = STAR.replace(
+        "rtt =",
+        "queue = [{ transport = \"dcqcn\" }, { transport = \"dcqcn\" }]\nrtt =",
+    );
+    let network = Network::parse("star.toml", &text).unwrap();
+    let plan = Plan::new(&network);
+    let model = Model::new(&network, 1e5).unwrap();
+    let varies = [Vary::read("probability.1=0.05").unwrap()];
+    let candidates = space::of_network(&plan, &model, &varies).unwrap();
+    assert_eq!(candidates[1].label, "probability.1 0.05");
+    let list = "max_probability = [\"1\", \"1/5\", \"1/20\"]";
+    assert!(candidates[1].sets.contains(list), "{}", candidates[1].sets);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
         None => {
             let bold = |text: &str| output.paint.bold(text);
             let mut parts = answer::ON_SCREEN.to_vec();
-            parts.push("evidence");
+            parts.extend(evidence::PARTS);
             let sheet = sheet();
             if arguments.others {
                 let ids = sheet.parts.iter().map(|part| part.id.as_str());
@@ -93,10 +93,13 @@ pub(crate) fn plan(arguments: &Arguments, output: Output) -> Result<Verdict, Err
             output.print(&screen(&sheet, &parts, output.width, bold))?;
         }
     }
-    let loses = evidence.is_some_and(|evidence| evidence.losses().next().is_some());
+    let fails = |evidence: &evidence::Evidence| {
+        evidence.shows_nothing() || evidence.losses().next().is_some()
+    };
+    let is_refuted = evidence.is_some_and(fails);
     // A configuration that mends what is broken was made all the same.
     let is_broken = configuration.is_none() && current.is_some_and(|today| today.is_broken(&plan));
-    Ok(if plan.works() && !loses && !is_broken {
+    Ok(if plan.works() && !is_refuted && !is_broken {
         Verdict::Good
     } else {
         Verdict::Bad

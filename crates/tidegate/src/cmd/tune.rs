@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use tidegate_plan::evidence::Marks;
 use tidegate_plan::evidence::measure::{self, Values};
 use tidegate_plan::evidence::model::Model;
 use tidegate_plan::screen::screen;
@@ -48,6 +49,8 @@ struct Subject {
     base: Box<dyn Fn(u32) -> String>,
     /// From how many bytes on flows are large.
     large: Option<Bytes>,
+    /// Traffic that would bring queues to their thresholds.
+    reach: String,
 }
 
 pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
@@ -119,7 +122,7 @@ pub(crate) fn tune(arguments: &Tune, output: Output) -> Result<Verdict, Error> {
     }
     show(&tuning, &found, subject, &laboratory, output)?;
     Ok(match found.ending() {
-        Ending::NothingKeeps => Verdict::Bad,
+        Ending::NothingKeeps | Ending::Untested => Verdict::Bad,
         _ => Verdict::Good,
     })
 }
@@ -312,6 +315,8 @@ fn of_network(
     );
     let mut facts = answer::facts(&network);
     facts.extend(model.notes.iter().cloned());
+    let lowest = Marks::formula(&answer).lowest(&network);
+    let reach = model.reach(lowest, arguments.size);
     // The model borrows the network: its text is all that is needed later.
     let seed = arguments.seed;
     let marker = model.scenario("tune", seed, u32::MAX);
@@ -323,6 +328,7 @@ fn of_network(
         cells,
         base: Box::new(move |seeds| marker.replacen(&runs, &format!("runs = {seeds}\n"), 1)),
         large: Some(measure::large(&network)),
+        reach,
     })
 }
 
@@ -367,6 +373,7 @@ fn of_scenario(
             resolved.replacen("runs = 1\n", &format!("runs = {seeds}\n"), 1)
         }),
         large: None,
+        reach: "raise the load of the traffic, or let more flows meet at one port".to_owned(),
     })
 }
 
@@ -402,6 +409,7 @@ fn schedule(
         candidates: subject.candidates.clone(),
         cells: subject.cells.clone(),
         schedule,
+        reach: subject.reach.clone(),
     })
 }
 

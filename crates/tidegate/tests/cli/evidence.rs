@@ -215,3 +215,60 @@ fn what_cannot_be_searched_is_named_with_what_can() {
         "nothing has run"
     );
 }
+
+/// Flows that are far too small for a threshold of 360 KB.
+const QUIET: &str = r#"name = "quiet"
+fabric = { host_ports = "4x10Gbps" }
+switch = { buffer = "4MB" }
+rtt = { base = "400us" }
+traffic = { workload = "1KB..20KB", load = 0.1, incast = 2 }
+"#;
+
+#[test]
+fn runs_whose_queues_reach_no_threshold_get_no_verdict() {
+    let room = Room::new("shows-nothing");
+    room.write("quiet.toml", QUIET);
+    let said = room.run("plan quiet.toml --verify --runs 2 --size 0.002 --quiet");
+    said.ended(1);
+    let words: Vec<&str> = said.stdout.split_whitespace().collect();
+    let text = words.join(" ");
+    for part in [
+        "no queue came near a threshold: these runs show nothing; the longest held",
+        "to reach the thresholds: no load or incast of these hosts does; larger flows do",
+    ] {
+        assert!(text.contains(part), "{}", said.stdout);
+    }
+    assert!(!text.contains("the formula's answer"), "{}", said.stdout);
+    let line = "tune quiet.toml --vary scale=0.5,2,8 --budget 20 --size 0.005 --quiet";
+    let said = room.run(line);
+    said.ended(1);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("No queue came near a threshold: these runs show nothing"),
+        "{}",
+        said.stdout
+    );
+    assert!(!text.contains("Nothing beats"), "{}", said.stdout);
+    let said = room.run(&format!("{line} --json --out again"));
+    assert_eq!(json(&said)["ending"], "untested");
+}
+
+#[test]
+fn a_lossy_and_a_lossless_profile_of_today_are_simulated_together() {
+    let room = Room::new("verify-profiles");
+    let text = STAR.replace(
+        "rtt =",
+        "queue = [{ weight = 50 }, { weight = 50, transport = \"dcqcn\", lossless = true }]\nrtt =",
+    );
+    room.write("star.toml", &text);
+    let said = room.run(
+        "plan star.toml --verify --current 0=40KB/80KB/5%,1=40KB/160KB/20% --runs 2 --size 0.005 \
+         --quiet --json",
+    );
+    let settings = &json(&said)["evidence"]["settings"];
+    assert_eq!(
+        settings[1]["mark_at"], "40-80 KB 5%, 40-160 KB 20%",
+        "{}",
+        said.stderr
+    );
+}

@@ -6,7 +6,6 @@ use super::*;
 use crate::mark::testing::{cx, port_info};
 
 pub(super) const STEP: Law = Law {
-    max_probability: Ratio::ONE,
     decide: Point::Enqueue,
     reading: Reading::Inclusive,
     compare: Compare::Above,
@@ -24,7 +23,20 @@ fn size(bytes: u64) -> Size {
 
 fn thresholds(low: impl Into<Option<u64>>, high: u64) -> [Thresholds; 1] {
     let (low, high) = (low.into().map(size), size(high));
-    [Thresholds { high, low }]
+    let max_probability = Ratio::ONE;
+    [Thresholds {
+        high,
+        low,
+        max_probability,
+    }]
+}
+
+/// A rise from `low` to `high` that ends at a probability.
+fn rise(low: u64, high: u64, max_probability: Ratio) -> [Thresholds; 1] {
+    thresholds(low, high).map(|rise| Thresholds {
+        max_probability,
+        ..rise
+    })
 }
 
 fn made(thresholds: &[Thresholds], law: &Law) -> Red<Queue> {
@@ -129,7 +141,12 @@ fn packets_are_counted_as_ecn_sharp_s_simulator_does() {
     };
     let first = |law: &Law, packets| {
         let high = Size::Packets(packets);
-        let mut red = made(&[Thresholds { high, low: None }], law);
+        let step = Thresholds {
+            high,
+            low: None,
+            max_probability: Ratio::ONE,
+        };
+        let mut red = made(&[step], law);
         assert_eq!(red.threshold(0), None, "not in bytes");
         let queued = |queue_packets| Cx {
             queue_packets,
@@ -179,12 +196,11 @@ fn a_short_queue_counts_the_packet_itself_if_the_reading_does() {
 fn the_probability_rises_between_the_thresholds() {
     let half = ratio(1, 2);
     let law = Law {
-        max_probability: half,
         reading: Reading::Exclusive,
         ..STEP
     };
     let hits = |law: &Law, bytes| {
-        let mut red = made(&thresholds(1_000, 3_000), law);
+        let mut red = made(&rise(1_000, 3_000, half), law);
         let hit = |_: &i32| red.on_enqueue(&at(bytes)) != Verdict::Pass;
         (0..10_000).filter(hit).count()
     };
@@ -207,12 +223,11 @@ fn the_count_starts_anew_after_a_mark_and_below_the_ramp() {
     let count_after = |correction, lengths: &[u32]| {
         let law = Law {
             correction,
-            // Never drawn, so that only the count changes.
-            max_probability: Ratio::ZERO,
             reading: Reading::Exclusive,
             ..STEP
         };
-        let mut red = made(&thresholds(1_000, 3_000), &law);
+        // Never drawn, so that only the count changes.
+        let mut red = made(&rise(1_000, 3_000, Ratio::ZERO), &law);
         for &length in lengths {
             red.on_enqueue(&at(length));
         }
@@ -346,6 +361,27 @@ fn one_rise_holds_for_all_queues() {
 }
 
 #[test]
+fn each_queue_can_have_its_own_probability() {
+    let law = Law {
+        reading: Reading::Exclusive,
+        ..STEP
+    };
+    // Never, always and at times, on one ramp.
+    let rises = [Ratio::ZERO, Ratio::ONE, ratio(1, 4)].map(|most| rise(0, 3_000, most)[0]);
+    let mut red: Red<Queue> = Red::new(&rises, &law, &port_info(3)).unwrap();
+    let mut hits = |queue| {
+        let full = Cx {
+            queue: tidegate_units::QueueId(queue),
+            ..at(3_000)
+        };
+        let hit = |_: &i32| red.on_enqueue(&full) != Verdict::Pass;
+        (0..10_000).filter(hit).count()
+    };
+    assert_eq!([hits(0), hits(1)], [0, 10_000]);
+    assert!(hits(2).abs_diff(2_500) < 200);
+}
+
+#[test]
 fn the_largest_lengths_do_not_overflow() {
     for form in [
         STEP,
@@ -401,10 +437,7 @@ fn impossible_parameters_are_named() {
         Some("mean_packet")
     );
     assert_eq!(
-        error(&Law {
-            max_probability: ratio(3, 2),
-            ..STEP
-        }),
+        field::<Queue>(&rise(1_000, 3_000, ratio(3, 2)), &STEP),
         Some("max_probability")
     );
     let packets = Law {
