@@ -212,7 +212,6 @@ const ALIASES: &[Alias] = &[
         &[
             "tsq",
             "tcp-small-queues",
-            "fq-codel",
             "host-queue",
             "limit-output-bytes",
         ],
