@@ -119,6 +119,14 @@ fn add_settings(file: &Embedded, hash: &mut u64) {
     for words in ["figure", "title"] {
         table.remove(words);
     }
+    // Hosts had this queue and no other before it could be named.
+    if let Some(transport) = table
+        .get_mut("transport")
+        .and_then(toml::Value::as_table_mut)
+        && transport.get("qdisc").and_then(toml::Value::as_str) == Some("fifo")
+    {
+        transport.remove("qdisc");
+    }
     for byte in table.to_string().bytes() {
         *hash = (*hash ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
     }

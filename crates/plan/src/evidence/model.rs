@@ -332,8 +332,8 @@ impl<'a> Model<'a> {
         // Answers arrive while the first of them leave, and hosts send them a window at a time.
         let answers = (length.0.saturating_mul(2) / ANSWER_MEAN).saturating_add(2);
         let most = u64::from(self.hosts() - 1);
-        if u64::from(network.traffic.incast) < answers.min(most) {
-            ways.push(format!("set traffic.incast = {}", answers.min(most)));
+        if u64::from(network.traffic.incast) < answers && answers <= most {
+            ways.push(format!("set traffic.incast = {answers}"));
         }
         if ways.is_empty() {
             return "no load or incast of these hosts does; larger flows do".to_owned();
