@@ -21,7 +21,7 @@ pub const FILES: &[(&str, &str)] = files![
     "worker.js",
 ];
 
-/// `index.html` for a server: its runs are simulated at the address `simulator`, below which [`crate::answer`] answers,
+/// `index.html` for a server: its runs are simulated at the address `simulator`, below which [`crate::answer()`] answers,
 /// or in the browser without one; and it has a link back to the server's first page.
 pub fn served(index: &str, simulator: Option<&str>) -> String {
     let index = index.replace(HIDDEN, SHOWN);
