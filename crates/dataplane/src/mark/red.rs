@@ -289,6 +289,8 @@ pub(super) struct Red<S> {
 /// What holds for all slots.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
+    /// The probability at the upper threshold, of the first slot if they differ.
+    max_probability: Ratio,
     decide: Point,
     compare: Compare,
     /// How many there are.
@@ -347,10 +349,14 @@ impl<S: Scope> Red<S> {
         let differ = |pair: &[Slot]| (pair[0].low, pair[0].high) != (pair[1].low, pair[1].high);
         let are_equal = !all.windows(2).any(differ);
         let is_plain = is_step && are_equal;
-        let mut probabilities: Vec<Ratio> = thresholds.iter().map(|t| t.max_probability).collect();
-        if is_step || probabilities.windows(2).all(|pair| pair[0] == pair[1]) {
-            probabilities.truncate(1);
-        }
+        let max_probability = thresholds
+            .first()
+            .map_or(Ratio::ONE, |slot| slot.max_probability);
+        let is_other = |slot: &Thresholds| slot.max_probability != max_probability;
+        let probabilities = (!is_step && thresholds.iter().any(is_other)).then(|| {
+            let each = thresholds.iter().map(|slot| slot.max_probability);
+            Box::new(each.collect())
+        });
         // A correction counts the packets of no mark too, and an average all of them.
         let from = if is_step {
             u64::from(lowest) + law.compare.beyond()
@@ -358,13 +364,13 @@ impl<S: Scope> Red<S> {
             0
         };
         let averaging = Averaging::new(law, port);
-        let have_one = are_equal && probabilities.len() == 1;
+        let have_one = are_equal && probabilities.is_none();
         if have_one && averaging.is_none() && law.correction == Correction::None {
             all.truncate(1);
         }
         let special = Special {
             slots: all.into(),
-            probabilities: probabilities.into(),
+            probabilities,
             averaging,
             rng: Rng::new(port.seed, port.stream),
             mean_packet: law.mean_packet,
@@ -389,6 +395,7 @@ impl<S: Scope> Red<S> {
                 Reading::Inclusive => u32::MAX,
             },
             terms: Terms {
+                max_probability,
                 decide: law.decide,
                 compare: law.compare,
                 slots,
@@ -556,8 +563,9 @@ pub(super) fn per_queue<T: Copy>(
 struct Special {
     /// One for all if they are equal and remember nothing.
     slots: Box<[Slot]>,
-    /// The probability at the upper threshold: one for each slot, or one for all.
-    probabilities: Box<[Ratio]>,
+    /// The probability at the upper threshold of each slot, if they differ; a thin pointer, as few ports
+    /// have any.
+    probabilities: Option<Box<Box<[Ratio]>>>,
     averaging: Option<Averaging>,
     rng: Rng,
     mean_packet: u32,
@@ -644,9 +652,9 @@ impl Special {
         let zone = if length >= high + terms.compare.beyond() {
             Zone::Above
         } else {
-            let probability = match *self.probabilities {
-                [one] => one,
-                ref each => each.get(seen.place).copied().unwrap_or(Ratio::ZERO),
+            let probability = match &self.probabilities {
+                None => terms.max_probability,
+                Some(each) => each.get(seen.place).copied().unwrap_or(Ratio::ZERO),
             };
             Ramp::of(low, high, probability).zone(length)
         };
