@@ -1,5 +1,7 @@
 //! Moving averages of lengths, as classic RED keeps them.
 
+use core::num::NonZeroU64;
+
 use tidegate_units::{Ratio, Time};
 
 use super::{Law, USUAL_PACKET};
@@ -10,8 +12,8 @@ use crate::mark::PortInfo;
 pub(super) struct Averaging {
     /// The weight of a new sample (`w_q`).
     weight: Ratio,
-    /// What a packet takes on the wire, in picoseconds and never zero.
-    packet_time: u64,
+    /// Time of a packet on the wire in picoseconds.
+    packet_time: NonZeroU64,
 }
 
 /// The moving average of one length.
@@ -53,11 +55,12 @@ impl Averaging {
     pub(super) fn new(law: &Law, port: &PortInfo) -> Option<Self> {
         Some(Self {
             weight: law.average_weight?,
-            packet_time: port
-                .rate
-                .time_for(law.packet_size.unwrap_or(USUAL_PACKET))
-                .as_ps()
-                .max(1),
+            packet_time: NonZeroU64::new(
+                port.rate
+                    .time_for(law.packet_size.unwrap_or(USUAL_PACKET))
+                    .as_ps(),
+            )
+            .unwrap_or(NonZeroU64::MIN),
         })
     }
 
