@@ -353,10 +353,7 @@ impl<S: Scope> Red<S> {
             .first()
             .map_or(Ratio::ONE, |slot| slot.max_probability);
         let is_other = |slot: &Thresholds| slot.max_probability != max_probability;
-        let probabilities = (!is_step && thresholds.iter().any(is_other)).then(|| {
-            let each = thresholds.iter().map(|slot| slot.max_probability);
-            Box::new(each.collect())
-        });
+        let differ = !is_step && thresholds.iter().any(is_other);
         // A correction counts the packets of no mark too, and an average all of them.
         let from = if is_step {
             u64::from(lowest) + law.compare.beyond()
@@ -364,13 +361,15 @@ impl<S: Scope> Red<S> {
             0
         };
         let averaging = Averaging::new(law, port);
-        let have_one = are_equal && probabilities.is_none();
+        let have_one = are_equal && !differ;
         if have_one && averaging.is_none() && law.correction == Correction::None {
             all.truncate(1);
         }
+        if differ {
+            all.extend(thresholds.iter().map(|slot| Slot::of(slot.max_probability)));
+        }
         let special = Special {
             slots: all.into(),
-            probabilities,
             averaging,
             rng: Rng::new(port.seed, port.stream),
             mean_packet: law.mean_packet,
@@ -459,7 +458,8 @@ impl<S: Scope> Red<S> {
             None => self.at_enqueue.min(self.at_dequeue),
             Some(special) if special.averaging.is_some() => 0,
             Some(special) => {
-                let lows = special.slots.iter().map(|slot| u64::from(slot.low));
+                let slots = special.slots.iter().take(usize::from(self.terms.slots));
+                let lows = slots.map(|slot| u64::from(slot.low));
                 lows.min().unwrap_or(0)
             }
         };
@@ -561,11 +561,9 @@ pub(super) fn per_queue<T: Copy>(
 /// all that is kept of a slot, thresholds as they were given, and what [`Terms`] holds left out.
 #[derive(Clone, Debug)]
 struct Special {
-    /// One for all if they are equal and remember nothing.
+    /// One for all if they are equal and remember nothing. Behind them stand the probabilities of each at
+    /// the upper threshold, if they differ: few ports have any, and all are to stay small.
     slots: Box<[Slot]>,
-    /// The probability at the upper threshold of each slot, if they differ; a thin pointer, as few ports
-    /// have any.
-    probabilities: Option<Box<Box<[Ratio]>>>,
     averaging: Option<Averaging>,
     rng: Rng,
     mean_packet: u32,
@@ -582,6 +580,22 @@ struct Slot {
     low: u32,
     high: u32,
     memory: Memory,
+}
+
+impl Slot {
+    /// A probability in the place of thresholds.
+    fn of(probability: Ratio) -> Self {
+        Self {
+            low: probability.numerator(),
+            high: probability.denominator(),
+            memory: Memory::default(),
+        }
+    }
+
+    /// The probability that stands in the place of thresholds.
+    const fn ratio(&self) -> Option<Ratio> {
+        Ratio::new(self.low, self.high)
+    }
 }
 
 /// What is kept of a slot from one packet to the next.
@@ -640,6 +654,8 @@ impl Special {
         if self.short_queue == ShortQueue::Pass && seen.packets <= 1 {
             return false;
         }
+        let own = self.slots.get(usize::from(terms.slots) + seen.place);
+        let probability = own.and_then(Slot::ratio).unwrap_or(terms.max_probability);
         let Some(Slot { low, high, memory }) = self.slots.get_mut(seen.place) else {
             return false;
         };
@@ -652,10 +668,6 @@ impl Special {
         let zone = if length >= high + terms.compare.beyond() {
             Zone::Above
         } else {
-            let probability = match &self.probabilities {
-                None => terms.max_probability,
-                Some(each) => each.get(seen.place).copied().unwrap_or(Ratio::ZERO),
-            };
             Ramp::of(low, high, probability).zone(length)
         };
         let spread = Spread::new(self.correction, self.mean_packet);
